@@ -113,7 +113,7 @@ class TimedReader:
 
 def screen_text(video: Path) -> Figures:
     """How many frames a build reads the screen in and glances at, and the seconds that takes."""
-    from world_api.backends.classical.ocr import RapidOcrReader
+    from world_api.backends.classical import RapidOcrReader
     from world_api.build.stages.words.screen_texts import ScreenTexts
 
     reader = TimedReader(RapidOcrReader())

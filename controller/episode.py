@@ -17,8 +17,8 @@ from controller.budgets import Budget
 from controller.conversation.citing import DIGEST, CitedSpan
 from controller.conversation.replies import Problem
 from controller.questions import Question
+from world_api.backends.chat.completions import Usage
 from world_api.backends.chat.prices import Price
-from world_api.backends.chat.usage import Usage
 from world_api.core.cost import Spent
 from world_api.core.faults import EpisodeFault, VideoWorldError
 from world_api.core.last_resort import INTERNAL_FAULT

@@ -28,8 +28,8 @@ from controller.conversation.transcript import Transcript
 from controller.episode import Episode, FaultRecord, Outcome, RoundRecord, RoundTiming, Task, Timings
 from controller.toolsets import Toolset
 from controller.turns import Turns
+from world_api.backends.chat.completions import call_position
 from world_api.backends.chat.prices import Prices
-from world_api.backends.chat.wires.text_calls import call_position
 from world_api.core.canonical import canonical, content_hash
 from world_api.core.faults import EpisodeFault, ToolFault, VideoWorldError
 from world_api.core.last_resort import internal_fault

@@ -204,7 +204,7 @@ def world_of_file(video: Path, store: Path) -> World | None:
 
 def text_embedder() -> TextEmbedder:
     """The text embedder of the profiles that download nothing."""
-    from world_api.backends.classical.text_embedder import HashedTextEmbedder
+    from world_api.backends.classical import HashedTextEmbedder
 
     return HashedTextEmbedder()
 
@@ -214,7 +214,7 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
     source = source_path(world)
     if source is None:
         return None
-    from world_api.backends.classical.detector import ClassicalDetector
+    from world_api.backends.classical import ClassicalDetector
     from world_api.build.media.apart.worker import VideoFrames
     from world_api.session.vision import FOLDER, FrameLooker, world_key
 

@@ -18,8 +18,7 @@ from world_api.core.faults import BackendFault
 from world_api.options import AUTO, NONE, OFF, SPHINX, WHISPER, Listening
 
 if TYPE_CHECKING:
-    from world_api.backends.classical.detector import ClassicalDetector
-    from world_api.backends.classical.ocr import RapidOcrReader
+    from world_api.backends.classical import ClassicalDetector, RapidOcrReader
     from world_api.build.media.apart.worker import MediaWorker
     from world_api.build.media.losses import LossNote
     from world_api.build.stage import Stage
@@ -113,14 +112,14 @@ def _oracle(video: Path) -> list[Stage]:
 
 @cache
 def _detector() -> ClassicalDetector:
-    from world_api.backends.classical.detector import ClassicalDetector
+    from world_api.backends.classical import ClassicalDetector
 
     return ClassicalDetector()
 
 
 @cache
 def _reader() -> RapidOcrReader:
-    from world_api.backends.classical.ocr import RapidOcrReader
+    from world_api.backends.classical import RapidOcrReader
 
     return RapidOcrReader()
 
@@ -164,7 +163,7 @@ def _recognised(listening: Listening) -> Stage:
 
 
 def _whisper(listening: Listening) -> SpeechRecogniser:
-    from world_api.backends.speech.whisper import WhisperRecogniser
+    from world_api.backends.speech import WhisperRecogniser
 
     if listening.speech not in (AUTO, WHISPER):
         raise BackendFault(
@@ -177,17 +176,16 @@ def _whisper(listening: Listening) -> SpeechRecogniser:
 
 @cache
 def _sphinx() -> SpeechRecogniser:
-    from world_api.backends.speech.sphinx import SphinxRecogniser
+    from world_api.backends.speech import SphinxRecogniser
 
     return SphinxRecogniser()
 
 
 def _voice_detector() -> Callable[[], VoiceDetector]:
     """The Silero detector where faster-whisper brings it, else our own."""
-    from world_api.backends.speech import whisper
-    from world_api.backends.speech.voice_activity import EnergyVoiceDetector
+    from world_api.backends import speech
 
-    return whisper.SileroVoiceDetector if whisper.is_installed() else EnergyVoiceDetector
+    return speech.SileroVoiceDetector if speech.whisper_is_installed() else speech.EnergyVoiceDetector
 
 
 def _unheard(video: Path, fault: BackendFault, limits: Limits, worker: MediaWorker | None) -> list[LossNote]:

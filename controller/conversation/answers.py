@@ -19,7 +19,7 @@ from controller.conversation.typed.kinds import (
 from controller.conversation.typed.prose import read_prose
 from controller.questions import Question
 from tool_induction.toolset import ToolDeclaration
-from world_api.backends.chat.wires.text_calls import json_objects
+from world_api.backends.chat.completions import json_objects
 from world_api.core.canonical import parse_json
 from world_api.core.spans import TimeSpan
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from controller.conversation.opening import FirstCall
 from controller.conversation.replies import ToolCall
-from world_api.backends.chat.marking import DATA, data_line
+from world_api.backends.chat.prompts import DATA, data_line
 from world_api.core.canonical import json_line
 from world_api.core.faults import BackendFault, EpisodeFault
 

@@ -10,8 +10,7 @@ from controller.budgets import Meter
 from controller.conversation.gathering import PictureBook
 from controller.conversation.transcript import Transcript, is_too_long
 from world_api.backends.chat.caching import from_cache
-from world_api.backends.chat.completions import checked_reply, first_choice
-from world_api.backends.chat.usage import Usage, usage_of
+from world_api.backends.chat.completions import Usage, checked_reply, first_choice, usage_of
 from world_api.core.deadline import deadline
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock

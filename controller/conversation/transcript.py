@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from world_api.backends.chat.usage import Usage, estimate_tokens
+from world_api.backends.chat.completions import Usage, estimate_tokens
 from world_api.core.faults import BackendFault
 
 Message = dict[str, Any]

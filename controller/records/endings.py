@@ -9,9 +9,9 @@ from typing import Any
 from controller.episode import CallRecord, Episode, FaultRecord, RoundRecord, Task
 from controller.systems.context import SystemContext
 from world_api.backends.chat.caching import from_cache
+from world_api.backends.chat.completions import usage_of
 from world_api.backends.chat.prompts import PromptHashes
 from world_api.backends.chat.recording import Exchange
-from world_api.backends.chat.usage import usage_of
 from world_api.core.canonical import content_hash
 from world_api.core.faults import VideoWorldError
 

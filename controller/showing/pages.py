@@ -14,7 +14,7 @@ from controller.showing.costs import cost_lines
 from controller.showing.lines import WIDTH, cut, one_line, plural, value_text, wrapped
 from controller.showing.rounds import round_lines
 from controller.summary import slips_text, span_of_evidence, watermark
-from world_api.backends.chat.rules.asked import text_of
+from world_api.backends.chat.completions import text_of
 from world_api.core.faults import EpisodeFault
 
 _LABEL = 10

@@ -15,7 +15,7 @@ from controller.systems.looping import LoopSystem, Own, OwnCalls, Setup
 from controller.systems.options import Options
 from controller.systems.transcript import SPOKEN_LINES, transcript, transcript_tokens
 from world_api.backends.chat.rule_based import RULE_BASED
-from world_api.backends.endpoint.encoding import data_url
+from world_api.backends.endpoint.vision import data_url
 from world_api.core.faults import EpisodeFault, MediaFault
 from world_api.core.ports import Picture
 from world_api.core.spans import round_time

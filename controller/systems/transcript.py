@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from world_api.backends.chat.usage import estimate_tokens
+from world_api.backends.chat.completions import estimate_tokens
 from world_api.core.spans import round_time
 
 if TYPE_CHECKING:

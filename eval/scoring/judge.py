@@ -16,12 +16,9 @@ from controller.conversation.prompting import LANGUAGES, language_of
 from eval.scoring.kinds import cjk_tokens, has_cjk, overlap, squad_tokens
 from eval.scoring.score import AnswerJudge, Verdict
 from world_api.backends.chat.caching import from_cache
-from world_api.backends.chat.completions import first_message
-from world_api.backends.chat.marking import data_line
-from world_api.backends.chat.prompts import PromptFiles
+from world_api.backends.chat.completions import OptionalSettings, Usage, first_message, usage_of
+from world_api.backends.chat.prompts import PromptFiles, data_line
 from world_api.backends.chat.recording import Exchange, append_line, check_schema, read_lines
-from world_api.backends.chat.usage import Usage, usage_of
-from world_api.backends.chat.wishes import Wishes
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import EpisodeFault, EvalFault
 from world_api.core.ports import ChatModel, Clock
@@ -187,7 +184,7 @@ class ModelJudge:
         self._file = record
         self._wording = OwnWording() if wording is None else wording
         form: dict[str, Any] = {"response_format": REPLY_FORM} if self._wording.structured else {}
-        self._wishes = Wishes(temperature=0, max_tokens=_REPLY_TOKENS, **form)
+        self._settings = OptionalSettings(temperature=0, max_tokens=_REPLY_TOKENS, **form)
         self._guard = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._usage = Usage()
@@ -256,7 +253,7 @@ class ModelJudge:
         for attempt in range(_TRIES):
             messages = self._wording.messages(question, accepted, given, again=attempt > 0)
             began = self._clock.monotonic()
-            request, reply = self._wishes.complete(model, {"model": model.name, "messages": messages})
+            request, reply = self._settings.complete(model, {"model": model.name, "messages": messages})
             seconds = round(self._clock.monotonic() - began, 6)
             exchanges.append(Exchange(request=request, reply=reply, fault=None, seconds=seconds))
             said = self._wording.read(_text(reply))

@@ -17,7 +17,7 @@ from controller.questions import Question
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.prices import Prices
-from world_api.backends.chat.scripted import ScriptedChatModel
+from world_api.backends.chat.recording import ScriptedChatModel
 
 TASK = Task(
     question=Question(text="When does it rain?"),

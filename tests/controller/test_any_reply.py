@@ -20,8 +20,7 @@ from controller.records.journal import Entry
 from controller.records.replay import replay_entry
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
-from world_api.backends.chat.recording import Exchange, RecordingChatModel
-from world_api.backends.chat.scripted import ScriptedChatModel
+from world_api.backends.chat.recording import Exchange, RecordingChatModel, ScriptedChatModel
 from world_api.backends.clocks import RecordingClock
 from world_api.core.canonical import json_line, parse_json
 from world_api.session.session import Session

@@ -17,7 +17,7 @@ from controller.questions import Question
 from controller.systems.looping import OwnCalls
 from tests.support.systems import data_in
 from world_api.backends.chat.completions import Call, completion
-from world_api.backends.chat.scripted import ScriptedChatModel
+from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.core.cost import Spent, charge
 
 Own = Callable[..., dict[str, Any]]

@@ -21,7 +21,7 @@ from tool_induction.judging.port import ScriptedJudge
 from tool_induction.language import limits
 from tool_induction.library import ToolLibrary
 from world_api.backends.chat.completions import Call, completion
-from world_api.backends.chat.scripted import ScriptedChatModel
+from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.operations import OPERATIONS
 
 ASKED = {"question": "Is it about a folder?", "answers": ["yes", "no"], "items": ["a blue folder", "a garden"]}

@@ -18,7 +18,7 @@ from controller.summary import summarise, tell
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
 from world_api.backends.chat.completions import Call, completion
-from world_api.backends.chat.scripted import ScriptedChatModel
+from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.backends.clocks import SystemClock
 from world_api.core.faults import EpisodeFault, StoreFault
 

@@ -16,8 +16,8 @@ from controller.systems import flat
 from world_api.backends.chat.caching import CachingChatModel
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
-from world_api.backends.chat.scripted import ScriptedChatModel
-from world_api.backends.chat.wires.responses import ResponsesWire
+from world_api.backends.chat.recording import ScriptedChatModel
+from world_api.backends.chat.responses import ResponsesWire
 from world_api.core.ports import ChatModel
 
 Json = dict[str, Any]

@@ -9,9 +9,8 @@ import pytest
 
 from controller.budgets import Budget
 from controller.conversation.opening import Opening
-from world_api.backends.chat.completions import Call
-from world_api.backends.chat.scripted import ScriptedChatModel
-from world_api.backends.chat.usage import estimate_tokens
+from world_api.backends.chat.completions import Call, estimate_tokens
+from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.core.faults import BackendFault
 
 RESULT = {

@@ -20,9 +20,9 @@ class Manners:
     """Answers the small questions of a probe as a good model on a good server does; each fault spoils one thing.
 
     ``chat`` and ``responses`` say which wires are there. Faults: ``drops_tools``, ``refuses_tools``, ``points_elsewhere``,
-    ``text_calls``, ``prose_calls``, ``empty_arguments``, ``object_arguments``, ``no_ids``, ``same_ids``, ``ignores_choice``,
-    ``one_call``, ``always_both``, ``refuses_null``, ``forgets_results``, ``refuses_strict``, ``ignores_schema``, ``blind``,
-    ``refuses_images``, ``image_failure``, ``no_usage``, ``no_embeddings``. ``thinks`` and ``signs`` send thoughts, or calls
+    ``text_calls``, ``prose_calls``, ``empty_arguments``, ``object_arguments``, ``no_ids``, ``same_ids``,
+    ``one_call``, ``refuses_null``, ``forgets_results``, ``refuses_strict``, ``ignores_schema``, ``blind``,
+    ``refuses_images``, ``image_failure``, ``no_usage``. ``thinks`` and ``signs`` send thoughts, or calls
     with signatures of them, and want them back; ``thinks_aloud`` sends thoughts and refuses them.
     """
 
@@ -37,8 +37,6 @@ class Manners:
             return self._chat(received.body)
         if route == "responses" and self.responses:
             return self._responses(received.body)
-        if route == "embeddings" and "no_embeddings" not in self.faults:
-            return {"object": "list", "data": [{"index": 0, "embedding": [0.5, -0.5, 0.25]}]}
         return ChatServer.refusal(404, "Not Found")
 
     def _chat(self, body: Mapping[str, Any]) -> Answer | dict[str, Any]:
@@ -49,7 +47,7 @@ class Manners:
         if tools and "points_elsewhere" in self.faults:
             return ChatServer.refusal(400, "Function tools are not supported here; please use /v1/responses instead.")
         form = body.get("response_format", {}).get("json_schema", {}).get("schema")
-        said = self._say(_Heard(body["messages"], tools, _choice(body.get("tool_choice")), body, form))
+        said = self._say(_Heard(body["messages"], tools, form))
         if isinstance(said, Answer):
             return said
         text, calls = said
@@ -81,7 +79,7 @@ class Manners:
 
     def _responses(self, body: Mapping[str, Any]) -> Answer | dict[str, Any]:
         form = body.get("text", {}).get("format", {}).get("schema")
-        heard = _Heard(body["input"], body.get("tools", []), _choice(body.get("tool_choice")), body, form)
+        heard = _Heard(body["input"], body.get("tools", []), form)
         said = self._say(heard)
         if isinstance(said, Answer):
             return said
@@ -115,13 +113,10 @@ class Manners:
         return self._act(heard)
 
     def _act(self, heard: _Heard) -> tuple[str | None, list[Call]]:
-        obeys = "ignores_choice" not in self.faults
-        wanted = [city for city in CITIES if city in heard.words] or (
-            list(CITIES[:1]) if heard.choice and obeys else []
-        )
-        if not heard.tools or "drops_tools" in self.faults or (heard.choice == "none" and obeys) or not wanted:
+        wanted = [city for city in CITIES if city in heard.words]
+        if not heard.tools or "drops_tools" in self.faults or not wanted:
             return "ready.", []
-        if "one_call" in self.faults or (heard.one_call and "always_both" not in self.faults):
+        if "one_call" in self.faults:
             wanted = wanted[:1]
         if "text_calls" in self.faults:
             return '<tool_call>{"name": "look_up_city", "arguments": {"city": "Paris"}}</tool_call>', []
@@ -147,31 +142,17 @@ class Manners:
 class _Heard:
     """What a request on either wire says."""
 
-    def __init__(
-        self,
-        turns: list[dict[str, Any]],
-        tools: list[dict[str, Any]],
-        choice: str | None,
-        body: Mapping[str, Any],
-        form: Any,
-    ) -> None:
+    def __init__(self, turns: list[dict[str, Any]], tools: list[dict[str, Any]], form: Any) -> None:
         content = turns[0]["content"]
         parts = content if isinstance(content, list) else [{"text": content}]
         urls = [part["image_url"] for part in parts if "image_url" in part]
         self.words = " ".join(part.get("text", "") for part in parts)
         self.image = next((url["url"] if isinstance(url, dict) else url for url in urls), None)
-        self.tools, self.choice, self.form = tools, choice, form
-        self.one_call = body.get("parallel_tool_calls") is False
+        self.tools, self.form = tools, form
         self.is_strict = any(tool.get("strict") for tool in tools)
         self.has_null_content = any("content" in turn and turn["content"] is None for turn in turns)
         results = [turn.get("content") if turn.get("role") == "tool" else turn.get("output") for turn in turns[1:]]
         self.result = next((json.loads(found)["code_word"] for found in results if found), None)
-
-
-def _choice(given: Any) -> str | None:
-    if isinstance(given, dict):
-        return str(given.get("name") or given["function"]["name"])
-    return given if isinstance(given, str) else None
 
 
 def _halves(url: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from world_api import recipes
-from world_api.backends.speech import whisper
+from world_api.backends import speech
 from world_api.build.stages.words.recognised_speech import RecognisedSpeech
 from world_api.build.stages.words.subtitle_lines import SubtitleLines
 from world_api.core.faults import BackendFault, MediaFault
@@ -47,13 +47,13 @@ def film(tmp_path: Path) -> Path:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> None:
     """A recogniser that is there."""
-    monkeypatch.setattr(whisper, "WhisperRecogniser", Recogniser)
+    monkeypatch.setattr(speech, "WhisperRecogniser", Recogniser)
 
 
 @pytest.fixture
 def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """No recogniser is there."""
-    monkeypatch.setattr(whisper, "DISTRIBUTION", "no-such-distribution")
+    monkeypatch.setattr(speech, "WHISPER", "no-such-distribution")
 
 
 def with_subtitles(film: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_language_that_is_not_there_is_refused(film: Path) -> None:
 
 
 def test_our_own_detector_stands_in_where_silero_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whisper, "DISTRIBUTION", "no-such-distribution")
+    monkeypatch.setattr(speech, "WHISPER", "no-such-distribution")
     assert recipes._voice_detector()().producer == "voice-energy/1"
 
 

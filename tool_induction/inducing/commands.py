@@ -125,7 +125,7 @@ def induce(
 
 
 def _dry(prompts: InducerPrompts, domain: Domain, settings: Settings, count: int) -> dict[str, Any]:
-    from world_api.backends.chat.usage import estimate_tokens
+    from world_api.backends.chat.completions import estimate_tokens
 
     system = prompts.system(settings.mode)
     request = prompts.request(domain, count=count, seed=settings.seed)

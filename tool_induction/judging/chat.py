@@ -8,10 +8,8 @@ from typing import Any
 from tool_induction.compiler.price import JUDGEMENT
 from tool_induction.judging.answers import chosen, judged_material
 from world_api.backends.chat.caching import from_cache
-from world_api.backends.chat.completions import first_message
+from world_api.backends.chat.completions import OptionalSettings, Usage, first_message, usage_of
 from world_api.backends.chat.prompts import PromptFiles
-from world_api.backends.chat.usage import Usage, usage_of
-from world_api.backends.chat.wishes import Wishes
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent, charge
 from world_api.core.faults import ToolFault
@@ -30,7 +28,7 @@ class ChatJudge:
     def __init__(self, model: ChatModel) -> None:
         self._model = model
         self._prompts = PromptFiles("tool_induction.judging")
-        self._wishes = Wishes(temperature=0, max_tokens=_REPLY_TOKENS)
+        self._settings = OptionalSettings(temperature=0, max_tokens=_REPLY_TOKENS)
         self.name = f"{model.name}/{self._prompts.hash[:12]}"
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
@@ -44,7 +42,7 @@ class ChatJudge:
 
     def request(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
         """What is asked about one item, in Chat Completions form."""
-        return {**self._plain_request(question, answers, item), **self._wishes.settings}
+        return {**self._plain_request(question, answers, item), **self._settings.settings}
 
     def _plain_request(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
         system = self._prompts.render("judge", answers=list(answers))
@@ -57,7 +55,7 @@ class ChatJudge:
         }
 
     def _reply(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
-        request, reply = self._wishes.complete(self._model, self._plain_request(question, answers, item))
+        request, reply = self._settings.complete(self._model, self._plain_request(question, answers, item))
         usage = usage_of(request, reply)
         charge(_charged(self._model.name, request, usage, physical=not from_cache(reply)))
         if usage.total > JUDGEMENT.tokens and not usage.estimated:

@@ -17,7 +17,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from world_api.backends.chat.marking import DATA, data_line
+from world_api.backends.chat.prompts import DATA, data_line
 from world_api.core.faults import VideoWorldError
 from world_api.core.last_resort import internal_fault
 from world_api.core.printable import printable

@@ -113,10 +113,9 @@ def _model(
     endpoint: Endpoint, name: str, wire: WireChoice, *, clock: Clock, environment: Mapping[str, str]
 ) -> OpenAIChatModel:
     """The model on the wire that was chosen; else on the one that was found to be right earlier, or turns out to be."""
-    from world_api.backends.chat.openai_chat import OpenAIChatModel
+    from world_api.backends.chat.openai_chat import OpenAIChatModel, wire_named
     from world_api.backends.chat.probing import cache_folder, capabilities_of, read_finding
-    from world_api.backends.chat.wires.named import wire_named
-    from world_api.backends.chat.wires.port import Wire
+    from world_api.backends.chat.transport import Wire
 
     if wire != "auto":
         return OpenAIChatModel(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from world_api.backends.chat.marking import DATA
+from world_api.backends.chat.prompts import DATA
 from world_api.core.faults import ToolFault
 from world_api.exposure.strict_rules import FORMATS, KEYWORDS, strict_violations, types_of
 

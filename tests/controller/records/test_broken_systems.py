@@ -16,8 +16,8 @@ from controller.records.journal import Journal
 from controller.systems import SystemContext
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.prices import Price, Prices
+from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.backends.clocks import SystemClock
 from world_api.core.faults import EpisodeFault
 

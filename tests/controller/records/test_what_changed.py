@@ -19,8 +19,8 @@ from controller.records import conditions
 from controller.records.journal import Journal
 from controller.records.replay import Replayed, replay_recorded
 from controller.systems import System, SystemContext
+from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.backends.clocks import SystemClock
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EpisodeFault, OperationFault
@@ -235,6 +235,6 @@ def test_code_beside_the_controller_that_decides_bytes_is_in_the_hash(monkeypatc
     before = conditions.loop_hash.__wrapped__()
     real = conditions._module
     monkeypatch.setattr(
-        conditions, "_module", lambda name: b"other" if name == "world_api.backends.chat.marking" else real(name)
+        conditions, "_module", lambda name: b"other" if name == "world_api.backends.chat.prompts" else real(name)
     )
     assert conditions.loop_hash.__wrapped__() != before

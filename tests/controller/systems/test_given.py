@@ -83,7 +83,7 @@ def test_a_video_that_cannot_be_decoded_fails_by_name(
 
 
 def test_frames_are_decoded_together_and_sent_as_every_picture_is(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from world_api.backends.endpoint.encoding import data_url
+    from world_api.backends.endpoint.vision import data_url
     from world_api.build.media.apart.worker import VideoFrames
     from world_api.core.ports import Picture
 
@@ -154,7 +154,7 @@ def test_where_no_caption_fits_some_of_all_parts_are_given_and_it_is_said(play: 
 
 def test_an_answer_cites_what_was_given(play: Any) -> None:
     from world_api.backends.chat.completions import Call, completion
-    from world_api.backends.chat.scripted import ScriptedChatModel
+    from world_api.backends.chat.recording import ScriptedChatModel
 
     spans = [{"start_time": 20.0, "end_time": 30.0}, {"start_time": 21.0, "end_time": 28.0}]
     answer = Call(tool="submit_answer", arguments={"answer": "x", "spans": spans}, id="end")

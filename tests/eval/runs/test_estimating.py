@@ -12,7 +12,7 @@ from controller.systems.transcript import USUAL_TOKENS
 from eval.runs.estimate import Estimate, estimate
 from eval.runs.experiment import open_experiment
 from tests.support.runs import QUESTIONS, prepare
-from world_api.backends.chat.usage import IMAGE_TOKENS
+from world_api.backends.chat.completions import IMAGE_TOKENS
 from world_api.backends.clocks import SystemClock
 
 CONFIGURATION = """\

@@ -17,7 +17,7 @@ from tool_induction.inducing.drafts import Trying
 from tool_induction.inducing.rounds import Induction, Plan
 from tool_induction.inducing.rounds import induce as run_induction
 from world_api.backends.chat.completions import completion
-from world_api.backends.chat.scripted import ScriptedChatModel
+from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.backends.clocks import SystemClock
 
 Tool = dict[str, Any]

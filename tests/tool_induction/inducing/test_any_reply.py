@@ -20,7 +20,7 @@ from tool_induction.inducing.keeping.emission_log import log_lines
 from tool_induction.inducing.keeping.report import report_page
 from tool_induction.inducing.rounds import Plan, induce
 from world_api.backends.chat.completions import completion
-from world_api.backends.chat.scripted import ScriptedChatModel
+from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.backends.clocks import SystemClock
 from world_api.core.faults import ToolFault
 

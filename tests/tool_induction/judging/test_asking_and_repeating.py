@@ -16,7 +16,7 @@ from world_api.backends.chat.caching import CachingChatModel
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
-from world_api.backends.chat.scripted import ScriptedChatModel
+from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.core.cost import Ledger, ledger
 from world_api.core.faults import BackendFault, EpisodeFault, ToolFault
 

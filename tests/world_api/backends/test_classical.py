@@ -9,8 +9,7 @@ import cv2
 import numpy as np
 import pytest
 
-from world_api.backends.classical.detector import ClassicalDetector
-from world_api.backends.classical.ocr import RapidOcrReader
+from world_api.backends.classical import ClassicalDetector, RapidOcrReader
 from world_api.build.media.apart.worker import VideoFrames
 from world_api.core.boxes import Box
 from world_api.core.ports import Image

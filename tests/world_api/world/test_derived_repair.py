@@ -221,7 +221,7 @@ def embedder_of(source: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> Any
 def test_vectors_are_kept_apart_by_the_module_that_makes_them(
     make_world: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = "from world_api.backends.classical.text_embedder import HashedTextEmbedder\nclass Own(HashedTextEmbedder):\n    {}\n"
+    text = "from world_api.backends.classical import HashedTextEmbedder\nclass Own(HashedTextEmbedder):\n    {}\n"
     first = embedder_of(text.format("weight = 1"), tmp_path / "own_one.py", monkeypatch)
     other = embedder_of(text.format("weight = 2"), tmp_path / "own_two.py", monkeypatch)
     assert first.producer == other.producer

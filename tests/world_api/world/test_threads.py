@@ -15,7 +15,7 @@ from benchmarks.made_worlds import Plan, write_world
 from benchmarks.operation_calls import CASES, Draws
 from tests.support.hammer import hammered
 from world_api.api import open_session
-from world_api.backends.classical.detector import ClassicalDetector
+from world_api.backends.classical import ClassicalDetector
 from world_api.build.media.apart.worker import VideoFrames
 from world_api.build.media.frames import DecodedPixels, Frame, Scaler
 from world_api.core.faults import OperationFault

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from world_api.backends.chat.completions import Usage, usage_of
 from world_api.backends.chat.prices import CURRENCY, Price, Prices
 from world_api.backends.chat.recording import Exchange
-from world_api.backends.chat.usage import Usage, usage_of
 from world_api.core.faults import BackendFault
 
 _NOTHING = Usage()

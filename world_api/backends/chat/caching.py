@@ -90,7 +90,7 @@ class CachingChatModel:
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         reply = checked_reply(self._model.complete(request))
-        if _says_something(reply):
+        if first_message(reply) is not None:
             key = self._key(request)  # another wire may be spoken now
             entry = {"schema_version": SCHEMA_VERSION, "key": key, "reply": reply, "reply_hash": content_hash(reply)}
             with suppress(StoreFault):  # it is paid for, and must not be lost because the disk is full
@@ -135,10 +135,6 @@ def _awaited(asked: Future[dict[str, Any] | None]) -> dict[str, Any] | None:
             f"an equal request was under way and not answered within {seconds:g} s",
             hint="give more time",
         ) from None
-
-
-def _says_something(reply: dict[str, Any]) -> bool:
-    return first_message(reply) is not None
 
 
 def _marked(reply: dict[str, Any]) -> dict[str, Any]:

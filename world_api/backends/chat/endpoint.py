@@ -170,27 +170,21 @@ def refused(endpoint: Endpoint, model: str, *, status: int, message: str, code: 
         hint = "set OPENAI_BASE_URL to where the server really is, if you trust that address; nothing was sent there"
         return BackendFault("endpoint_error", f"{where}: {told}", hint=hint)
     if status in (401, 403):
-        return BackendFault(
-            "endpoint_refused_key", f"{where}: {told}", hint="check OPENAI_API_KEY and what it may be used for"
+        known = ("endpoint_refused_key", "check OPENAI_API_KEY and what it may be used for")
+    elif _names_the_model(status, told, code):
+        known = ("endpoint_unknown_model", f"{model!r} is not served there; check --model")
+    elif status == 404:
+        known = ("endpoint_error", "check OPENAI_BASE_URL; it usually ends in /v1")
+    elif status == 429:
+        known = ("endpoint_rate_limited", "wait and ask again, or raise the account's limits")
+    elif status >= 500:
+        known = ("endpoint_error", "the server failed; ask again later")
+    else:
+        known = (
+            "endpoint_refused_request" if status in (400, 422) else "endpoint_error",
+            "the server does not take this request as it is; videoworld doctor --endpoint URL --model M says what it takes",
         )
-    if _names_the_model(status, told, code):
-        return BackendFault(
-            "endpoint_unknown_model", f"{where}: {told}", hint=f"{model!r} is not served there; check --model"
-        )
-    if status == 404:
-        return BackendFault("endpoint_error", f"{where}: {told}", hint="check OPENAI_BASE_URL; it usually ends in /v1")
-    if status == 429:
-        return BackendFault(
-            "endpoint_rate_limited", f"{where}: {told}", hint="wait and ask again, or raise the account's limits"
-        )
-    if status >= 500:
-        return BackendFault("endpoint_error", f"{where}: {told}", hint="the server failed; ask again later")
-    hint = (
-        "the server does not take this request as it is; videoworld doctor --endpoint URL --model M says what it takes"
-    )
-    if status in (400, 422):
-        return BackendFault("endpoint_refused_request", f"{where}: {told}", hint=hint)
-    return BackendFault("endpoint_error", f"{where}: {told}", hint=hint)
+    return BackendFault(known[0], f"{where}: {told}", hint=known[1])
 
 
 def asks_for_patience(fault: BackendFault, seconds: float, *, left: float) -> BackendFault:

@@ -9,19 +9,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from world_api.backends.chat.chat_completions import ChatCompletionsWire, points_to_responses
 from world_api.backends.chat.endpoint import Endpoint, not_an_answer, refused
-from world_api.backends.chat.wires.chat_completions import ChatCompletionsWire, points_to_responses
-from world_api.backends.chat.wires.port import Answering, NotAReply, Wire
-from world_api.backends.chat.wires.transport import Failure, Heard, Transport
-from world_api.backends.chat.wires.waiting import passes
+from world_api.backends.chat.responses import ResponsesWire
+from world_api.backends.chat.transport import Answering, Failure, Heard, NotAReply, Transport, Wire, passes
 from world_api.core.ports import Clock
 
 if TYPE_CHECKING:
     from openai import OpenAI
 
 _OURS = "videoworld"  #: the part of a reply that this project adds; no server may speak in it
+WireName = Literal["chat", "responses"]
+
+
+def wire_named(name: WireName) -> Wire:
+    """A wire for one model on one endpoint; it learns what its server refuses."""
+    return ChatCompletionsWire() if name == "chat" else ResponsesWire()
 
 
 class OpenAIChatModel:
@@ -53,6 +58,11 @@ class OpenAIChatModel:
     def spoken(self) -> str:
         """The name of the wire that is spoken now."""
         return self._wire.name
+
+    @property
+    def requests(self) -> int:
+        """How many were sent, attempts and all."""
+        return self._transport.requests
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """One reply, after as many tries as there is patience for; it ends within that time, whatever comes.

@@ -1,6 +1,12 @@
-"""Prompts: Jinja files of a package, rendered in a sandbox, named by their hash.
+"""What goes into the messages of a request: prompts from files, and data as JSON in which no text can pass for a mark.
 
-A template gets plain values and is never itself built from them. Text from the video goes into no template.
+Prompts are Jinja files of a package, rendered in a sandbox and named by their hash. A template gets plain values and is never
+itself built from them; text from the video goes into no template.
+
+JSON keeps what a video says inside its field. Servers of open models put messages into templates, though, whose marks
+(``<|im_end|>``, ``[/INST]``, ``</s>``, ``[|user|]``, ``]~b]``) are text themselves, and some read them wherever they stand.
+Each known one holds ``<`` or a square bracket. In texts these are spelt as JSON escapes do, so that a model still reads
+them and no server takes them for a mark; the brackets of the JSON itself stay.
 """
 
 from __future__ import annotations
@@ -13,12 +19,16 @@ from contextvars import ContextVar
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from world_api.core.canonical import json_line
+
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
 
+DATA = "data_from_video"  #: the field in which whatever comes from a video reaches a model
+
+_SPELT = {"<": "\\u003c", "[": "\\u005b", "]": "\\u005d"}
+_BACKSLASH, _QUOTE = "\0", "\1"  #: stand for what is escaped; JSON holds no control characters
 _SUFFIX = ".jinja"
-
-
 #: Folders of prompts, ``package/folder``, with the SHA-256 of each of their files.
 PromptHashes = dict[str, dict[str, str]]
 _noted: ContextVar[PromptHashes | None] = ContextVar("noted_prompts", default=None)
@@ -78,3 +88,20 @@ def _environment(sources: tuple[tuple[str, str], ...]) -> SandboxedEnvironment:
     return SandboxedEnvironment(
         loader=DictLoader(dict(sources)), undefined=StrictUndefined, autoescape=False, trim_blocks=True
     )
+
+
+def data_line(value: Any) -> str:
+    """JSON on one line without marks of a template, keys in their own order; the value that reads back is the same.
+
+    Raises:
+        ValueError: as ``json_line``.
+    """
+    line = json_line(value)
+    parts = line.replace("\\\\", _BACKSLASH).replace('\\"', _QUOTE).split('"')  # each second one is a text
+    if len(parts) == 1:
+        return line
+    texts = '"'.join(parts[1::2])
+    for sign, spelt in _SPELT.items():
+        texts = texts.replace(sign, spelt)
+    parts[1::2] = texts.split('"')
+    return '"'.join(parts).replace(_QUOTE, '\\"').replace(_BACKSLASH, "\\\\")

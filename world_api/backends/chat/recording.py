@@ -1,4 +1,4 @@
-"""Recording what a chat model was asked and answered, and answering from such a recording.
+"""Recording what a chat model was asked and answered, answering from such a recording, and playing a script.
 
 A recording is a file of JSON files that is only ever appended to: one exchange a line, so that what was
 paid for survives a crash.
@@ -6,6 +6,7 @@ paid for survives a crash.
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any
 
 from world_api.backends.chat.completions import checked_reply
 from world_api.core.canonical import content_hash, json_line, parse_json
-from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody
+from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody, VideoWorldError
 from world_api.core.ports import ChatModel, Clock
 from world_api.world import files
 from world_api.world.files import open_regular
@@ -117,6 +118,36 @@ class ReplayChatModel:
         return f": it first differs at {first_difference(left, request)}"
 
 
+class ScriptedChatModel:
+    """Plays replies in order, whatever is asked, and keeps the requests for a test to look at.
+
+    A fault in the script is raised in its turn.
+    """
+
+    def __init__(self, replies: Sequence[dict[str, Any] | VideoWorldError], *, name: str = "scripted") -> None:
+        self.name = name
+        self.requests: list[dict[str, Any]] = []
+        self._replies = tuple(replies)
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The next reply of the script.
+
+        Raises:
+            EpisodeFault: ``script_ended``.
+            VideoWorldError: the fault that stands in the script at this place.
+        """
+        position = len(self.requests)
+        self.requests.append(copy.deepcopy(request))
+        if position >= len(self._replies):
+            raise EpisodeFault(
+                "script_ended", f"the script holds {len(self._replies)} replies", hint="write one reply for each round"
+            )
+        reply = self._replies[position]
+        if isinstance(reply, VideoWorldError):
+            raise reply
+        return copy.deepcopy(reply)
+
+
 def append_line(path: Path, value: dict[str, Any], *, sync: bool = False) -> None:
     """Append one JSON line to a file, making it and its folder where they are missing.
 
@@ -136,23 +167,15 @@ def read_lines(path: Path, *, hint: str = "give the folder that --record made") 
             for number, line in enumerate(iter(lambda: file.readline(_MOST_LINE_BYTES), b""), start=1):
                 if not line.endswith(b"\n") and len(line) < _MOST_LINE_BYTES:
                     return
-                yield _object(line, f"line {number} of {path.name}")
+                try:
+                    value = parse_json(line.decode())
+                except ValueError:
+                    value = None
+                if not isinstance(value, dict):
+                    raise _damaged(f"line {number} of {path.name} is not a JSON object")
+                yield value
     except OSError as error:
         raise EpisodeFault("recording_missing", f"cannot read {path.name}: {error.strerror}", hint=hint) from None
-
-
-def _object(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        value = parse_json(line.decode())
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise EpisodeFault(
-            "recording_damaged",
-            f"{where} is not a JSON object",
-            hint="restore the file from a copy; records are never repaired",
-        )
-    return value
 
 
 def read_exchanges(path: Path, *, hint: str = "give the folder that --record made") -> list[Exchange]:
@@ -167,33 +190,22 @@ def read_exchanges(path: Path, *, hint: str = "give the folder that --record mad
 def _exchange(record: dict[str, Any], path: Path) -> Exchange:
     check_schema(record, SCHEMA_VERSION, path)
     try:
-        exchange = Exchange(
-            request=record["request"], reply=record["reply"], fault=record["fault"], seconds=record["seconds"]
-        )
-        intact = _is_whole(exchange) and exchange.request_hash == record["request_hash"]
+        request, reply, fault = record["request"], record["reply"], record["fault"]
+        exchange = Exchange(request=request, reply=reply, fault=fault, seconds=record["seconds"])
+        told = isinstance(fault, dict) and all(isinstance(fault.get(key), str) for key in ("code", "message", "hint"))
+        answered = (isinstance(reply, dict) and fault is None) or (reply is None and told)
+        typed = isinstance(request, dict) and isinstance(exchange.seconds, int | float)
+        intact = typed and answered and exchange.request_hash == record["request_hash"]
     except KeyError:
         intact = False
     if not intact:
-        raise EpisodeFault(
-            "recording_damaged",
-            f"an exchange in {path.name} is not whole or does not match its hash",
-            hint="restore the file from a copy; records are never repaired",
-        )
+        raise _damaged(f"an exchange in {path.name} is not whole or does not match its hash")
     return exchange
 
 
-def _is_whole(exchange: Exchange) -> bool:
-    """Whether what was read is of the declared types; it comes from a file that anything may have written."""
-    request: Any = exchange.request
-    reply: Any = exchange.reply
-    fault: Any = exchange.fault
-    seconds: Any = exchange.seconds
-    told = isinstance(fault, dict) and all(isinstance(fault.get(key), str) for key in ("code", "message", "hint"))
-    return (
-        isinstance(request, dict)
-        and ((isinstance(reply, dict) and fault is None) or (reply is None and told))
-        and isinstance(seconds, int | float)
-    )
+def _damaged(reason: str) -> EpisodeFault:
+    hint = "restore the file from a copy; records are never repaired"
+    return EpisodeFault("recording_damaged", reason, hint=hint)
 
 
 def check_schema(record: dict[str, Any], version: int, path: Path) -> None:
@@ -218,12 +230,8 @@ def first_difference(recorded: Any, asked: Any, path: str = "$") -> str:
             if recorded.get(key) != asked.get(key):
                 return first_difference(recorded.get(key), asked.get(key), f"{path}.{key}")
     if isinstance(recorded, list) and isinstance(asked, list):
-        return _difference_in_lists(recorded, asked, path)
+        for position, (left, right) in enumerate(zip(recorded, asked, strict=False)):
+            if left != right:
+                return first_difference(left, right, f"{path}[{position}]")
+        return f"{path}[{min(len(recorded), len(asked))}]"
     return path
-
-
-def _difference_in_lists(recorded: Sequence[Any], asked: Sequence[Any], path: str) -> str:
-    for position, (left, right) in enumerate(zip(recorded, asked, strict=False)):
-        if left != right:
-            return first_difference(left, right, f"{path}[{position}]")
-    return f"{path}[{min(len(recorded), len(asked))}]"

@@ -6,32 +6,108 @@ model behind the port. It is there to try the whole chain out; what it answers i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
-from world_api.backends.chat.completions import Call, completion
-from world_api.backends.chat.rules.asked import Asked, read_asked, text_of
-from world_api.backends.chat.rules.plans import Conclusion
-from world_api.backends.chat.rules.results import read_result
-from world_api.backends.chat.rules.tools import KNOWN, Facts, OfferedTool, fitting_call, offered_tools
-from world_api.backends.chat.rules.typed import typed_plan, words_of
+from world_api.backends.chat.completions import Call, completion, text_of
+from world_api.backends.chat.prompts import DATA
+from world_api.core.canonical import parse_json
 from world_api.core.lexicon import words
+from world_api.core.spans import TimeSpan
+from world_api.operations import OPERATIONS
 
 RULE_BASED = "rule-based"
 _ANSWER_TOOL = "submit_answer"
-_NOTHING: Mapping[str, Any] = {}
-#: Under which keys a system gives what it gathered.
-_MATERIAL = ("captions", "lines")
+_SEARCHES = ("search_segments_by_text", "search_segments_by_semantics")  #: by words first, then by meaning
+
+#: The first pattern found in a question gives its intent; the second finds the tools that serve it.
+_INTENTS = {
+    "times": (r"how often|how many times|几次|多少次", "times|often|appearance|count"),
+    "count": (r"how many|number of|\bcount\b|多少|几[个人位名]", "distinct|different|how_many|number|count"),
+    "summary": (r"summar|overview|happen|describe|概括|总结|描述|发生|讲了", "summar|overview|timeline"),
+    "words": (
+        r"\bsa(?:y|id)|\bspo|speak|mention|talk|written|\btext\b|说|提到|写|字幕",
+        "sa[iy]|quote|spe[ea]|spok|mention",
+    ),
+    "place": (
+        r"\bwhen|\bwhere|appear|first|last|\bfind|时候|何时|哪里|第一次|最后|出现",
+        "locate|appear|find|first|last",
+    ),
+    "search": ("", "find|search|locate"),
+}
+_QUOTED = re.compile(r"[\"“”「『]([^\"“”「」『』]{1,200})[\"“”」』]")
+_HEAD = re.compile(
+    r"^(?:(?:(?:when|where|what|which|who|how|at|in|do|is|are|was|were|does|did|has|have|can|will|please|find|show|me|describe"
+    r"|number|of|many|often|times?|different|first|last|said|written|summari[sz]e)\b|请问?|在?视频[中里]|什么时候|何时|在?哪里"
+    r"|一?共?有?(?:多少|几)[个位名只]?|第一次|最后一次|出现了?|描述|谁|提到了?|有|是|在|的|，)\s*)+",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"\s+(?:first|last|ever|finally|(?:appear|show|enter|come|arrive|leave|move|happen|do|say|wear|hold)(?:s|es|ed|ing)?|came|left"
+    r"|seen|visible|shown|said|be|is|are|was|were|when|while)\b.*$"
+    r"|(?:是?在?(?:什么时候|何时|哪里)|第一次|最后|出现|在?[做干]什么|说|提到|有?多少|几[次回]|[吗呢]).*$",
+    re.IGNORECASE,
+)
+_PERSON = re.compile(
+    r"\b(?:m[ae]n|wom[ae]n|persons?|people|boys?|girls?|child(?:ren)?|who|s?he)\b|[人男女孩]", re.IGNORECASE
+)
+_LAST = re.compile(r"\blast\b|\bfinal|最后", re.IGNORECASE)
+_LABELLED = re.compile(r"^(video|视频|question|问题|wanted|要求)(?: id)?\s*[:：]\s*(.*)$", re.IGNORECASE)
+_LABELS = {"视频": "video", "问题": "question", "要求": "wanted"}
+_OPTION = re.compile(r"^([A-Z])\.\s+(.+)$")
+#: The type of an answer: the words that ask for it where no schema does, and its ``type`` in a schema.
+_KINDS = {
+    "order": (r"\border\b|顺序", "array"),
+    "choice": (r"\boption\b|选项", "string"),
+    "interval": (r"stretch|片段", "object"),
+    "count": (r"whole number|整数", "integer"),
+}
+
+#: Fields of results that hold sentences, and those that tell how a result came about.
+_SENTENCES = ("caption", "answer", "summary", "snippet", "content", "brief_caption", "text")
+_ASIDE = frozenset("evidence cost calls warnings judged matched unmatched not_found not_judged not_examined".split())
+_WORDING = {
+    "found": ("{target!r} was found at {at}: {detail}", "“{target}”见于 {at}：{detail}"),
+    "not found": ("Nothing was found for {target!r}.", "没有找到“{target}”。"),
+    "counted": ("{number} for {target!r}: {detail}", "“{target}”共 {number}：{detail}"),
+    "not counted": ("None was counted for {target!r}: {detail}", "“{target}”没有数到：{detail}"),
+}
+
+T = TypeVar("T")
+_Json = Mapping[str, Any]
+#: A plan yields the calls to make at once, is sent their results (empty where a call failed), and returns what it concludes.
+_Steps = Generator[Sequence[Call], Sequence[_Json], T]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Done:
-    """A call of this conversation and what came back."""
+class _Question:
+    """A question as the rules read it. ``target`` is what it is about, ``category`` its noun; ``options`` by their letters."""
 
-    tool: str
-    result: Mapping[str, Any]
+    video_id: str
+    text: str
+    kind: str
+    options: Mapping[str, str]
+    intent: str
+    target: str
+    category: str
+
+    def says(self, wording: str, **values: Any) -> str:
+        """A text in the language of the question, under the mark of this model."""
+        chinese = re.search(r"[㐀-鿿]", self.text) is not None
+        text = _WORDING[wording][chinese].format(target=self.target, **values)
+        return _marked(text.removesuffix(": ").removesuffix("："))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Conclusion:
+    """What a plan ends with: an answer in words, the spans it rests on, and what was counted or chosen."""
+
+    text: str
+    spans: Sequence[TimeSpan] = ()
+    value: Any = None
 
 
 class RuleBasedChatModel:
@@ -43,92 +119,351 @@ class RuleBasedChatModel:
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """The next calls of the plan, or its conclusion; in words where ``submit_answer`` is not on offer."""
         messages = [item for item in request.get("messages") or () if isinstance(item, Mapping)]
-        tools = offered_tools(request)
-        done = [*_material(messages), *_calls_made(messages)]
-        asked = read_asked(messages, _answer_schema(tools))
-        step = _next_step(asked, tools, done)
-        if isinstance(step, Conclusion):
-            return _conclude(step, asked, tools, number=len(done) + 1)
-        return _reply(calls=[replace(call, id=f"call_{len(done) + place}") for place, call in enumerate(step, start=1)])
+        functions = [item.get("function") for item in request.get("tools") or () if isinstance(item, Mapping)]
+        tools = {function["name"]: function for function in functions if isinstance(function, Mapping)}
+        first = next((said for item in messages if item.get("role") == "user" and (said := text_of(item))), "")
+        question = _read_question(first, tools.get(_ANSWER_TOOL))
+        done = [*_given(first), *_calls_made(messages)]
+        used = next((tool for tool, _ in done if _is_library_tool(tool)), None)
+        step = _next_step(_Planner(question, tools, used).answer(), tools, done)
+        if isinstance(step, _Conclusion):
+            answer = step.text if question.kind == "open" else step.value
+            if _ANSWER_TOOL not in tools:
+                return completion(model=RULE_BASED, content=_in_words(answer), usage=(0, 0))
+            spans = [{"start_time": span.start, "end_time": span.end} for span in step.spans]
+            step = [Call(tool=_ANSWER_TOOL, arguments={"answer": answer, "spans": spans})]
+        calls = [replace(call, id=f"call_{place}") for place, call in enumerate(step, start=len(done) + 1)]
+        return completion(model=RULE_BASED, content=None, calls=calls, usage=(0, 0))
 
 
-def _answer_schema(tools: Mapping[str, OfferedTool]) -> Mapping[str, Any] | None:
-    """The schema of the answer, where one can be submitted."""
-    tool = tools.get(_ANSWER_TOOL)
-    properties = tool.parameters.get("properties") if tool is not None else None
-    schema = properties.get("answer") if isinstance(properties, Mapping) else None
-    return schema if isinstance(schema, Mapping) else None
+def _next_step(
+    plan: _Steps[_Conclusion], tools: Mapping[str, _Json], done: Sequence[tuple[str, _Json]]
+) -> Sequence[Call] | _Conclusion:
+    """Run a plan from its start: calls already made are answered from the conversation, the next ones are the step.
 
-
-def _next_step(asked: Asked, tools: Mapping[str, OfferedTool], done: list[_Done]) -> list[Call] | Conclusion:
-    """Run the plan from its start: calls already made are answered from the conversation, the next ones are the step.
-
-    What is not on offer is answered with nothing, so that the plan goes on without it.
+    A call of a tool that is not on offer is answered with nothing, so that the plan goes on without it.
     """
-    plan = typed_plan(asked, partial(_library_call, tools=tools, done=done))
-    made = list(done)
-    answered: list[Mapping[str, Any]] | None = None
-    while True:
-        try:
-            calls = next(plan) if answered is None else plan.send(answered)
-        except StopIteration as end:
-            conclusion: Conclusion = end.value
-            return conclusion
-        earlier = [_take(made, call.tool) for call in calls]
-        wanted = [call for call, item in zip(calls, earlier, strict=True) if item is None and call.tool in tools]
-        if wanted:
-            return wanted
-        answered = [item.result if item is not None else {} for item in earlier]
+    results: dict[str, deque[_Json]] = {}
+    for tool, result in done:
+        results.setdefault(tool, deque()).append(result)
+    try:
+        calls = next(plan)
+        while True:
+            earlier = [results[call.tool].popleft() if results.get(call.tool) else None for call in calls]
+            wanted = [call for call, past in zip(calls, earlier, strict=True) if past is None and call.tool in tools]
+            if wanted:
+                return wanted
+            calls = plan.send([past or {} for past in earlier])
+    except StopIteration as end:
+        conclusion: _Conclusion = end.value
+        return conclusion
 
 
-def _take(made: list[_Done], tool: str) -> _Done | None:
-    """The first call of a tool that is not yet accounted for."""
-    found = next((item for item in made if item.tool == tool), None)
-    if found is not None:
-        made.remove(found)
-    return found
+class _Planner:
+    """The plans for one question. ``used`` is the induced tool that was called before, for when none is on offer any more."""
+
+    def __init__(self, question: _Question, tools: Mapping[str, _Json], used: str | None) -> None:
+        self._question = question
+        self._tools = tools
+        self._used = used
+
+    def answer(self) -> _Steps[_Conclusion]:
+        """The plan for the question, in the type that is asked for."""
+        question = self._question
+        if question.kind == "order":  # what is not found comes last
+            found = yield from self._each_option()
+            letters = [
+                *sorted(found, key=lambda letter: found[letter]),
+                *(one for one in question.options if one not in found),
+            ]
+            text = _marked(", ".join(f"{letter} {question.options[letter]}" for letter in letters))
+            return _Conclusion(text=text, spans=[found[one] for one in letters if one in found], value=letters)
+        if question.kind == "count" or (question.kind != "interval" and question.intent in ("times", "count")):
+            ending = yield from self._count()
+        elif question.kind != "interval" and question.intent == "summary":
+            ending = yield from self._summarise()
+        else:
+            ending = yield from self._find()
+        if question.kind != "choice":
+            return ending
+        # The option that shares most words with what was found, else the first that is found at all.
+        told = set(words(ending.text))
+        shared = {letter: len(told & set(words(option))) for letter, option in question.options.items()}
+        best = max(shared, key=lambda letter: shared[letter])
+        found = {} if shared[best] else (yield from self._each_option())
+        letter = next((letter for letter in shared if letter in found), best)
+        return replace(ending, spans=[found[letter]] if letter in found else ending.spans, value=letter)
+
+    def _each_option(self) -> _Steps[dict[str, TimeSpan]]:
+        """Where each option is found, by words, else by meaning; all options at once."""
+        found: dict[str, TimeSpan] = {}
+        for tool in _SEARCHES:
+            missing = {letter: text for letter, text in self._question.options.items() if letter not in found}
+            results = (yield [self._call(tool, query=text, top_k=20) for text in missing.values()]) if missing else []
+            found |= {
+                letter: _spans(result)[0] for letter, result in zip(missing, results, strict=True) if _spans(result)
+            }
+        return found
+
+    def _find(self) -> _Steps[_Conclusion]:
+        """One tool that does the whole search, else a search whose candidates are looked at; then describe and remember."""
+        question = self._question
+        [found] = yield from self._by_library()
+        hits = [found] if _spans(found) else (yield from self._candidates())
+        spans = [span for hit in hits for span in _spans(hit)[:1]]
+        if not spans:
+            return _Conclusion(text=question.says("not found"), value={"start_time": 0.0, "end_time": 0.0})
+        if not _spans(found) and (question.intent == "place" or question.kind == "interval"):
+            spans = [*(yield from self._confirmed(spans)), *spans]
+        span = spans[0]
+        [looked] = yield [self._describe(span)]
+        quoted = _sentence(hits[0]) if question.intent == "words" else ""
+        detail = quoted or _sentence(looked) or _sentence(hits[0])
+        text = question.says("found", at=f"{_clock(span.start)}-{_clock(span.end)}", detail=detail)
+        yield [self._remember(span, text)]
+        return _Conclusion(text=text, spans=[span], value={"start_time": span.start, "end_time": span.end})
+
+    def _count(self) -> _Steps[_Conclusion]:
+        """One tool that counts, else the entities of the category."""
+        question = self._question
+        [result] = yield from self._by_library("times" if question.intent == "times" else "count")
+        number, detail, spans = _count_in(result), _sentence(result), _spans(result)
+        if number is None:
+            [listed] = yield [self._call("list_entities")]
+            own = [(item, str(item.get("category") or item.get("hint") or "").lower()) for item in _records(listed)]
+            named = [item for item, of in own if question.category == "any" or not of or question.category in of]
+            number, detail = len(named), "; ".join(str(item.get("hint") or item.get("entity_id")) for item in named)
+        if not number:  # where a tool says that it knows of no such thing, no zero is claimed
+            [looked] = yield [self._look(0.0)]
+            if isinstance(hint := looked.get("hint"), str) and hint:
+                return _Conclusion(text=question.says("not counted", detail=hint), value=0)
+        return _Conclusion(text=question.says("counted", number=number, detail=detail), spans=spans[:8], value=number)
+
+    def _summarise(self) -> _Steps[_Conclusion]:
+        """One tool that tells it all, else what three scenes from the whole length show."""
+        [result] = yield from self._by_library()
+        if _sentence(result):
+            return _Conclusion(text=_marked(_sentence(result)), spans=_spans(result)[:8])
+        [listed] = yield [self._call("list_scenes")]
+        scenes = [span for item in _records(listed) for span in _spans(item)[:1]]
+        chosen = list(dict.fromkeys(scenes[round(part * (len(scenes) - 1) / 2)] for part in range(3 if scenes else 0)))
+        described = (yield [self._describe(span) for span in chosen]) if chosen else []
+        told = "\n".join(f"{_clock(span.start)} {_sentence(one)}" for span, one in zip(chosen, described, strict=True))
+        if not told:
+            return _Conclusion(text=self._question.says("not found"))
+        yield [self._remember(TimeSpan(start=chosen[0].start, end=chosen[-1].end), told)]
+        return _Conclusion(text=_marked(told), spans=chosen)
+
+    def _candidates(self) -> _Steps[Sequence[_Json]]:
+        """What a search by words finds, the best first; by meaning where there are no words to be found."""
+        hits: Sequence[_Json] = ()
+        for tool in _SEARCHES:
+            [result] = ({},) if hits else (yield [self._call(tool, query=self._question.target, top_k=20)])
+            hits = hits or [hit for hit in _records(result) if _spans(hit)]
+        return hits
+
+    def _confirmed(self, spans: Sequence[TimeSpan]) -> _Steps[list[TimeSpan]]:
+        """Where a look detects the target, in time order; the latest first where the last is asked for."""
+        in_order = sorted(spans, reverse=_LAST.search(self._question.text) is not None)[:12]
+        looks = yield [self._look(span.center) for span in in_order]
+        seen = [(span, records) for span, look in zip(in_order, looks, strict=True) if (records := _records(look))]
+        return [next(iter(_spans(records[0])), span) for span, records in seen]
+
+    def _by_library(self, intent: str = "") -> _Steps[Sequence[_Json]]:
+        """The result of the induced tool that fits the intent best, by its words and inputs; empty where none fits."""
+        serving = re.compile(_INTENTS[intent or self._question.intent][1])
+        tools = {name: tool for name, tool in self._tools.items() if _is_library_tool(name)}
+        scores = {name: _score(tool, serving, self._question.text) for name, tool in tools.items()}
+        for name in sorted(scores, key=lambda name: (-scores[name], name)):
+            arguments = _filled(tools[name].get("parameters"), self._question) if scores[name] >= _IN_NAME else None
+            if arguments is not None:
+                return (yield [Call(tool=name, arguments=arguments)])
+        return (yield [Call(tool=self._used, arguments={})]) if self._used else [{}]
+
+    def _call(self, tool: str, **arguments: Any) -> Call:
+        return Call(tool=tool, arguments={"video_id": self._question.video_id, **arguments})
+
+    def _look(self, time: float) -> Call:
+        question = self._question
+        return self._call("detect_objects", timestamp=time, category=question.category, text_query=question.target)
+
+    def _describe(self, span: TimeSpan) -> Call:
+        end = min(max(span.end, span.start + 1.0), span.start + 10.0)
+        return self._call("describe_segment", start_time=span.start, end_time=end)
+
+    def _remember(self, span: TimeSpan, text: str) -> Call:
+        when = {"start_time": span.start, "end_time": max(span.end, span.start + 1.0)}
+        return self._call("write_memory", level="event", time_range=when, content=text[:2000])
 
 
-def _library_call(facts: Facts, *, tools: Mapping[str, OfferedTool], done: list[_Done]) -> Call | None:
-    """The call of a tool beyond the known ones that fits; where none is on offer any more, the one that was made."""
-    fitting = fitting_call(list(tools.values()), facts)
-    used = next((item.tool for item in done if item.tool not in KNOWN), None)
-    return fitting if fitting is not None or used is None else Call(tool=used, arguments={})
+def _read_question(text: str, answer_tool: _Json | None) -> _Question:
+    """What the first message asks; the type of answer from the schema of the answer, or from the words that ask for it."""
+    labelled: dict[str, str] = {}
+    options: dict[str, str] = {}
+    for line in map(str.strip, text.splitlines()):
+        if label := _LABELLED.match(line):
+            labelled.setdefault(_LABELS.get(label[1], label[1].lower()), label[2].strip())
+        elif (option := _OPTION.match(line)) and "question" in labelled and "wanted" not in labelled:
+            options.setdefault(option[1], option[2])
+    asked = labelled.get("question") or text
+    schema = (answer_tool or {}).get("parameters", {}).get("properties", {}).get("answer")
+    wanted = labelled.get("wanted", "")
+    kind = next((kind for kind, (how, _) in _KINDS.items() if re.search(how, wanted, re.IGNORECASE)), "open")
+    if isinstance(schema, Mapping):
+        kind = next((kind for kind, (_, json_type) in _KINDS.items() if schema.get("type") == json_type), "open")
+        kind = "open" if kind == "choice" and not schema.get("enum") else kind
+    quoted = _QUOTED.search(asked)
+    target = quoted[1].strip() if quoted else _target(asked)
+    nouns = re.findall(r"[a-z]+", re.split(r"\s(?:in|on|with|near|at|of|that|from|by)\s", target.lower())[0])
+    noun = "person" if _PERSON.search(target) else re.sub(r"(?<=[a-z]{3})(?<!s)s$", "", nouns[-1]) if nouns else "any"
+    return _Question(
+        video_id=labelled.get("video", ""),
+        text=asked,
+        kind=kind if options or kind not in ("choice", "order") else "open",
+        options=options,
+        intent=next(intent for intent, (how, _) in _INTENTS.items() if re.search(how, asked, re.IGNORECASE)),
+        target=target,
+        category="any" if quoted else noun,
+    )
 
 
-def _calls_made(messages: list[Mapping[str, Any]]) -> list[_Done]:
+def _target(text: str) -> str:
+    """What a question is about: its words without those that only ask."""
+    plain = re.sub(r"[?？!！.。]+\s*$", "", text.strip())
+    about = re.search(r"\b(?:about|mention(?:s|ed)?)\s+(.+)$", plain, re.IGNORECASE)
+    return _TAIL.sub("", _HEAD.sub("", about[1] if about else plain)).strip(" ,，的了") or plain or "anything"
+
+
+_IN_NAME, _IN_DESCRIPTION = 3, 1
+_NOT_FOR = re.compile(r"\b(?:do not|don't|not) (?:use|for|when|if)\b[^.]*")
+
+
+def _is_library_tool(name: str) -> bool:
+    return name not in OPERATIONS and name != _ANSWER_TOOL
+
+
+def _score(tool: _Json, serving: re.Pattern[str], question: str) -> int:
+    """How well a tool serves an intent, by the words of its name and description."""
+    name, description = tool["name"].lower(), _NOT_FOR.sub("", str(tool.get("description")).lower())
+    other_end = "first" if _LAST.search(question) else "last"
+    score = _IN_NAME * len(set(serving.findall(name))) + _IN_DESCRIPTION * len(set(serving.findall(description)))
+    return score - 2 * _IN_NAME * (other_end in name)
+
+
+def _filled(parameters: Any, question: _Question) -> dict[str, Any] | None:
+    """Values for the required parameters; None where one cannot be known, or where there are two free texts."""
+    properties = parameters.get("properties", {}) if isinstance(parameters, Mapping) else {}
+    required = parameters.get("required", ()) if isinstance(parameters, Mapping) else ()
+    values = {name: _value(name, properties.get(name), question) for name in required}
+    free = [name for name, value in values.items() if value == question.target and name != "category"]
+    return None if None in values.values() or len(free) > 1 else values
+
+
+def _value(name: str, schema: Any, question: _Question) -> Any:
+    """A value for a parameter by its name and schema; None for a time, a span or an id, which nobody knows yet."""
+    choices = [schema, *schema.get("anyOf", ())] if isinstance(schema, Mapping) else []
+    schema = next((one for one in choices if one.get("type") not in (None, "null")), {})
+    if name == "video_id":
+        return question.video_id
+    if schema.get("enum"):
+        return question.category if question.category in schema["enum"] else schema["enum"][0]
+    match schema.get("type"):
+        case "string" | ["string", "null"]:
+            return question.category if re.search("category|kind|type|class", name) else question.target
+        case "boolean":
+            return False
+        case "integer":
+            return max(schema.get("minimum", 1), min(schema.get("maximum", 10), 10))
+    return None
+
+
+def _calls_made(messages: Sequence[_Json]) -> list[tuple[str, _Json]]:
     """The calls of the conversation with their results, in order."""
     contents = {item.get("tool_call_id"): item.get("content") for item in messages if item.get("role") == "tool"}
-    done = []
-    for message in messages:
-        for call in message.get("tool_calls") or ():
-            name = str(call.get("function", {}).get("name"))
-            done.append(_Done(tool=name, result=read_result(contents.get(call.get("id")))))
-    return done
+    calls = [call for message in messages for call in message.get("tool_calls") or ()]
+    return [(str(call.get("function", {}).get("name")), _result(contents.get(call.get("id")))) for call in calls]
 
 
-def _material(messages: list[Mapping[str, Any]]) -> list[_Done]:
-    """What the question came with, as if it had been searched for: captions and lines of speech, the fitting ones first."""
-    first = next((text for item in messages if item.get("role") == "user" and (text := text_of(item))), "")
-    given = [line.startswith("{") for line in first.splitlines()]
-    wanted = {word for line, data in zip(first.splitlines(), given, strict=True) if not data for word in words(line)}
-    found = [read_result(line) for line, data in zip(first.splitlines(), given, strict=True) if data]
-    told = [
-        item for result in found for key in _MATERIAL for item in result.get(key) or () if isinstance(item, Mapping)
-    ]
-    hits = [{**item, "snippet": str(item.get("caption") or item.get("text"))} for item in told]
+def _given(text: str) -> list[tuple[str, _Json]]:
+    """What a question came with, captions and lines of speech, as if it had been searched for: the fitting ones first."""
+    wanted = {word for line in text.splitlines() if not line.startswith("{") for word in words(line)}
+    data = [_result(line) for line in text.splitlines() if line.startswith("{")]
+    given = [item for one in data for key in ("captions", "lines") for item in one.get(key) or ()]
+    hits = [{**item, "snippet": _sentence(item)} for item in given if isinstance(item, Mapping)]
     hits.sort(key=lambda hit: -len(wanted & set(words(hit["snippet"]))))
-    return [_Done(tool="search_segments_by_text", result={"candidates": hits})] if hits else []
+    return [(_SEARCHES[0], {"candidates": hits})] if hits else []
 
 
-def _conclude(conclusion: Conclusion, asked: Asked, tools: Mapping[str, OfferedTool], *, number: int) -> dict[str, Any]:
-    is_open = asked.kind == "open"
-    if _ANSWER_TOOL not in tools:
-        return _reply(content=conclusion.text if is_open else words_of(conclusion.value))
-    answer = conclusion.text if is_open else conclusion.value
-    spans = [{"start_time": span.start, "end_time": span.end} for span in conclusion.spans]
-    return _reply(calls=[Call(tool=_ANSWER_TOOL, arguments={"answer": answer, "spans": spans}, id=f"call_{number}")])
+def _result(content: Any) -> _Json:
+    """The result in a tool's message; empty for a fault, for nothing found and for what is not a JSON object."""
+    try:
+        value = parse_json(content) if isinstance(content, str) else None
+    except ValueError:
+        return {}
+    data = value.get(DATA, value) if isinstance(value, Mapping) else None
+    if not isinstance(data, Mapping) or "error" in data or data.get("status") in ("empty", "error"):
+        return {}
+    return data
 
 
-def _reply(*, content: str | None = None, calls: list[Call] | None = None) -> dict[str, Any]:
-    return completion(model=RULE_BASED, content=content, calls=calls or (), usage=(0, 0))
+def _objects(value: Any) -> Iterator[_Json]:
+    """Every object inside a JSON value, outer ones first."""
+    waiting = deque([value])
+    while waiting:
+        node = waiting.popleft()
+        if isinstance(node, Mapping):
+            yield node
+            waiting.extend(item for key, item in node.items() if key not in _ASIDE)
+        elif isinstance(node, list):
+            waiting.extend(node)
+
+
+def _spans(result: _Json) -> list[TimeSpan]:
+    """The spans a result holds, in its order; those of its evidence where there are no others."""
+    times = [(node.get("start_time"), node.get("end_time")) for node in _objects(result)]
+    found = [
+        TimeSpan(start=float(start), end=float(end))
+        for start, end in times
+        if _is_number(start) and _is_number(end) and 0 <= start <= end < 1e9
+    ]
+    return found or (_spans({"": result["evidence"]}) if result.get("evidence") else [])
+
+
+def _records(result: _Json) -> list[_Json]:
+    """The objects of the first list of objects that a result holds."""
+    fields = (item for node in _objects(result) for item in node.items() if item[0] not in _ASIDE)
+    lists = (value for _, value in fields if isinstance(value, list) and value and isinstance(value[0], Mapping))
+    return [item for item in next(lists, []) if isinstance(item, Mapping)]
+
+
+def _sentence(result: _Json) -> str:
+    """The first sentence in a field that holds sentences; empty if there is none."""
+    told = (node.get(key) for node in _objects(result) for key in _SENTENCES)
+    return next((text.strip() for text in told if isinstance(text, str) and text.strip()), "")
+
+
+def _count_in(result: _Json) -> int | None:
+    """The first whole number in a field with the name of a count."""
+    fields = (item for node in _objects(result) for item in node.items())
+    counts = (value for key, value in fields if re.search("count|number|total|how_many", key.lower()))
+    return next((int(value) for value in counts if _is_number(value) and float(value).is_integer()), None)
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _clock(seconds: float) -> str:
+    """``mm:ss``, or ``h:mm:ss`` from an hour on."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes:02d}:{rest:02d}"
+
+
+def _marked(text: str) -> str:
+    return f"[{RULE_BASED}] {text}"
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{value['start_time']} - {value['end_time']}"
+    return ", ".join(value) if isinstance(value, list) else str(value)

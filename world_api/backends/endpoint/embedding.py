@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from world_api.backends.chat.usage import estimate_tokens
-from world_api.backends.chat.wires.port import Answering, NotAReply, said_error
-from world_api.backends.endpoint.wording import in_our_words, producer_of
+from world_api.backends.chat.completions import estimate_tokens, is_count
+from world_api.backends.chat.transport import Answering, NotAReply, said_error
+from world_api.backends.endpoint.vision import in_our_words, producer_of
 from world_api.core.cost import Spent, charge
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Embedded, Vectors
@@ -71,7 +71,9 @@ class EndpointEmbedder:
             answer = self._model.complete({"model": self._model.name, "input": sent})
         except BackendFault as fault:
             raise in_our_words(fault, self.name) from fault
-        counted = _counted(answer)
+        usage = answer.get("usage")
+        told = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+        counted = told if is_count(told) and told < _LARGEST else None
         spent = Spent(
             purpose="perception",
             model=self._model.name,
@@ -91,7 +93,7 @@ class EndpointEmbedder:
         for place, item in enumerate(items):
             index = item.get("index", place) if isinstance(item, dict) else None
             vector = item.get("embedding") if isinstance(item, dict) else None
-            if not _is_place(index, count) or index in found or not _is_vector(vector):
+            if not is_count(index) or index >= count or index in found or not _is_vector(vector):
                 raise self._unreadable("one of its vectors is none")
             found[index] = vector
         if len({len(vector) for vector in found.values()}) != 1:
@@ -106,26 +108,16 @@ class EndpointEmbedder:
         )
 
 
-def _is_place(value: Any, count: int) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
-
-
 def _is_vector(value: Any) -> TypeGuard[list[float]]:
-    return isinstance(value, list) and bool(value) and all(_is_number(number) for number in value)
-
-
-def _is_number(value: Any) -> bool:
     # The comparison holds for whole numbers beyond any float too, and never for NaN.
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, int | float) and not isinstance(one, bool) and abs(one) < _LARGEST for one in value)
+    )
 
 
 def _unit(vectors: Vectors) -> Vectors:
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     unit: Vectors = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
     return unit
-
-
-def _counted(answer: dict[str, Any]) -> int | None:
-    usage = answer.get("usage")
-    tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
-    return tokens if isinstance(tokens, int) and _is_number(tokens) and tokens >= 0 else None

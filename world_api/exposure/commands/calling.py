@@ -76,7 +76,7 @@ def call(
 
     from world_api.api import open_session
     from world_api.backends.clocks import SystemClock
-    from world_api.backends.endpoint.refusals import MAY_BE_REFUSED
+    from world_api.backends.endpoint.vision import MAY_BE_REFUSED
     from world_api.core.cost import ledger
     from world_api.operations import EVERY_OPERATION, operations_for, run
 

@@ -52,7 +52,7 @@ def doctor(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Look at a chat endpoint instead: about fifteen small requests, with the key of OPENAI_API_KEY.",
+            help="Look at a chat endpoint instead: about ten small requests, with the key of OPENAI_API_KEY.",
         ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model to look at on that endpoint.")] = None,

@@ -43,7 +43,7 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool, as_json
         )
     configured = Endpoint.from_environment({**os.environ, "OPENAI_BASE_URL": url})
     endpoint = replace(configured, timeout=_SECONDS, patience=2 * _SECONDS, retries=_RETRIES)
-    note(f"asking {endpoint.host} about {model}: up to fifteen small requests")
+    note(f"asking {endpoint.host} about {model}: about ten small requests")
     found = capabilities_of(
         endpoint,
         model,
@@ -60,7 +60,7 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool, as_json
 
 
 def _record(endpoint: Endpoint, model: str, found: Capabilities) -> dict[str, Any]:
-    from world_api.backends.chat.probing import CHECKS, meaning
+    from world_api.backends.chat.probing import CHECKS
 
     checks = [found.check(name) for name in CHECKS]
     return {
@@ -69,7 +69,7 @@ def _record(endpoint: Endpoint, model: str, found: Capabilities) -> dict[str, An
         "usable": found.usable,
         "wire": found.wire,
         "checks": [
-            {"check": check.name, "outcome": check.outcome, "seen": check.seen, "means": meaning(check)}
+            {"check": check.name, "outcome": check.outcome, "seen": check.seen, "means": check.meaning}
             for check in checks
         ],
         "window": found.window,

@@ -19,7 +19,7 @@ from tests.support.chat_server import KEY, ChatServer, Received, SteppingClock
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
-from world_api.backends.chat.scripted import ScriptedChatModel
+from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.core.faults import BackendFault, EvalFault
 
 YES, NO = '{"verdict": "yes"}', '{"verdict": "no"}'

@@ -14,10 +14,9 @@ from world_api.backends.chat.caching import CachingChatModel
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
-from world_api.backends.chat.recording import Exchange, RecordingChatModel, ReplayChatModel
+from world_api.backends.chat.recording import Exchange, RecordingChatModel, ReplayChatModel, ScriptedChatModel
+from world_api.backends.chat.responses import ResponsesWire
 from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.backends.chat.scripted import ScriptedChatModel
-from world_api.backends.chat.wires.responses import ResponsesWire
 from world_api.core.faults import EpisodeFault
 from world_api.core.ports import ChatModel
 

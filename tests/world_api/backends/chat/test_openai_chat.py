@@ -244,7 +244,7 @@ def test_after_an_attempt_that_was_given_up_the_next_one_counts(chat_server: Any
 
 
 def test_a_reply_beyond_all_measure_is_refused(chat_server: Any, connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("world_api.backends.chat.wires.transport.MAX_REPLY_BYTES", 1_000)
+    monkeypatch.setattr("world_api.backends.chat.transport.MAX_REPLY_BYTES", 1_000)
     chat_server.play(completion(model="m", content="x" * 1_000))
     with pytest.raises(BackendFault, match="1000 bytes"):
         connect().complete(REQUEST)

@@ -13,11 +13,11 @@ from world_api.backends.chat.recording import (
     Exchange,
     RecordingChatModel,
     ReplayChatModel,
+    ScriptedChatModel,
     append_line,
     read_exchanges,
     read_lines,
 )
-from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault, EpisodeFault
 

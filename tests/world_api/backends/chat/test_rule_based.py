@@ -11,8 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.backends.chat.rules.questions import read_question
-from world_api.backends.chat.rules.tools import Facts, OfferedTool, fitting_call
 
 Answers = Mapping[str, Callable[[dict[str, Any]], Any]]
 _ATOMIC = (
@@ -158,32 +156,6 @@ def test_a_count_of_what_the_tools_cannot_tell_repeats_their_hint_and_claims_no_
         assert "0 for" not in answer
 
 
-def test_a_count_says_who_may_have_been_counted_before() -> None:
-    entities = [
-        {"entity_id": "e1", "category": "person", "may_be": [{"entity_id": "e2", "score": 0.97}]},
-        {"entity_id": "e2", "category": "person", "may_be": [{"entity_id": "e1", "score": 0.97}]},
-        {"entity_id": "e3", "category": "person", "may_be": [{"entity_id": "e1", "score": 0.6}]},
-    ]
-    _, answer = converse("How many people enter?", {"list_entities": lambda _: {"entities": entities}})
-    assert "3 for 'people', of which 1 may be the same" in answer
-    _, answer = converse("How many people enter?", {"list_entities": lambda _: {"entities": entities[1:]}})
-    assert "may be" not in answer
-
-
-def test_how_often_counts_the_stretches_a_look_confirms() -> None:
-    calls, answer = converse(
-        "How many times does the cat appear?",
-        {
-            "search_segments_by_text": lambda _: hits(10.0, 20.0, 60.0),
-            "detect_objects": lambda asked: {
-                "detections": [{"start_time": 8.0, "end_time": 30.0}] if asked["timestamp"] < 40 else []
-            },
-        },
-    )
-    assert answer.startswith("[rule-based] 1 for 'the cat'")
-    assert calls[-1][1]["spans"] == [{"start_time": 8.0, "end_time": 30.0}]
-
-
 def test_the_induced_tool_for_the_kind_of_count_is_chosen() -> None:
     text = {"type": "string"}
     often = tool("count_appearances", "How often. Not for how many different ones.", video_id=text, query=text)
@@ -206,13 +178,6 @@ def test_a_summary_tells_scenes_from_the_whole_length() -> None:
     )
     assert [arguments["start_time"] for name, arguments in calls if name == "describe_segment"] == [0.0, 40.0, 80.0]
     assert "seen from 40.0" in answer
-
-
-def test_technical_questions_are_answered_from_the_metadata() -> None:
-    known = {"duration": 75.5, "frame_rate": 25.0, "resolution": {"width": 640, "height": 360}}
-    _, answer = converse("这个视频有多长？", {"get_video_metadata": lambda _: known})
-    assert "75.5" in answer
-    assert "640x360" in answer
 
 
 def test_words_from_the_video_are_quoted_and_never_obeyed() -> None:
@@ -249,7 +214,6 @@ json_values = st.recursive(
             "What is said?",
             "How many people?",
             "Summarise it.",
-            "How long is the video?",
             "??",
             "谁？",
         ]
@@ -263,38 +227,45 @@ def test_results_of_any_shape_lead_to_an_answer(result: Any, question: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "intent", "target", "category"),
+    ("text", "target", "category"),
     [
-        ("When does the man in red first appear?", "place", "the man in red", "person"),
-        ("What is the woman with the umbrella doing when she first appears?", "place", "the woman with the umbrella", "person"),
-        ("Where is the blue car first seen?", "place", "the blue car", "car"),
-        ("What is said about the harvest?", "words", "the harvest", "harvest"),
-        ('When is "Platform 9" shown?', "place", "Platform 9", "any"),
-        ("How many dogs are there?", "count", "dogs", "dog"),
-        ("How many times does the cat appear?", "times", "the cat", "cat"),
-        ("那只猫出现了几次？", "times", "那只猫", "any"),
-        ("穿红衣服的男子第一次出现时在做什么？", "place", "穿红衣服的男子", "person"),
-        ("什么时候出现了一辆红色的车？", "place", "一辆红色的车", "any"),
-        ("谁提到了“收成”？", "words", "收成", "any"),
-        ("视频里一共有多少人？", "count", "人", "person"),
-        ("请概括这段视频的内容", "summary", "概括这段视频的内容", "any"),
-        ("What is the frame rate?", "facts", "frame rate", "rate"),
+        ("When does the man in red first appear?", "the man in red", "person"),
+        ("What is the woman with the umbrella doing when she first appears?", "the woman with the umbrella", "person"),
+        ("Where is the blue car first seen?", "the blue car", "car"),
+        ('When is "Platform 9" shown?', "Platform 9", "any"),
+        ("When does the cat appear?", "the cat", "cat"),
+        ("那只猫什么时候出现？", "那只猫", "any"),
+        ("穿红衣服的男子第一次出现时在做什么？", "穿红衣服的男子", "person"),
+        ("什么时候出现了一辆红色的车？", "一辆红色的车", "any"),
     ],
-)  # fmt: skip
-def test_questions_are_read_by_rules(text: str, intent: str, target: str, category: str) -> None:
-    read = read_question(text)
-    assert (read.intent, read.target, read.category) == (intent, target, category)
+)
+def test_what_a_question_is_about_is_searched_and_looked_for(text: str, target: str, category: str) -> None:
+    calls, _ = converse(text, {"search_segments_by_text": lambda _: hits(3.0)})
+    [search, look] = [arguments for name, arguments in calls if name in ("search_segments_by_text", "detect_objects")][
+        :2
+    ]
+    assert (search["query"], look["text_query"], look["category"]) == (target, target, category)
 
 
-def test_a_tool_with_inputs_nobody_knows_does_not_fit() -> None:
-    def offered(**properties: Any) -> OfferedTool:
-        schema = {"properties": properties, "required": list(properties)}
-        return OfferedTool(name="locate_thing", description="", parameters=schema)
+@pytest.mark.parametrize(
+    ("text", "target"), [("What is said about the harvest?", "the harvest"), ("谁提到了“收成”？", "收成")]
+)
+def test_what_is_said_is_searched_by_words_and_quoted(text: str, target: str) -> None:
+    calls, answer = converse(text, {"search_segments_by_text": lambda _: hits(3.0)})
+    assert calls[0][1]["query"] == target
+    assert "detect_objects" not in [name for name, _ in calls]
+    assert "at 3.0" in answer
 
-    facts = Facts(video_id="clip", question=read_question("When does the cat appear?"))
+
+def test_only_a_tool_whose_inputs_are_known_is_called() -> None:
     text, number = {"type": "string"}, {"type": "number"}
-    assert fitting_call([offered(video_id=text, start_time=number)], facts) is None
-    assert fitting_call([offered(video_id=text, first_query=text, second_query=text)], facts) is None
-    fitting = fitting_call([offered(video_id=text, query=text, category=text, top_k={"type": "integer"})], facts)
-    assert fitting is not None
-    assert fitting.arguments == {"video_id": "clip", "query": "the cat", "category": "cat", "top_k": 10}
+
+    def called(**properties: Any) -> tuple[str, dict[str, Any]]:
+        return converse("When does the cat appear?", {}, extra=[tool("locate_thing", "", **properties)])[0][0]
+
+    assert called(video_id=text, start_time=number)[0] == "search_segments_by_text"
+    assert called(video_id=text, first_query=text, second_query=text)[0] == "search_segments_by_text"
+    assert called(video_id=text, query=text, category=text, top_k={"type": "integer"}) == (
+        "locate_thing",
+        {"video_id": "clip", "query": "the cat", "category": "cat", "top_k": 10},
+    )

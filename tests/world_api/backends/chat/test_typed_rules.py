@@ -96,21 +96,6 @@ def test_a_count_is_a_number() -> None:
     assert asked(question, {})[0] == 0
 
 
-def test_rooms_are_counted_as_the_scenes_where_something_is_seen() -> None:
-    scenes = {"scenes": [{"start_time": n * 10.0, "end_time": n * 10.0 + 10} for n in range(4)]}
-    answers = {
-        "search_segments_by_text": lambda _: {
-            "candidates": [{"start_time": start, "end_time": start + 4} for start in (1.0, 21.0, 24.0)]
-        },
-        "detect_objects": lambda arguments: {
-            "detections": [{"start_time": arguments["timestamp"] - 1, "end_time": arguments["timestamp"] + 1}]
-        },
-        "list_scenes": lambda _: scenes,
-    }
-    question = Question(text="In how many different rooms is the person in the red coat seen?", kind="count")
-    assert asked(question, answers)[0] == 2
-
-
 @pytest.mark.parametrize(
     ("question", "words"),
     [

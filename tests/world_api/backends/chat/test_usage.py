@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from world_api.backends.chat.completions import completion
-from world_api.backends.chat.usage import (
+from world_api.backends.chat.completions import (
     IMAGE_TOKENS,
     LOW_DETAIL_IMAGE_TOKENS,
     Usage,
+    completion,
     estimate_tokens,
     usage_of,
 )

@@ -11,7 +11,7 @@ from tests.support.chat_server import SteppingClock
 from tests.support.vision_server import VisionServer
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
-from world_api.backends.chat.wires.port import Wire
+from world_api.backends.chat.transport import Wire
 from world_api.backends.endpoint.vision import EndpointVision
 from world_api.core.ports import LookRequest, LookTask, Picture
 from world_api.core.spans import TimeSpan

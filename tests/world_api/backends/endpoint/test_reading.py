@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from world_api.backends.endpoint.reading import MAX_ACTIONS, MAX_CHARACTERS, read_reply
+from world_api.backends.endpoint.vision import MAX_ACTIONS, MAX_CHARACTERS, read_reply
 from world_api.core.faults import BackendFault
 from world_api.core.ports import LookTask, SeenAction
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from tests.support.vision_server import VisionServer, frame_times_of, pictures_of, words_of
-from world_api.backends.endpoint.encoding import assumed_tokens
-from world_api.backends.endpoint.vision import EndpointVision
+from world_api.backends.endpoint.vision import EndpointVision, assumed_tokens
 from world_api.core.cost import ledger
 from world_api.core.faults import BackendFault
 from world_api.core.ports import LookRequest, Picture

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from world_api.backends.speech import sphinx
+from world_api.backends import speech
 from world_api.core.faults import BackendFault
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sphinx, "DISTRIBUTION", "no-such-distribution")
+    monkeypatch.setattr(speech, "SPHINX", "no-such-distribution")
     with pytest.raises(BackendFault, match="not installed") as caught:
-        sphinx.SphinxRecogniser()
+        speech.SphinxRecogniser()
     assert caught.value.code == "speech_model_missing"
     assert "[speech-lite]" in caught.value.hint
 
@@ -25,7 +25,7 @@ def test_real_speech_is_heard_poorly_and_the_same_each_time(shared_data: Path) -
     pytest.importorskip("pocketsphinx", reason="the extra [speech-lite] is not installed")
     from world_api.build.media.audio import read_audio
 
-    recogniser = sphinx.SphinxRecogniser()
+    recogniser = speech.SphinxRecogniser()
     samples = read_audio(shared_data / "speech" / "jfk.flac", 0.0, 11.0)
     (line,) = recogniser.transcribe(samples, "")
     assert "your country can do for you" in line.text

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from world_api.backends.speech import whisper
+from world_api.backends import speech
 from world_api.core.faults import BackendFault
 
 PACKAGE = {
@@ -114,7 +114,7 @@ def model(folder: Path) -> Path:
 
 @pytest.mark.usefixtures("package")
 def test_lines_and_words_come_out_clean_and_inside_the_stretch(tmp_path: Path) -> None:
-    recogniser = whisper.WhisperRecogniser(str(model(tmp_path / "tiny")))
+    recogniser = speech.WhisperRecogniser(str(model(tmp_path / "tiny")))
     (line,) = recogniser.transcribe(np.zeros(32000, np.float32), "")
     assert (line.text, line.language, line.start, line.end) == ("Hello there.", "de", 0.0, 2.0)
     assert [(word.start, word.end, word.text, word.confidence) for word in line.words] == [
@@ -126,7 +126,7 @@ def test_lines_and_words_come_out_clean_and_inside_the_stretch(tmp_path: Path) -
 
 @pytest.mark.usefixtures("package")
 def test_a_stretch_is_heard_by_itself_and_its_language_is_passed_on(tmp_path: Path) -> None:
-    recogniser = whisper.WhisperRecogniser(str(model(tmp_path / "tiny")))
+    recogniser = speech.WhisperRecogniser(str(model(tmp_path / "tiny")))
     (line,) = recogniser.transcribe(np.zeros(16000, np.float32), "zh")
     assert line.language == "zh"
     ((_, language, options),) = sys.modules["faster_whisper"].CALLS
@@ -144,7 +144,7 @@ def test_a_stretch_is_heard_by_itself_and_its_language_is_passed_on(tmp_path: Pa
 )
 def test_a_model_that_is_not_here_is_named_and_never_fetched(name: str, said: str) -> None:
     with pytest.raises(BackendFault, match=said) as caught:
-        whisper.WhisperRecogniser(name)
+        speech.WhisperRecogniser(name)
     assert caught.value.code == "speech_model_missing"
     assert "--speech-model" in caught.value.hint
 
@@ -154,12 +154,12 @@ def test_a_folder_without_a_tokenizer_is_refused_since_one_would_be_fetched(tmp_
     folder = model(tmp_path / "tiny")
     (folder / "tokenizer.json").unlink()
     with pytest.raises(BackendFault, match=r"lacks tokenizer\.json"):
-        whisper.WhisperRecogniser(str(folder))
+        speech.WhisperRecogniser(str(folder))
 
 
 @pytest.mark.usefixtures("package")
 def test_a_model_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
-    recogniser = whisper.WhisperRecogniser(str(model(tmp_path / "broken")))
+    recogniser = speech.WhisperRecogniser(str(model(tmp_path / "broken")))
     with pytest.raises(BackendFault, match="unsupported model version") as caught:
         recogniser.transcribe(np.ones(16000, np.float32), "")
     assert caught.value.code == "speech_model_missing"
@@ -181,7 +181,7 @@ def test_the_numbers_a_model_computes_with_are_chosen_for_the_device_and_named_i
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine, wanted: str, device: str, chosen: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", engine)
-    recogniser = whisper.WhisperRecogniser(str(model(tmp_path / "tiny")), wanted)
+    recogniser = speech.WhisperRecogniser(str(model(tmp_path / "tiny")), wanted)
     recogniser.transcribe(np.zeros(16000, np.float32), "")
     assert [(device, chosen)] == sys.modules["faster_whisper"].LOADED
     assert recogniser.producer.endswith(f"/{chosen}")
@@ -190,24 +190,24 @@ def test_the_numbers_a_model_computes_with_are_chosen_for_the_device_and_named_i
 @pytest.mark.usefixtures("package")
 def test_numbers_that_the_device_does_not_compute_with_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BackendFault, match="float16 on this machine's CPU") as caught:
-        whisper.WhisperRecogniser(str(model(tmp_path / "tiny")), "float16")
+        speech.WhisperRecogniser(str(model(tmp_path / "tiny")), "float16")
     assert caught.value.code == "speech_compute_type"
     assert "int8, float32" in caught.value.hint
 
 
 @pytest.mark.usefixtures("package")
 def test_the_packages_own_voice_detector_gives_seconds() -> None:
-    detector = whisper.SileroVoiceDetector()
+    detector = speech.SileroVoiceDetector()
     (span,) = detector.voiced(np.ones(48000, np.float32))
     assert (span.start, span.end) == (1.0, 2.5)
     assert detector.voiced(np.zeros(0, np.float32)) == []
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whisper, "DISTRIBUTION", "no-such-distribution")
-    assert not whisper.is_installed()
+    monkeypatch.setattr(speech, "WHISPER", "no-such-distribution")
+    assert not speech.whisper_is_installed()
     with pytest.raises(BackendFault, match="not installed") as caught:
-        whisper.WhisperRecogniser("tiny")
+        speech.WhisperRecogniser("tiny")
     assert caught.value.code == "speech_model_missing"
     assert "[speech]" in caught.value.hint
 
@@ -217,6 +217,6 @@ def test_the_real_voice_detector_finds_real_speech(shared_data: Path) -> None:
     pytest.importorskip("faster_whisper", reason="the extra [speech] is not installed")
     from world_api.build.media.audio import read_audio
 
-    (first, *_) = whisper.SileroVoiceDetector().voiced(read_audio(shared_data / "speech" / "jfk.flac", 0.0, 11.0))
+    (first, *_) = speech.SileroVoiceDetector().voiced(read_audio(shared_data / "speech" / "jfk.flac", 0.0, 11.0))
     assert first.start < 1.0 < first.end
-    assert whisper.SileroVoiceDetector().voiced(np.zeros(5 * 16000, np.float32)) == []
+    assert speech.SileroVoiceDetector().voiced(np.zeros(5 * 16000, np.float32)) == []

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from world_api.backends.speech.whisper import WhisperRecogniser
+from world_api.backends.speech import WhisperRecogniser
 from world_api.core.ports import SAMPLE_RATE
 
 WIDTH, WORDS, MELS = 64, 50257, 80

@@ -55,7 +55,7 @@ def items() -> type[Items]:
 @pytest.fixture
 def ask(chat_server: Any, connect: Any) -> Callable[..., Json]:
     """Sends a request over the Responses wire and gives the reply; the server answers with what is given."""
-    from world_api.backends.chat.wires.responses import ResponsesWire
+    from world_api.backends.chat.responses import ResponsesWire
 
     def made(*answers: Any, request: Json | None = None, **settings: Any) -> Json:
         chat_server.play(*answers)

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from world_api.backends.chat.wires.carrying import assistant_items
-from world_api.backends.chat.wires.responses_reply import reply_of
+from world_api.backends.chat.responses import assistant_items, reply_of
 
 Json = dict[str, Any]
 
@@ -38,7 +37,7 @@ def test_a_reply_goes_back_as_it_came(items: Any) -> None:
 
 
 def test_a_whole_conversation_over_the_wire(chat_server: Any, connect: Any, items: Any) -> None:
-    from world_api.backends.chat.wires.responses import ResponsesWire
+    from world_api.backends.chat.responses import ResponsesWire
 
     thought, call = items.reasoning(), items.call("look", '{"time": 3}')
     chat_server.play(items.answer(thought, call), items.answer(items.message("A car.")))

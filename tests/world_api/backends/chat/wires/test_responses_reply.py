@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from world_api.backends.chat.usage import usage_of
-from world_api.backends.chat.wires.port import NotAReply
-from world_api.backends.chat.wires.responses_reply import reply_of
+from world_api.backends.chat.completions import usage_of
+from world_api.backends.chat.responses import reply_of
+from world_api.backends.chat.transport import NotAReply
 from world_api.core.faults import BackendFault
 
 Json = dict[str, Any]

@@ -184,7 +184,7 @@ def test_json_mode_and_the_newer_name_of_the_bound(sent: Any) -> None:
 def test_a_server_without_reasoning_is_asked_without_it_from_then_on(
     chat_server: Any, connect: Any, items: Any, waits: list[float]
 ) -> None:
-    from world_api.backends.chat.wires.responses import ResponsesWire
+    from world_api.backends.chat.responses import ResponsesWire
 
     refusal = chat_server.refusal(400, "Encrypted content is not supported with this model.")
     chat_server.play(refusal, items.answer(items.message("yes")))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, made_source
-from world_api.backends.speech.voice_activity import EnergyVoiceDetector
+from world_api.backends.speech import EnergyVoiceDetector
 from world_api.build.media.probe import probe
 from world_api.build.media.subtitles.choice import Subtitles, choose_subtitles
 from world_api.build.media.subtitles.sources import SubtitleSource, read_file

@@ -13,18 +13,14 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from world_api.backends.chat.completions import CARRIED, first_message
-from world_api.backends.chat.wires.port import Answering, NotAReply, said_error
-from world_api.backends.chat.wires.transport import Heard
+from world_api.backends.chat.transport import Answering, Heard, NotAReply, said_error
 from world_api.core.canonical import canonical, is_deep
 
 if TYPE_CHECKING:
     from openai import OpenAI
 
-MOST_CARRIED = (
-    1_000_000  #: characters of a reply; a field that does not fit is left out whole, since half of one is no use
-)
+MOST_CARRIED = 1_000_000  #: characters of a field; a longer one is left out whole, since half of one is no use
 _MOST_LEVELS = 32
-_MOST_CALLS = 128
 #: What the message says itself, and what belongs to a reply alone.
 _OF_A_MESSAGE = frozenset({"role", "content", "tool_calls", "refusal", "annotations", "audio", "function_call"})
 _OF_A_CALL = frozenset({"id", "type", "function", "index"})
@@ -127,39 +123,24 @@ class ChatCompletionsWire:
 
 
 def _to_carry(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The added fields of a message, and of its calls by their places; the small ones first, as far as there is room."""
-    room = _Room(MOST_CARRIED)
+    """The added fields of a message, and of its calls by their places."""
     calls = message.get("tool_calls")
-    added = [_of_call(call, room) for call in calls[:_MOST_CALLS]] if isinstance(calls, list) else []
-    carried = {"calls": added if any(added) else [], "message": room.added(message, _OF_A_MESSAGE)}
+    added = [_of_call(call) for call in calls] if isinstance(calls, list) else []
+    carried = {"calls": added if any(added) else [], "message": _added(message, _OF_A_MESSAGE)}
     return {key: value for key, value in carried.items() if value}
 
 
-def _of_call(call: Any, room: _Room) -> dict[str, Any]:
+def _of_call(call: Any) -> dict[str, Any]:
     if not isinstance(call, dict):
         return {}
-    function = call.get("function")
-    extras = {
-        "call": room.added(call, _OF_A_CALL),
-        "function": room.added(function, _OF_A_FUNCTION) if isinstance(function, dict) else {},
-    }
+    extras = {"call": _added(call, _OF_A_CALL), "function": _added(call.get("function"), _OF_A_FUNCTION)}
     return {key: value for key, value in extras.items() if value}
 
 
-class _Room:
-    """How much of a reply's added fields is still kept."""
-
-    def __init__(self, characters: int) -> None:
-        self._left = characters
-
-    def added(self, holder: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
-        """The fields that are not known ones, say something, and fit."""
-        kept = {}
-        for key, value in holder.items():
-            if key in known or not value or is_deep(value, levels=_MOST_LEVELS):
-                continue
-            size = len(key) + len(canonical(value))
-            if size <= self._left:
-                self._left -= size
-                kept[key] = value
-        return kept
+def _added(holder: Any, known: frozenset[str]) -> dict[str, Any]:
+    """The fields that are not known ones, say something, and are neither too long nor too deep."""
+    fields = holder.items() if isinstance(holder, dict) else ()
+    said = {
+        key: value for key, value in fields if key not in known and value and not is_deep(value, levels=_MOST_LEVELS)
+    }
+    return {key: value for key, value in said.items() if len(canonical(value)) < MOST_CARRIED}

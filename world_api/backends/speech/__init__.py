@@ -1,1 +1,0 @@
-"""Adapters for speech: voice activity and recognition. Only what is chosen is imported."""
