@@ -6,17 +6,18 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
 from world_api.backends.clocks import SystemClock
 from world_api.build.builder import Job, build_world
-from world_api.build.media.frames import Frame
-from world_api.build.recipe import Recipe
-from world_api.build.stage import Clip, Records, Stage, StageSpec, Worker
+from world_api.build.stage import Clip, Recipe, Records, Stage, StageSpec, Worker
 from world_api.core.boxes import Box
 from world_api.core.ports import Image, TextLine, TextReader
+from world_api.media.decoder import MediaWorker
+from world_api.media.frames import Frame
 from world_api.recipes import recipe_for
 
 #: Left out of what is compared with a tool that only finds shots.
@@ -35,9 +36,14 @@ class Silent:
         """Nobody to tell."""
 
 
+def _stages_of(recipe: Recipe, video: Path) -> Sequence[Stage]:
+    with closing(MediaWorker()) as worker:
+        return recipe.stages(video, worker)
+
+
 def left_out(video: Path) -> list[str]:
     """The stages of the classical profile that are measured apart."""
-    return [stage.spec.name for stage in recipe_for("classical").stages(video) if stage.spec.name in APART]
+    return [stage.spec.name for stage in _stages_of(recipe_for("classical"), video) if stage.spec.name in APART]
 
 
 class _TimedWorker:
@@ -83,7 +89,10 @@ def stages(video: Path) -> Figures:
     """
     taken: Counter[str] = Counter()
     recipe = recipe_for("classical", without=left_out(video))
-    timed = Recipe(profile=recipe.profile, stages=lambda path: [_TimedStage(s, taken) for s in recipe.stages(path)])
+    timed = Recipe(
+        profile=recipe.profile,
+        stages=lambda path, worker: [_TimedStage(stage, taken) for stage in recipe.stages(path, worker)],
+    )
     duration = _build(video, timed)
     return {"duration": duration} | {name: nanoseconds / 1e9 for name, nanoseconds in taken.items()}
 
@@ -114,12 +123,12 @@ class TimedReader:
 def screen_text(video: Path) -> Figures:
     """How many frames a build reads the screen in and glances at, and the seconds that takes."""
     from world_api.backends.classical.ocr import RapidOcrReader
-    from world_api.build.stages.words.screen_texts import ScreenTexts
+    from world_api.build.screen_texts import ScreenTexts
 
     reader = TimedReader(RapidOcrReader())
     reader.locate(np.zeros((180, 320, 3), np.uint8))  # its models are loaded now
     reader.glances, reader.glancing = 0, 0.0
-    duration = _build(video, Recipe(profile="classical", stages=lambda _: [ScreenTexts(lambda: reader)]))
+    duration = _build(video, Recipe(profile="classical", stages=lambda *_: [ScreenTexts(lambda: reader)]))
     return {
         "duration": duration,
         "frames": reader.frames,

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from world_api.build.growing.following import Following
-    from world_api.build.media.limits import Limits
+    from world_api.build.following import Following
     from world_api.listening import Listening
+    from world_api.media.container import Limits
     from world_api.operations import OPERATIONS, Operation, run
     from world_api.options import BuildOptions
     from world_api.profiles import build_world, ensure_world, open_session
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BuildOptions": "world_api.options",
-    "Following": "world_api.build.growing.following",
-    "Limits": "world_api.build.media.limits",
+    "Following": "world_api.build.following",
+    "Limits": "world_api.media.container",
     "Listening": "world_api.listening",
     "OPERATIONS": "world_api.operations",
     "Operation": "world_api.operations",

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.core.faults import BackendFault
 
 if TYPE_CHECKING:
-    from world_api.build.media.apart.worker import MediaWorker
-    from world_api.build.media.losses import LossNote
     from world_api.build.stage import Stage
     from world_api.core.ports import SpeechRecogniser, VoiceDetector
+    from world_api.media.decode_pass import LossNote
+    from world_api.media.decoder import MediaWorker
 
 AUTO, OFF, NONE = "auto", "off", "none"
 WHISPER, SPHINX = "faster-whisper", "pocketsphinx"
@@ -40,17 +38,15 @@ class Listening:
     compute: str = AUTO
 
 
-def speech_stage(
-    video: Path, listening: Listening, *, limits: Limits = DEFAULT_LIMITS, worker: MediaWorker | None = None
-) -> Stage:
-    """The stage that writes what is said; the video is looked into by ``worker``, or within ``limits`` by another process.
+def speech_stage(video: Path, listening: Listening, worker: MediaWorker) -> Stage:
+    """The stage that writes what is said; the video is looked into by ``worker``.
 
     Raises:
         BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``speech_compute_type``, ``subtitles_or_speech``.
         MediaFault: ``no_such_subtitles``; as opening the video.
     """
-    from world_api.build.media.subtitles.choice import choose_subtitles
-    from world_api.build.stages.words.subtitle_lines import SubtitleLines
+    from world_api.build.speech import SubtitleLines
+    from world_api.media.subtitle_choice import choose_subtitles
 
     if listening.speech not in (AUTO, OFF):
         if listening.subtitles not in (AUTO, NONE):
@@ -60,7 +56,7 @@ def speech_stage(
                 hint="leave out one of the two",
             )
         return _recognised(listening)
-    subtitles = choose_subtitles(video, listening.subtitles, limits=limits, worker=worker)
+    subtitles = choose_subtitles(video, listening.subtitles, worker)
     if subtitles.source is not None or listening.speech == OFF:
         return SubtitleLines(subtitles)
     try:
@@ -68,11 +64,11 @@ def speech_stage(
     except BackendFault as fault:
         if listening.model:
             raise
-        return SubtitleLines(subtitles, losses=_unheard(video, fault, limits, worker))
+        return SubtitleLines(subtitles, losses=_unheard(video, fault, worker))
 
 
 def _recognised(listening: Listening) -> Stage:
-    from world_api.build.stages.words.recognised_speech import RecognisedSpeech
+    from world_api.build.speech import RecognisedSpeech
 
     recogniser = _sphinx() if listening.speech == SPHINX else _whisper(listening)
     return RecognisedSpeech(lambda: recogniser, _detector(), language=listening.language)
@@ -105,13 +101,12 @@ def _detector() -> Callable[[], VoiceDetector]:
     return whisper.SileroVoiceDetector if whisper.is_installed() else EnergyVoiceDetector
 
 
-def _unheard(video: Path, fault: BackendFault, limits: Limits, worker: MediaWorker | None) -> list[LossNote]:
+def _unheard(video: Path, fault: BackendFault, worker: MediaWorker) -> list[LossNote]:
     """A video with sound and without words is worth a note."""
-    from world_api.build.media.losses import LossNote
-    from world_api.build.media.subtitles.apart import SubtitleReader
+    from world_api.media.decode_pass import LossNote
+    from world_api.media.subtitle_choice import look_into
 
-    with closing(SubtitleReader(limits, worker=worker)) as reader:
-        if not reader.look_into(video).has_sound:
-            return []
+    if not look_into(video, worker).has_sound:
+        return []
     message = f"what is said was not written down: there are no subtitles, and {fault.message}"
     return [LossNote(code="speech_unheard", message=message)]

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from world_api.build.media.limits import DEFAULT_LIMITS, Limits
 from world_api.listening import Listening
+from world_api.media.container import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
-    from world_api.build.growing.following import Following
+    from world_api.build.following import Following
 
 
 @dataclass(frozen=True, kw_only=True)

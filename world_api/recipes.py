@@ -7,16 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.recipe import Recipe, leave_out
-from world_api.build.stage import Stage
+from world_api.build.stage import Recipe, Stage, leave_out
 from world_api.core.faults import BackendFault
 from world_api.listening import Listening, speech_stage
 
 if TYPE_CHECKING:
     from world_api.backends.classical.detector import ClassicalDetector
     from world_api.backends.classical.ocr import RapidOcrReader
-    from world_api.build.media.apart.worker import MediaWorker
+    from world_api.media.decoder import MediaWorker
 
 
 #: Stages that take as long as all others together, and who makes them in a process of their own.
@@ -28,11 +26,8 @@ def recipe_for(
     listening: Listening | None = None,
     *,
     without: Collection[str] = (),
-    limits: Limits = DEFAULT_LIMITS,
 ) -> Recipe:
     """The recipe of a profile, without the stages of those names; ``listening`` says where words that are said come from.
-
-    ``limits`` bound what a video may ask of the machine that is looked into while its stages are made.
 
     Raises:
         BackendFault: ``no_such_profile``, ``profile_not_ready``; ``no_such_stage``, ``stage_needed`` once the stages
@@ -42,15 +37,11 @@ def recipe_for(
         said = listening or Listening()
         return Recipe(
             profile=profile,
-            stages=lambda video: leave_out(_classical(video, listening=said, limits=limits), without),
-            reading=lambda video, worker: leave_out(
-                _classical(video, listening=said, limits=limits, worker=worker), without
-            ),
-            load=_load_classical,
+            stages=lambda video, worker: leave_out(_classical(video, worker, listening=said), without),
             apart={name: maker for name, maker in _APART.items() if name not in without},
         )
     if profile == "oracle":
-        return Recipe(profile=profile, stages=lambda video: leave_out(_oracle(video), without))
+        return Recipe(profile=profile, stages=lambda video, _: leave_out(_oracle(video), without))
     if profile == "neural":
         # Stages for it need model weights that nothing here downloads; until they exist, no package would help.
         raise BackendFault(
@@ -61,20 +52,14 @@ def recipe_for(
     )
 
 
-def _load_classical() -> None:
-    """Import those stages whose libraries take long to load."""
-    import world_api.build.stages.cuts
-    import world_api.build.tracking.stage  # noqa: F401 - for what it brings along
-
-
-def _classical(video: Path, *, listening: Listening, limits: Limits, worker: MediaWorker | None = None) -> list[Stage]:
-    from world_api.build.linking.look_links import LookLinks
-    from world_api.build.linking.stitches import Stitches
-    from world_api.build.stages.cuts import Cuts
-    from world_api.build.stages.key_frames import KeyFrames
-    from world_api.build.stages.looks import Looks
-    from world_api.build.stages.scene_cuts import SceneCuts
-    from world_api.build.stages.words.screen_texts import ScreenTexts
+def _classical(video: Path, worker: MediaWorker, *, listening: Listening) -> list[Stage]:
+    from world_api.build.key_frames import KeyFrames
+    from world_api.build.look_links import LookLinks
+    from world_api.build.looks import Looks
+    from world_api.build.scenes import SceneCuts
+    from world_api.build.screen_texts import ScreenTexts
+    from world_api.build.shots import Cuts
+    from world_api.build.track_links import Stitches
 
     return [
         Cuts(),
@@ -85,21 +70,21 @@ def _classical(video: Path, *, listening: Listening, limits: Limits, worker: Med
         SceneCuts(),
         Stitches(),
         LookLinks(),
-        speech_stage(video, listening, limits=limits, worker=worker),
+        speech_stage(video, listening, worker),
     ]
 
 
 def moving_things() -> Stage:
     """The stage that follows moving things."""
-    from world_api.build.tracking.stage import MovingThings
+    from world_api.build.moving_things import MovingThings
 
     return MovingThings(_detector)
 
 
 def _oracle(video: Path) -> list[Stage]:
-    from world_api.build.stages.key_frames import KeyFrames
-    from world_api.build.stages.looks import Looks
-    from world_api.build.stages.oracle import Oracle
+    from world_api.build.key_frames import KeyFrames
+    from world_api.build.looks import Looks
+    from world_api.build.truth import Oracle
 
     return [Oracle(video), Looks(), KeyFrames()]
 

@@ -94,7 +94,7 @@ class SampledFrames:
             MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``.
             BackendFault: ``picture_unusable``.
         """
-        from world_api.build.media.apart.worker import VideoFrames
+        from world_api.media.decoder import VideoFrames
         from world_api.profiles import source_path
 
         source = source_path(self._session.view.world)

@@ -27,11 +27,11 @@ from eval.runs.running.experiment import Outcome, given, run_experiment
 from eval.runs.running.worlds import store_for
 from eval.runs.scoring import score_run
 from eval.scoring.judging.choosing import judge_of
-from world_api.build.media.apart.worker import MediaWorker
 from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.identifiers import video_id_from_file_name
 from world_api.core.ports import Clock
+from world_api.media.decoder import MediaWorker
 from world_api.profiles import text_embedder, world_of_file
 from world_api.world.disk.files import write_atomically
 from world_api.world.disk.locking import world_lock

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from eval.runs.planning.plan import WorldNeeded
 from eval.runs.running.worlds import PERCEIVED, TRUE
-from world_api.build.media.apart.worker import MediaWorker
 from world_api.core.faults import MediaFault
+from world_api.media.decoder import MediaWorker
 
 #: Seconds that a minute of video is assumed to take, of 640 x 360 on an ordinary machine that does nothing else.
 _A_MINUTE: Mapping[str, float] = {TRUE: 2.0, PERCEIVED: 8.0}

@@ -11,9 +11,9 @@ import pytest
 
 from world_api.backends.classical.detector import ClassicalDetector
 from world_api.backends.classical.ocr import RapidOcrReader
-from world_api.build.media.apart.worker import VideoFrames
 from world_api.core.boxes import Box
 from world_api.core.ports import Image
+from world_api.media.decoder import VideoFrames
 
 
 def card(*lines: str) -> Image:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from tests.support.building import Silent, StandingClock
 from tests.support.command_line import Cli
-from world_api.build.media.decoding import DecodePass
-from world_api.build.media.frames import Fitter
-from world_api.build.media.probe import probe
-from world_api.build.media.seek import FrameFinder
 from world_api.listening import Listening
+from world_api.media.container import probe
+from world_api.media.decode_pass import DecodePass
+from world_api.media.frame_finder import FrameFinder
+from world_api.media.frames import Fitter
 from world_api.operations import run
 from world_api.options import BuildOptions
 from world_api.profiles import build_world, open_session

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent, StandingClock
-from world_api.build.media.limits import Limits
 from world_api.core.faults import VideoWorldError
 from world_api.listening import Listening
+from world_api.media.container import Limits
 from world_api.options import BuildOptions
 from world_api.profiles import build_world, open_session
 from world_api.world.disk.stored import check_world, open_world

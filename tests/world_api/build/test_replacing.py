@@ -11,10 +11,9 @@ import pytest
 
 from tests.support.building import Broken, Silent, StandingClock
 from world_api.build.builder import BuildReport, Job, build_world
-from world_api.build.media.frames import Frame
-from world_api.build.recipe import Recipe
-from world_api.build.stage import Clip, Records, StageSpec
+from world_api.build.stage import Clip, Recipe, Records, StageSpec
 from world_api.core.ports import Image
+from world_api.media.frames import Frame
 from world_api.world.disk.stored import open_world
 from world_api.world.sessions.commits import commit_session, list_sessions, open_overlay
 
@@ -46,7 +45,7 @@ class Drawing:
 
 
 def build(video: Path, store: Path, *, force: bool = True, score: float = 1.0) -> BuildReport:
-    recipe = Recipe(profile="test", stages=lambda path: [Drawing(score)])
+    recipe = Recipe(profile="test", stages=lambda path, *_: [Drawing(score)])
     return build_world(
         Job(video=video, store=store, name="film", recipe=recipe, force=force, progress=Silent(), clock=StandingClock())
     )
@@ -176,7 +175,7 @@ def test_force_with_other_rows_leaves_the_files_of_the_world_that_is_there(
     with pytest.raises(Broken):
         build_world(
             Job(
-                video=film, store=store, name="film", recipe=Recipe(profile="test", stages=lambda path: [Breaking(0.25)]),
+                video=film, store=store, name="film", recipe=Recipe(profile="test", stages=lambda path, *_: [Breaking(0.25)]),
                 force=True, progress=Silent(), clock=StandingClock(),
             )
         )  # fmt: skip

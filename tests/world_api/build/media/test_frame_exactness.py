@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from world_api.build.media.apart.worker import VideoFrames
-from world_api.build.media.decoding import DecodePass
-from world_api.build.media.probe import probe
-from world_api.build.media.seek import FrameFinder
 from world_api.core.ports import Image
+from world_api.media.container import probe
+from world_api.media.decode_pass import DecodePass
+from world_api.media.decoder import VideoFrames
+from world_api.media.frame_finder import FrameFinder
 
 pytestmark = pytest.mark.media
 

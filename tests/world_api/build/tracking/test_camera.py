@@ -8,8 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
-from world_api.build.tracking.camera import CameraMove, CameraWatch, is_break
-from world_api.build.tracking.flow import Look
+from world_api.build.camera_motion import CameraMove, CameraWatch, Look, is_break
 from world_api.core.ports import Image
 
 pytestmark = pytest.mark.media

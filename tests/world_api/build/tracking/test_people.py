@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, made_source
-from world_api.build.tracking.camera import CameraWatch
-from world_api.build.tracking.people import People
+from world_api.build.camera_motion import CameraWatch
+from world_api.build.people import People
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image
 
