@@ -13,7 +13,7 @@ import numpy as np
 
 from world_api.backends.clocks import SystemClock
 from world_api.build.builder import Job, build_world
-from world_api.build.stage import Clip, Recipe, Records, Stage, StageSpec, Worker
+from world_api.build.stage import Clip, FrameStage, Recipe, Records, RowStage, Stage, StageSpec, Worker
 from world_api.core.boxes import Box
 from world_api.core.ports import Image, TextLine, TextReader
 from world_api.media.decoder import MediaWorker
@@ -66,10 +66,10 @@ class _TimedWorker:
         return rows
 
 
-class _TimedStage:
+class _TimedFrameStage:
     """A stage whose workers are timed."""
 
-    def __init__(self, stage: Stage, taken: Counter[str]) -> None:
+    def __init__(self, stage: FrameStage, taken: Counter[str]) -> None:
         self._stage, self._taken = stage, taken
 
     @property
@@ -82,6 +82,29 @@ class _TimedStage:
         return _TimedWorker(self._stage.open(clip), self.spec.name, self._taken)
 
 
+class _TimedRowStage:
+    """A stage on rows that is timed."""
+
+    def __init__(self, stage: RowStage, taken: Counter[str]) -> None:
+        self._stage, self._taken = stage, taken
+
+    @property
+    def spec(self) -> StageSpec:
+        """The stage's own."""
+        return self._stage.spec
+
+    def make_rows(self, clip: Clip) -> Records:
+        """Pass the rows back."""
+        started = time.thread_time_ns()
+        rows = self._stage.make_rows(clip)
+        self._taken[self.spec.name] += time.thread_time_ns() - started
+        return rows
+
+
+def _timed(stage: Stage, taken: Counter[str]) -> Stage:
+    return _TimedRowStage(stage, taken) if isinstance(stage, RowStage) else _TimedFrameStage(stage, taken)
+
+
 def stages(video: Path) -> Figures:
     """The processor seconds of each stage of one build, and of the video under ``duration``.
 
@@ -91,7 +114,7 @@ def stages(video: Path) -> Figures:
     recipe = recipe_for("classical", without=left_out(video))
     timed = Recipe(
         profile=recipe.profile,
-        stages=lambda path, worker: [_TimedStage(stage, taken) for stage in recipe.stages(path, worker)],
+        stages=lambda path, worker: [_timed(stage, taken) for stage in recipe.stages(path, worker)],
     )
     duration = _build(video, timed)
     return {"duration": duration} | {name: nanoseconds / 1e9 for name, nanoseconds in taken.items()}

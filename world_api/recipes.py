@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from world_api.build.stage import Recipe, Stage, leave_out
+from world_api.build.stage import FrameStage, Recipe, Stage, leave_out
 from world_api.core.faults import BackendFault
 from world_api.listening import Listening, speech_stage
 
@@ -74,7 +74,7 @@ def _classical(video: Path, worker: MediaWorker, *, listening: Listening) -> lis
     ]
 
 
-def moving_things() -> Stage:
+def moving_things() -> FrameStage:
     """The stage that follows moving things."""
     from world_api.build.moving_things import MovingThings
 

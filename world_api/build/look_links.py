@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.core.ports import Vector
 from world_api.core.spans import TimeSpan, known_time
-from world_api.media.frames import Frame
 from world_api.world.disk.tables import TRACK_LOOK_DIMENSION
 
 #: A thing is judged once it has been looked at this often; with fewer looks (two at least) when none came for so long (s).
@@ -44,12 +43,28 @@ class LookLinks:
     def __init__(self) -> None:
         self._earlier = _Earlier()
 
-    def open(self, clip: Clip) -> LookLinksWorker:
-        """A fresh worker."""
+    def make_rows(self, clip: Clip) -> Records:
+        """The links of the clip's tracks."""
         if clip.number <= self._earlier.clip:
             self._earlier = _Earlier()
-        self._earlier.read_up_to(clip)
-        return LookLinksWorker(clip, self._earlier, self.spec.producer)
+        earlier = self._earlier
+        earlier.read_up_to(clip)
+        own = _things(clip, clip.span)
+        moments = [(moment, thing) for thing in own if (moment := thing.judged_at()) is not None]
+        if not moments:
+            return {"look_links": []}
+        gallery = _Gallery([*earlier.things, *own], [*earlier.links, *_links(clip, clip.span)])
+        rows: list[Record] = []
+        for moment, thing in sorted(moments, key=lambda pair: (pair[0], pair[1].track)):
+            seen = thing.seen(moment)
+            if seen is None:
+                continue
+            stamp = {
+                "later": thing.track, "time": seen.start, "known_at": known_time(moment), "producer": self.spec.producer,
+            }  # fmt: skip
+            for name, score in gallery.most_alike(thing, moment):
+                rows.append({"earlier": name, "score": round(score, 3), **stamp})
+        return {"look_links": rows}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,40 +125,6 @@ class _Earlier:
             self.things.extend(_things(clip, gap))
             self.links.extend(_links(clip, gap))
         self.clip, self.end = clip.number, clip.span.start
-
-
-class LookLinksWorker:
-    """Judges the tracks of one clip."""
-
-    def __init__(self, clip: Clip, earlier: _Earlier, producer: str) -> None:
-        self._clip = clip
-        self._earlier = earlier
-        self._producer = producer
-
-    def see(self, frame: Frame) -> None:
-        """No frames are needed."""
-
-    def finish(self) -> Records:
-        """The links of the clip's tracks."""
-        own = _things(self._clip, self._clip.span)
-        moments = [(moment, thing) for thing in own if (moment := thing.judged_at()) is not None]
-        if not moments:
-            return {"look_links": []}
-        gallery = _Gallery([*self._earlier.things, *own], [*self._earlier.links, *_links(self._clip, self._clip.span)])
-        rows: list[Record] = []
-        for moment, thing in sorted(moments, key=lambda pair: (pair[0], pair[1].track)):
-            seen = thing.seen(moment)
-            if seen is None:
-                continue
-            stamp = {
-                "later": thing.track,
-                "time": seen.start,
-                "known_at": known_time(moment),
-                "producer": self._producer,
-            }
-            for earlier, score in gallery.most_alike(thing, moment):
-                rows.append({"earlier": earlier, "score": round(score, 3), **stamp})
-        return {"look_links": rows}
 
 
 class _Gallery:

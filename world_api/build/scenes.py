@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.core.ports import Vectors
 from world_api.core.spans import TimeSpan, known_time
-from world_api.media.frames import Frame
 
 #: A scene goes on where a picture of the last so many seconds comes back within the next so many: then what lies
 #: between was a cutaway, an answer, a shot from the other side.
@@ -45,41 +44,19 @@ class SceneCuts:
         modules=("world_api.build.scenes",),
     )
 
-    def open(self, clip: Clip) -> SceneCutsWorker:
-        """A fresh worker."""
-        return SceneCutsWorker(clip, self.spec.producer)
-
-
-class SceneCutsWorker:
-    """Judges the cuts of one clip."""
-
-    def __init__(self, clip: Clip, producer: str) -> None:
-        self._clip = clip
-        self._producer = producer
-
-    def see(self, frame: Frame) -> None:
-        """No frames are needed."""
-
-    def finish(self) -> Records:
+    def make_rows(self, clip: Clip) -> Records:
         """The scene cuts of the clip's span."""
-        span = self._clip.span
-        looks = self._clip.rows("looks", TimeSpan(start=span.start - _SHORTEST - _HORIZON, end=span.end + _RETURN))
-        cuts = self._clip.rows("cuts", TimeSpan(start=span.start - _SHORTEST, end=span.end)).to_pylist()
+        span = clip.span
+        looks = clip.rows("looks", TimeSpan(start=span.start - _SHORTEST - _HORIZON, end=span.end + _RETURN))
+        cuts = clip.rows("cuts", TimeSpan(start=span.start - _SHORTEST, end=span.end)).to_pylist()
         times, vectors = looks.column("time").to_numpy(), _matrix(looks)
         starts = [start for cut in cuts if (start := _judge(cut, times, vectors)) is not None]
-        return {
-            "scene_cuts": [
-                self._row(start) for start in starts if span.contains(start.time) and not _held(start, starts)
-            ]
-        }
-
-    def _row(self, start: _Start) -> Record:
-        return {
-            "time": start.time,
-            "strength": start.strength,
-            "known_at": start.known_at,
-            "producer": self._producer,
-        }
+        rows = [
+            {**asdict(start), "producer": self.spec.producer}
+            for start in starts
+            if span.contains(start.time) and not _held(start, starts)
+        ]
+        return {"scene_cuts": rows}
 
 
 def _judge(cut: Record, times: NDArray[np.float64], vectors: Vectors) -> _Start | None:

@@ -20,7 +20,9 @@ import cv2
 from world_api.build.row_store import RowStore
 from world_api.build.stage import (
     CLIP_SECONDS,
+    FrameStage,
     Records,
+    RowStage,
     Sampling,
     ShowsTogether,
     Stage,
@@ -65,10 +67,10 @@ class SharedFrame:
             release(self.frame)
 
 
-class FrameStage:
+class StageRunner:
     """A stage in the decode pass: opens a worker for each clip whose window holds the frame, and closes it after."""
 
-    def __init__(self, stage: Stage, sampling: Sampling, there: set[int], rows: RowStore, store: Store) -> None:
+    def __init__(self, stage: FrameStage, sampling: Sampling, there: set[int], rows: RowStore, store: Store) -> None:
         self.stage = stage
         self.name = stage.spec.name
         self.time = 0.0  #: of the last frame it has seen, seconds
@@ -168,11 +170,11 @@ class Scheduler:
         self._without_gap = dict.fromkeys(self._stored, 0)  #: how many clips from the first on are stored
         self._lock = Lock()
         self._frame_stages = [
-            FrameStage(stage, stage.spec.sampling, rows.clips_of(stage), rows, self._store)
+            StageRunner(stage, stage.spec.sampling, rows.clips_of(stage), rows, self._store)
             for stage in stages
-            if stage.spec.sampling is not None
+            if not isinstance(stage, RowStage) and stage.spec.sampling is not None
         ]
-        self._row_stages = [stage for stage in stages if stage.spec.sampling is None]
+        self._row_stages = [stage for stage in stages if isinstance(stage, RowStage)]
         self._row_executor = ThreadPoolExecutor(1, thread_name_prefix="rows")
         self._next = {stage.spec.name: 0 for stage in self._row_stages}  #: the next clip that each works on
         self._pending: list[Future[None]] = []
@@ -213,7 +215,7 @@ class Scheduler:
             if executor is not None:
                 executor.shutdown(cancel_futures=True)
 
-    def _show(self, frame: Frame, stages: list[FrameStage]) -> None:
+    def _show(self, frame: Frame, stages: list[StageRunner]) -> None:
         if not stages:
             release(frame)
             return
@@ -268,7 +270,7 @@ class Scheduler:
             self._complete = complete
             self._clip_done(complete)
 
-    def _submit_ready(self, stage: Stage, clips: int | None) -> None:
+    def _submit_ready(self, stage: RowStage, clips: int | None) -> None:
         """Submit the clips of a row stage whose rows are all there: of every frame stage, and of those it names."""
         name = stage.spec.name
         ahead = math.ceil(stage.spec.rows_ahead / CLIP_SECONDS)
@@ -281,8 +283,8 @@ class Scheduler:
             if number not in self._stored[name]:
                 self._submit(self._row_executor, name, partial(self._make_rows, stage, number))
 
-    def _make_rows(self, stage: Stage, number: int) -> None:
-        self._store(stage, number, stage.open(self._rows.clip(number)).finish())
+    def _make_rows(self, stage: RowStage, number: int) -> None:
+        self._store(stage, number, stage.make_rows(self._rows.clip(number)))
 
     def _tell(self, duration: float | None) -> None:
         done = {stage.name: stage.time for stage in self._frame_stages}

@@ -10,10 +10,9 @@ from itertools import pairwise
 import numpy as np
 
 from world_api.build.stage import Clip, Record, Records, StageSpec
-from world_api.core.ports import SAMPLE_RATE, Samples, SpeechRecogniser, SpokenLine, VoiceDetector
+from world_api.core.ports import SAMPLE_RATE, Samples, SpeechRecogniser, VoiceDetector
 from world_api.core.spans import TimeSpan, known_time, round_time
 from world_api.media.decode_pass import LossNote
-from world_api.media.frames import Frame
 from world_api.media.subtitle_choice import Subtitles
 
 
@@ -59,37 +58,24 @@ class SubtitleLines:
         message = f"{what} left out of {self._subtitles.source.name}: before or after the {duration:.1f} s of the video"
         return [*self._losses, LossNote(code="subtitles_outside", message=message)]
 
-    def open(self, clip: Clip) -> SubtitlesWorker:
-        """A fresh worker."""
-        return SubtitlesWorker(clip, self._subtitles, producer=self.spec.producer)
-
-
-class SubtitlesWorker:
-    """Gives the lines that begin in one clip."""
-
-    def __init__(self, clip: Clip, subtitles: Subtitles, *, producer: str) -> None:
-        self._clip = clip
-        self._cues = subtitles.cues
-        self._is_beside = subtitles.source is not None and subtitles.source.kind == "sidecar"
-        kind = subtitles.source.kind if subtitles.source is not None else ""
-        self._facts = {"language": subtitles.language, "source": kind, "confidence": 1.0, "producer": producer}
-
-    def see(self, frame: Frame) -> None:
-        """No frames are needed."""
-
-    def finish(self) -> Records:
-        """The lines of the clip's span; time 0 is the first presented frame.
+    def make_rows(self, clip: Clip) -> Records:
+        """The lines that begin in the clip's span; time 0 is the first presented frame.
 
         A stream inside the video is on the file's clock, which may begin anywhere; a file beside it counts from the start.
         """
-        shift = 0.0 if self._is_beside else self._clip.source.start
+        subtitles = self._subtitles
+        kind = subtitles.source.kind if subtitles.source is not None else ""
+        shift = 0.0 if kind == "sidecar" else clip.source.start
+        facts = {
+            "language": subtitles.language, "source": kind, "confidence": 1.0, "producer": self.spec.producer,
+        }  # fmt: skip
         rows: dict[tuple[float, float, str], Record] = {}
-        for cue in self._cues:
+        for cue in subtitles.cues:
             start, end = round_time(max(0.0, cue.start - shift)), round_time(cue.end - shift)
-            if end > start and self._clip.span.contains(start):
+            if end > start and clip.span.contains(start):
                 rows[start, end, cue.text] = {
                     "start": start, "end": end, "text": cue.text, "speaker": cue.speaker,
-                    "known_at": known_time(cue.end - shift), **self._facts,
+                    "known_at": known_time(cue.end - shift), **facts,
                 }  # fmt: skip
         return {"speech": list(rows.values()), "words": []}
 
@@ -174,61 +160,42 @@ class RecognisedSpeech:
             ),
         )
 
-    def open(self, clip: Clip) -> RecognisedSpeechWorker:
-        """A fresh worker."""
-        return RecognisedSpeechWorker(clip, self._recogniser, self._detector, self._language, self.spec.producer)
-
-
-class RecognisedSpeechWorker:
-    """Hears one clip."""
-
-    def __init__(
-        self,
-        clip: Clip,
-        recogniser: Callable[[], SpeechRecogniser],
-        detector: Callable[[], VoiceDetector],
-        language: str,
-        producer: str,
-    ) -> None:
-        self._clip = clip
-        self._recogniser = recogniser
-        self._detector = detector
-        self._language = language
-        self._producer = producer
-        self._lines: list[Record] = []
-        self._words: list[Record] = []
-
-    def see(self, frame: Frame) -> None:
-        """No frames are needed."""
-
-    def finish(self) -> Records:
+    def make_rows(self, clip: Clip) -> Records:
         """The lines that start in the clip's span, and their words."""
-        span = self._clip.span
-        start = max(0.0, span.start - _BEFORE)
-        samples = self._clip.audio(TimeSpan(start=start, end=span.end + _AFTER))
+        lines: list[Record] = []
+        words: list[Record] = []
+        start = max(0.0, clip.span.start - _BEFORE)
+        samples = clip.audio(TimeSpan(start=start, end=clip.span.end + _AFTER))
         if samples.any():
             heard = self._detector().voiced(samples)
             voiced = [TimeSpan(start=start + part.start, end=start + part.end) for part in heard]
             for utterance in cut_utterances(voiced, samples, start):
-                if utterance.span.overlaps(span):
-                    self._transcribe(utterance, samples, start)
-        return {"speech": self._lines, "words": self._words}
+                if utterance.span.overlaps(clip.span):
+                    self._transcribe(utterance, samples, start, clip.span, lines, words)
+        return {"speech": lines, "words": words}
 
-    def _transcribe(self, utterance: Utterance, samples: Samples, start: float) -> None:
-        first, last = (round((time - start) * SAMPLE_RATE) for time in (utterance.span.start, utterance.span.end))
+    def _transcribe(
+        self,
+        utterance: Utterance,
+        samples: Samples,
+        start: float,
+        clip: TimeSpan,
+        lines: list[Record],
+        words: list[Record],
+    ) -> None:
+        """Add the lines of an utterance that start in a clip; ``samples`` begin at ``start`` seconds."""
+        shift = utterance.span.start
+        first, last = (round((time - start) * SAMPLE_RATE) for time in (shift, utterance.span.end))
         known_at = known_time(max(utterance.settled, utterance.span.end) + self._detector().hang_over)
+        made = {"known_at": known_at, "producer": self.spec.producer}
         for line in self._recogniser().transcribe(samples[first:last], self._language):
-            self._keep(line, utterance.span.start, known_at)
-
-    def _keep(self, line: SpokenLine, shift: float, known_at: float) -> None:
-        start, end = round_time(shift + line.start), round_time(shift + line.end)
-        if not self._clip.span.contains(start) or end <= start + _SLACK:
-            return
-        made = {"known_at": known_at, "producer": self._producer}
-        self._lines.append(
-            {"start": start, "end": end, "text": line.text, "speaker": "", "language": line.language, "source": "recognised",
-             "confidence": line.confidence, **made}
-        )  # fmt: skip
-        for word in line.words:
-            times = {"start": round_time(shift + word.start), "end": round_time(shift + word.end)}
-            self._words.append({"line_start": start, **times, "word": word.text, "confidence": word.confidence, **made})
+            begin, end = round_time(shift + line.start), round_time(shift + line.end)
+            if not clip.contains(begin) or end <= begin + _SLACK:
+                continue
+            lines.append(
+                {"start": begin, "end": end, "text": line.text, "speaker": "", "language": line.language,
+                 "source": "recognised", "confidence": line.confidence, **made}
+            )  # fmt: skip
+            for word in line.words:
+                times = {"start": round_time(shift + word.start), "end": round_time(shift + word.end)}
+                words.append({"line_start": begin, **times, "word": word.text, "confidence": word.confidence, **made})

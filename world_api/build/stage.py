@@ -1,11 +1,11 @@
 """Stages: what preprocessing is made of.
 
-A stage looks at a video in clips of thirty seconds. For each clip it opens a fresh worker, which is fed the frames of
+A stage looks at a video in clips of thirty seconds. For each clip a frame stage opens a fresh worker, which is fed the frames of
 the clip's window ``[start - warm_up, end + look_ahead)`` and gives back the rows of ``[start, end)`` alone. So the rows
 of a clip depend on nothing but its window: a resumed build, a growing video and a batch build give the same rows. What
 runs across a join is put together by later stages from stored rows, never by hidden state.
 
-A stage without sampling is fed no frames; it works on the stored rows of the stages before it, or on files beside the
+A row stage is fed no frames; it works on the stored rows of the stages before it, or on files beside the
 video. It may add rows about moments before its clip that become known in it (``known_at``).
 """
 
@@ -142,8 +142,8 @@ class Worker(Protocol):
         ...
 
 
-class Stage(Protocol):
-    """A part of preprocessing."""
+class FrameStage(Protocol):
+    """A part of preprocessing that looks at frames, as its ``spec.sampling`` says."""
 
     @property
     def spec(self) -> StageSpec:
@@ -153,6 +153,23 @@ class Stage(Protocol):
     def open(self, clip: Clip) -> Worker:
         """A fresh worker for one clip; it must not share state with another."""
         ...
+
+
+@runtime_checkable
+class RowStage(Protocol):
+    """A part of preprocessing that works on stored rows, on sound, or on files beside the video; it has no sampling."""
+
+    @property
+    def spec(self) -> StageSpec:
+        """What it is."""
+        ...
+
+    def make_rows(self, clip: Clip) -> Records:
+        """The rows of one clip, by table."""
+        ...
+
+
+Stage = FrameStage | RowStage
 
 
 @runtime_checkable

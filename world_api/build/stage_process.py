@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from world_api.build.stage import Clip, Records, Stage, StageSpec, Worker, clip_span
+from world_api.build.stage import Clip, FrameStage, Records, RowStage, Stage, StageSpec, Worker, clip_span
 from world_api.core.faults import BackendFault
 from world_api.core.spans import TimeSpan
 from world_api.media.container import Limits, Probe
@@ -96,7 +96,7 @@ class StageProcess:
 class RemoteStage:
     """What a build holds in place of a stage in another process; ``stage`` is the same one here, which says what it is."""
 
-    def __init__(self, stage: Stage, process: StageProcess) -> None:
+    def __init__(self, stage: FrameStage, process: StageProcess) -> None:
         self._stage = stage
         self._process = process
 
@@ -150,10 +150,11 @@ class BuildProcesses:
 
     def place(self, stages: Sequence[Stage]) -> list[Stage]:
         """The stages, those that have a process by what stands for them."""
-        return [
-            RemoteStage(stage, self._stages[stage.spec.name]) if stage.spec.name in self._stages else stage
-            for stage in stages
-        ]
+        placed: list[Stage] = []
+        for stage in stages:
+            process = self._stages.get(stage.spec.name)
+            placed.append(stage if process is None or isinstance(stage, RowStage) else RemoteStage(stage, process))
+        return placed
 
     def close(self) -> None:
         """End the processes."""
@@ -200,7 +201,7 @@ class _SentPixels:
 class StageServer:
     """One stage at work for another process."""
 
-    def __init__(self, wire: Wire, stage: Stage, memory: PictureMemory) -> None:
+    def __init__(self, wire: Wire, stage: FrameStage, memory: PictureMemory) -> None:
         self._wire = wire
         self._stage = stage
         self._memory = memory

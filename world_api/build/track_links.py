@@ -17,7 +17,6 @@ from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.core.boxes import Box
 from world_api.core.ports import Vector
 from world_api.core.spans import TimeSpan, known_time, round_time
-from world_api.media.frames import Frame
 
 #: Somebody stays for at least and at most so long (seconds). Within the first of these every sighting is known.
 _SHORTEST, _LONGEST = 5.0, 600.0
@@ -247,40 +246,25 @@ class Stitches:
     def __init__(self) -> None:
         self._before = Before()
 
-    def open(self, clip: Clip) -> StitchesWorker:
-        """A fresh worker."""
-        self._before.read_up_to(clip, self.spec.producer)
-        return StitchesWorker(clip, self._before, self.spec.producer)
-
-
-class StitchesWorker:
-    """Works on the join at the start of one clip, and on who moves off in it."""
-
-    def __init__(self, clip: Clip, before: Before, producer: str) -> None:
-        self._clip = clip
-        self._before = before
-        self._producer = producer
-
-    def see(self, frame: Frame) -> None:
-        """No frames are needed."""
-
-    def finish(self) -> Records:
+    def make_rows(self, clip: Clip) -> Records:
         """The links, each track in at most one over the join, and sightings of who stayed."""
-        own = sightings(self._clip, self._clip.span, self._producer)
-        links = self._over_join(own)
-        stays, seen = Stays(self._clip, self._before, own, links, self._producer).find()
+        producer = self.spec.producer
+        self._before.read_up_to(clip, producer)
+        own = sightings(clip, clip.span, producer)
+        links = self._over_join(clip, own)
+        stays, seen = Stays(clip, self._before, own, links, producer).find()
         return {"track_links": [*links, *stays], "sightings": seen}
 
-    def _over_join(self, own: Sequence[Record]) -> list[Record]:
+    def _over_join(self, clip: Clip, own: Sequence[Record]) -> list[Record]:
         """Links over the join, each track in at most one.
 
         Links are made in the order in which sightings became known, the best overlaps of a moment first, and never taken
         back: what becomes known later adds links and changes none.
         """
-        join = self._clip.span.start
+        join = clip.span.start
         if join == 0:
             return []
-        before = sightings(self._clip, TimeSpan(start=join - _NEAR, end=join), self._producer)
+        before = sightings(clip, TimeSpan(start=join - _NEAR, end=join), self.spec.producer)
         after = [row for row in own if row["time"] < join + _NEAR]
         rows: list[Record] = []
         linked: set[str] = set()
@@ -297,7 +281,7 @@ class StitchesWorker:
                         "kind": "stitch",
                         "score": round(overlap, 3),
                         "known_at": known_time(moment),
-                        "producer": self._producer,
+                        "producer": self.spec.producer,
                     }
                 )
         return rows

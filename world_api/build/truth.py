@@ -18,17 +18,15 @@ other fields of the whole file (title, duration, ...) are for people and other p
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from world_api.build.stage import Clip, Record, Records, StageSpec
+from world_api.build.stage import CLIP_SECONDS, Clip, Record, Records, StageSpec
 from world_api.core.faults import BackendFault
-from world_api.core.spans import TimeSpan, known_time, round_time
-from world_api.media.frames import Frame
+from world_api.core.spans import known_time, round_time
 from world_api.world.disk.hashing import hash_file
 
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -146,53 +144,6 @@ def read_truth(path: Path) -> Truth:
 _TEXT_STEP = 2.0
 _TABLES = ("cuts", "scene_cuts", "sightings", "screen_texts", "speech", "actions", "captions")
 _CUT_KNOWN = {"score": 1.0, "kind": "truth"}
-#: A clip looks so far (seconds) beyond its ends before it rounds times and decides.
-_ROUNDING = 0.01
-
-Item = TypeVar("Item")
-
-
-class InTime(Generic[Item]):
-    """Records by the moment at which they begin, so that a clip of a long film does not go through all of them."""
-
-    def __init__(self, items: Iterable[Item], begins: Callable[[Item], float]) -> None:
-        self._items = sorted(items, key=begins)
-        self._begins = [begins(item) for item in self._items]
-
-    def near(self, span: TimeSpan) -> Sequence[Item]:
-        """Those that begin in a span, and maybe a few just beside it, in order."""
-        first = bisect_left(self._begins, span.start - _ROUNDING)
-        last = bisect_left(self._begins, span.end + _ROUNDING)
-        return self._items[first:last]
-
-
-class TruthInTime:
-    """A truth file, looked up by time."""
-
-    def __init__(self, truth: Truth) -> None:
-        scene_starts = {scene.start for scene in truth.scenes if scene.start > 0}
-        self.scene_starts = InTime(scene_starts, float)
-        self.cuts = InTime({time for time in truth.cuts if time > 0} | scene_starts, float)
-        self.tracks: list[tuple[TrueTrack, InTime[TrueSighting]]] = [
-            (track, InTime(track.sightings, lambda seen: seen.time)) for track in truth.tracks
-        ]
-        self.speech: InTime[TrueSpeech] = InTime(truth.speech, lambda line: line.start)
-        self.actions: InTime[TrueAction] = InTime(truth.actions, lambda action: action.start)
-        self.scenes: InTime[TrueScene] = InTime(
-            (item for item in truth.scenes if item.caption), lambda item: item.start
-        )
-        self.captions: InTime[TrueCaption] = InTime(truth.captions, lambda caption: caption.start)
-        #: Every moment at which a text that stays is noted.
-        self.readings: InTime[tuple[float, TrueScreenText]] = InTime(
-            ((time, item) for item in truth.screen_text for time in _moments(item)), lambda reading: reading[0]
-        )
-
-
-def _moments(item: TrueScreenText) -> Iterable[float]:
-    time = item.start
-    while time < item.end or time == item.start:
-        yield time
-        time += _TEXT_STEP
 
 
 class Oracle:
@@ -200,7 +151,7 @@ class Oracle:
 
     def __init__(self, video: Path) -> None:
         path = truth_path(video)
-        self._truth = TruthInTime(read_truth(path))
+        truth = read_truth(path)
         self.spec = StageSpec(
             name="oracle",
             version=1,
@@ -208,74 +159,74 @@ class Oracle:
             parameters={"truth": hash_file(path)},
             modules=("world_api.build.truth",),
         )
+        self._rows: dict[tuple[str, int], list[Record]] = {}  #: by table and clip
+        for table, records in _records(truth).items():
+            for record in sorted(records, key=_begins):
+                self._add(table, record)
 
-    def open(self, clip: Clip) -> OracleWorker:
-        """A fresh worker."""
-        return OracleWorker(clip, self._truth, self.spec.producer)
+    def make_rows(self, clip: Clip) -> Records:
+        """The truth that begins in the clip's span."""
+        return {table: self._rows.get((table, clip.number), []) for table in _TABLES}
+
+    def _add(self, table: str, record: Record) -> None:
+        """Keep a record under the clip in which it begins; a moment is known at once, an interval when it is over."""
+        known = known_time(record["time"] if "time" in record else record["end"])
+        times: Record = {column: round_time(record[column]) for column in ("time", "start", "end") if column in record}
+        row: Record = {**record, **times, "known_at": known, "producer": self.spec.producer}
+        self._rows.setdefault((table, int(_begins(row) // CLIP_SECONDS)), []).append(row)
 
 
-class OracleWorker:
-    """Gives the truth that begins in one clip."""
+def _begins(record: Record) -> float:
+    return float(record["time"] if "time" in record else record["start"])
 
-    def __init__(self, clip: Clip, truth: TruthInTime, producer: str) -> None:
-        self._clip = clip
-        self._truth = truth
-        self._producer = producer
 
-    def see(self, frame: Frame) -> None:
-        """No frames are needed."""
+def _records(truth: Truth) -> dict[str, list[Record]]:
+    """What the truth says, by table."""
+    scene_starts = {scene.start for scene in truth.scenes if scene.start > 0}
+    captions: list[tuple[TrueScene | TrueCaption, str]] = [
+        (item, item.caption) for item in truth.scenes if item.caption
+    ]
+    captions += [(item, item.text) for item in truth.captions]
+    return {
+        "cuts": [{"time": time, **_CUT_KNOWN} for time in {time for time in truth.cuts if time > 0} | scene_starts],
+        "scene_cuts": [{"time": time, "strength": 1.0} for time in scene_starts],
+        "sightings": [
+            {
+                "track": track.track, "time": seen.time, **_corners(seen.box), "category": track.category,
+                "confidence": 1.0, "colours": list(track.colours),
+            }
+            for track in truth.tracks
+            for seen in track.sightings
+        ],
+        "screen_texts": [
+            {"time": time, "text": item.text, **_corners(item.box), "confidence": 1.0}
+            for item in truth.screen_text
+            for time in _moments(item)
+        ],
+        "speech": [
+            {
+                "start": line.start, "end": line.end, "text": line.text, "speaker": line.speaker, "language": "",
+                "source": "truth", "confidence": 1.0,
+            }
+            for line in truth.speech
+        ],
+        "actions": [
+            {"start": item.start, "end": item.end, "label": item.label, "subject": item.track, "confidence": 1.0}
+            for item in truth.actions
+        ],
+        "captions": [
+            {"start": item.start, "end": item.end, "text": text, "confidence": 1.0}
+            for item, text in captions
+        ],
+    }  # fmt: skip
 
-    def finish(self) -> Records:
-        """The rows of the clip's span."""
-        truth, span = self._truth, self._clip.span
-        return {
-            "cuts": self._rows({"time": time, **_CUT_KNOWN} for time in truth.cuts.near(span)),
-            "scene_cuts": self._rows({"time": time, "strength": 1.0} for time in truth.scene_starts.near(span)),
-            "sightings": self._rows(self._sightings()),
-            "screen_texts": self._rows(self._screen_texts()),
-            "speech": self._rows(
-                {
-                    "start": line.start, "end": line.end, "text": line.text, "speaker": line.speaker, "language": "",
-                    "source": "truth", "confidence": 1.0,
-                }
-                for line in truth.speech.near(span)
-            ),
-            "actions": self._rows(
-                {"start": a.start, "end": a.end, "label": a.label, "subject": a.track, "confidence": 1.0}
-                for a in truth.actions.near(span)
-            ),
-            "captions": self._rows(self._captions()),
-        }  # fmt: skip
 
-    def _rows(self, records: Iterable[Record]) -> list[Record]:
-        """Those that begin in the clip; a moment is known at once, a stretch when it is over."""
-        rows = []
-        for record in records:
-            known = known_time(record["time"] if "time" in record else record["end"])
-            for column in ("time", "start", "end"):
-                if column in record:
-                    record[column] = round_time(record[column])
-            if self._clip.span.contains(record["time"] if "time" in record else record["start"]):
-                rows.append({**record, "known_at": known, "producer": self._producer})
-        return rows
-
-    def _sightings(self) -> Iterable[Record]:
-        for track, sightings in self._truth.tracks:
-            for seen in sightings.near(self._clip.span):
-                yield {
-                    "track": track.track, "time": seen.time, **_corners(seen.box), "category": track.category,
-                    "confidence": 1.0, "colours": list(track.colours),
-                }  # fmt: skip
-
-    def _screen_texts(self) -> Iterable[Record]:
-        for time, item in self._truth.readings.near(self._clip.span):
-            yield {"time": time, "text": item.text, **_corners(item.box), "confidence": 1.0}
-
-    def _captions(self) -> Iterable[Record]:
-        for scene in self._truth.scenes.near(self._clip.span):
-            yield {"start": scene.start, "end": scene.end, "text": scene.caption, "confidence": 1.0}
-        for caption in self._truth.captions.near(self._clip.span):
-            yield {"start": caption.start, "end": caption.end, "text": caption.text, "confidence": 1.0}
+def _moments(item: TrueScreenText) -> Iterable[float]:
+    """The moments at which a text is noted while it stays."""
+    time = item.start
+    while time < item.end or time == item.start:
+        yield time
+        time += _TEXT_STEP
 
 
 def _corners(box: BoxNumbers) -> Record:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from world_api.core.faults import MediaFault
-from world_api.media.frames import decode_pictures, frame_time, quarter_turn
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from av.container import InputContainer
+    from av.packet import Packet
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
@@ -70,6 +72,9 @@ _REACHING_OUT = frozenset({
     "alsa", "fbdev", "video4linux2,v4l2", "x11grab", "oss", "pulse", "jack", "sndio", "kmsgrab", "avfoundation", "dshow",
     "gdigrab", "vfwcap", "decklink", "openal", "libcdio", "iec61883", "xcbgrab", "android_camera", "bktr", "dv1394",
 })  # fmt: skip
+#: Demuxers of files that hold no times of presentation, only an order of decoding: where frames are not stored in the order
+#: they are shown in, the times made up for their packets mean nothing; those at which the decoder puts them out do.
+_WITHOUT_PRESENTATION_TIMES = frozenset({"avi"})
 #: Smaller pictures (pixels) decode faster on one thread than anybody looks at them; sharing them out costs a tenth more.
 _MANY_PIXELS = 1280 * 720
 #: Where streams come from, when the user lets them; never from this machine's files, whatever a playlist says.
@@ -320,3 +325,33 @@ def _declared_duration(container: InputContainer, stream: VideoStream) -> float 
     if stream.duration and stream.time_base:
         return float(stream.duration * stream.time_base)
     return container.duration / 1_000_000 if container.duration else None
+
+
+def decode_pictures(packet: Packet[Any]) -> list[VideoFrame]:
+    """The pictures that a packet completes, in the order of presentation, with times that rise in that order.
+
+    Raises:
+        av.FFmpegError: the packet cannot be decoded.
+    """
+    import av
+
+    pictures = [frame for frame in packet.decode() if isinstance(frame, av.VideoFrame)]
+    if packet.stream.container.format.name in _WITHOUT_PRESENTATION_TIMES:
+        for picture in pictures:
+            picture.pts = picture.dts
+    return pictures
+
+
+def frame_time(frame: VideoFrame) -> float:
+    """Presentation time on the file's own clock in seconds (0 where the file gives none)."""
+    return frame.time or 0.0
+
+
+def in_seconds(count: int, step: Fraction) -> float:
+    """So many steps in seconds; the same number as by fractions, which cost more than the rest of what is known of a frame."""
+    return count * step.numerator / step.denominator
+
+
+def quarter_turn(frame: VideoFrame) -> int:
+    """The rotation to apply, counter-clockwise, as one of 0, 90, 180, 270 degrees."""
+    return round(frame.rotation / 90) % 4 * 90

@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
-from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, open_video, video_stream
-from world_api.media.frames import (
-    Fitter,
-    Frame,
-    Scaler,
+from world_api.media.container import (
+    DEFAULT_LIMITS,
+    Limits,
+    Probe,
     decode_pictures,
-    decoded_frame,
     frame_time,
     in_seconds,
+    open_video,
     quarter_turn,
+    video_stream,
 )
+from world_api.media.frames import Fitter, Frame, Scaler, decoded_frame
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING
 
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
-from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, open_video, probe, video_stream
+from world_api.media.container import (
+    DEFAULT_LIMITS,
+    Limits,
+    Probe,
+    decode_pictures,
+    frame_time,
+    open_video,
+    probe,
+    video_stream,
+)
 from world_api.media.decode_pass import DecodePass, Timeline
-from world_api.media.frames import Fitter, Frame, Scaler, decode_pictures, decoded_frame, frame_time
+from world_api.media.frames import Fitter, Frame, Scaler, decoded_frame
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -37,29 +46,23 @@ class FrameFinder:
         self._scaler = Scaler()
         self._fitter: Fitter | None = None
 
-    def frame_played_at(self, seconds: float) -> Image:
-        """The frame on screen at that time: the last one whose presentation time is not after it.
-
-        Times before the first frame give the first one, times after the end the last one. A frame counts as
-        begun half a millisecond early, since times leave the API rounded to milliseconds.
-
-        Raises:
-            MediaFault: ``source_missing``, ``undecodable``.
-        """
-        return self._frame_played_at(self._probed(), seconds).picture()
-
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
-        """The frames on screen at several times in rising order, none larger than ``longest_side``; decoded in one go.
+        """The frames on screen at several times in rising order, none larger than ``longest_side`` pixels; decoded in one go.
+
+        The frame on screen is the last one whose presentation time is not after the time asked for; times before the first
+        frame give the first one, times after the end the last one. A frame counts as begun half a millisecond early, since
+        times leave the API rounded to milliseconds.
 
         Raises:
             MediaFault: ``source_missing``, ``undecodable``.
         """
         source = self._probed()
-        wanted = [max(0.0, seconds) + source.start + _HALF_MILLISECOND for seconds in times]
-        found = {} if self._clock_leaps else self._run_through(wanted, longest_side)
+        found: dict[float, Image] = {}  #: by the time asked for
+        for back_off in () if self._clock_leaps else _BACK_OFF:
+            if missing := [seconds for seconds in times if seconds not in found]:
+                found |= self._run_through(missing, source.start, back_off, longest_side)
         return [
-            found[i] if i in found else self._frame_played_at(source, seconds).picture(longest_side)
-            for i, seconds in enumerate(times)
+            found[seconds] if seconds in found else self._reached(seconds).picture(longest_side) for seconds in times
         ]
 
     def _probed(self) -> Probe:
@@ -75,38 +78,26 @@ class FrameFinder:
             self._clock_leaps = self._has_leaps()
         return self._probe
 
-    def _frame_played_at(self, source: Probe, seconds: float) -> Frame:
-        if self._clock_leaps and (found := self._reached(source, max(0.0, seconds) + _HALF_MILLISECOND)) is not None:
-            return found
-        wanted = max(0.0, seconds) + source.start + _HALF_MILLISECOND
-        for back_off in _BACK_OFF:
-            if (found := self._last_not_after(wanted, seek_to=wanted - back_off)) is not None:
-                return found
-        if (found := self._last_not_after(wanted, seek_to=None)) is not None:
-            return found
-        # A bare stream has no times in it: its frames have those that the pass gave them.
-        if (found := self._reached(source, max(0.0, seconds) + _HALF_MILLISECOND)) is not None:
-            return found
-        raise MediaFault(
-            "undecodable", f"no frame of {self._path.name} can be decoded at {seconds:.3f} s", hint="try another time"
-        )
-
-    def _run_through(self, wanted: Sequence[float], longest_side: int | None) -> dict[int, Image]:
-        """Those of the wanted pictures that are found by seeking the first and going on from it; others are left out."""
+    def _run_through(
+        self, times: Sequence[float], start: float, back_off: float, longest_side: int | None
+    ) -> dict[float, Image]:
+        """The pictures that are found by seeking the first and decoding on; those that a seek lands behind are left out."""
         import av
 
+        wanted = [max(0.0, seconds) + start + _HALF_MILLISECOND for seconds in times]
         found: dict[int, Image] = {}
         at = 0
         with open_video(self._path, limits=self._limits) as container:
             stream = video_stream(container, self._path, limits=self._limits)
             while at < len(wanted) and stream.time_base:
                 try:
-                    container.seek(int(max(0.0, wanted[at]) / stream.time_base), stream=stream, backward=True)
+                    place = int(max(0.0, wanted[at] - back_off) / stream.time_base)
+                    container.seek(place, stream=stream, backward=True)
                     reached = self._collect(container, stream, wanted, at, found, longest_side)
                 except av.FFmpegError:
                     break
                 at = max(at + 1, reached)
-        return found
+        return {times[number]: picture for number, picture in found.items()}
 
     def _collect(
         self,
@@ -144,14 +135,20 @@ class FrameFinder:
             at += 1
         return at
 
-    def _reached(self, source: Probe, wanted: float) -> Frame | None:
+    def _reached(self, seconds: float) -> Frame:
         """The frame at a project time by going through the video as the build did; slow, and right whatever the clock."""
         found = None
-        for frame in DecodePass(source=source, limits=self._limits):
+        for frame in DecodePass(source=self._probed(), limits=self._limits):
             self._alive()
-            if found is not None and frame.time > wanted:
+            if found is not None and frame.time > max(0.0, seconds) + _HALF_MILLISECOND:
                 break
             found = frame
+        if found is None:
+            raise MediaFault(
+                "undecodable",
+                f"no frame of {self._path.name} can be decoded at {seconds:.3f} s",
+                hint="try another time",
+            )
         return found
 
     def _has_leaps(self) -> bool:
@@ -172,29 +169,3 @@ class FrameFinder:
             except av.FFmpegError:
                 pass  # a damaged end: the clock up to there is known
             return timeline.leaps > 0
-
-    def _last_not_after(self, wanted: float, *, seek_to: float | None) -> Frame | None:
-        import av
-
-        found = None
-        step = 1 / max(self._probe.frame_rate, 1.0) if self._probe is not None else 0.0
-        with open_video(self._path, limits=self._limits) as container:
-            stream = video_stream(container, self._path, limits=self._limits)
-            try:
-                if seek_to is not None and stream.time_base:
-                    container.seek(int(max(0.0, seek_to) / stream.time_base), stream=stream, backward=True)
-            except av.FFmpegError:
-                return None
-            for packet in container.demux(stream):
-                try:
-                    frames = decode_pictures(packet)
-                except av.FFmpegError:
-                    continue
-                for frame in frames:
-                    if frame.pts is None and found is None:
-                        continue
-                    time = frame_time(frame) if frame.pts is not None or found is None else found.time + step
-                    if time > wanted:
-                        return found
-                    found = decoded_frame(frame, time=time, scaler=self._scaler, fitter=self._fitter)
-        return found

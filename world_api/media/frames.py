@@ -11,21 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from world_api.core.ports import Image
+from world_api.media.container import quarter_turn
 from world_api.world.once import OnceEach
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from av.filter import Graph
-    from av.packet import Packet
     from av.video.frame import VideoFrame
     from av.video.reformatter import VideoReformatter
 
 T = TypeVar("T")
 PixelFormat = Literal["bgr", "gray"]
-#: Demuxers of files that hold no times of presentation, only an order of decoding: where frames are not stored in the order
-#: they are shown in, the times made up for their packets mean nothing; those at which the decoder puts them out do.
-_WITHOUT_PRESENTATION_TIMES = frozenset({"avi"})
 #: Pictures no larger than this (longer side, pixels) are made of neighbouring pixels instead of all: they are made of every
 #: frame, for whoever counts colours, and cost a third so.
 _QUICK_SIDE = 128
@@ -256,36 +251,6 @@ def decoded_frame(raw: VideoFrame, *, time: float, scaler: Scaler, fitter: Fitte
     width, height = fitter.stored_size(turn)
     pixels = DecodedPixels(raw=raw, width=width, height=height, turn=turn, fitter=fitter)
     return Frame(pixels, time=time, scaler=scaler)
-
-
-def decode_pictures(packet: Packet[Any]) -> list[VideoFrame]:
-    """The pictures that a packet completes, in the order of presentation, with times that rise in that order.
-
-    Raises:
-        av.FFmpegError: the packet cannot be decoded.
-    """
-    import av
-
-    pictures = [frame for frame in packet.decode() if isinstance(frame, av.VideoFrame)]
-    if packet.stream.container.format.name in _WITHOUT_PRESENTATION_TIMES:
-        for picture in pictures:
-            picture.pts = picture.dts
-    return pictures
-
-
-def frame_time(frame: VideoFrame) -> float:
-    """Presentation time on the file's own clock in seconds (0 where the file gives none)."""
-    return frame.time or 0.0
-
-
-def in_seconds(count: int, step: Fraction) -> float:
-    """So many steps in seconds; the same number as by fractions, which cost more than the rest of what is known of a frame."""
-    return count * step.numerator / step.denominator
-
-
-def quarter_turn(frame: VideoFrame) -> int:
-    """The rotation to apply, counter-clockwise, as one of 0, 90, 180, 270 degrees."""
-    return round(frame.rotation / 90) % 4 * 90
 
 
 def is_sampled(fps: float | None, time: float, previous: float | None) -> bool:

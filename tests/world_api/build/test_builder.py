@@ -79,7 +79,7 @@ class MarkingWorker:
 
 
 def recipe_of(*stages: Stage) -> Recipe:
-    return Recipe(profile="test", stages=lambda video: list(stages))
+    return Recipe(profile="test", stages=lambda *_: list(stages))
 
 
 def all_files(folder: Path) -> dict[str, bytes]:

@@ -18,7 +18,7 @@ from world_api.build.moving_things import MovingThings
 from world_api.build.scenes import SceneCuts
 from world_api.build.screen_texts import ScreenTexts
 from world_api.build.shots import Cuts
-from world_api.build.stage import Records, Stage
+from world_api.build.stage import Records, RowStage, Stage
 from world_api.build.track_links import Stitches
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image, TextLine
@@ -32,6 +32,8 @@ MADE = {"producer": "made/1"}
 
 
 def made(stage: Stage, number: int, *, frames: Sequence[Frame] = (), stored: dict[str, Rows] | None = None) -> Records:
+    if isinstance(stage, RowStage):
+        return stage.make_rows(made_clip(number, stored))
     worker = stage.open(made_clip(number, stored))
     for frame in sampled_for(stage, frames):
         worker.see(frame)

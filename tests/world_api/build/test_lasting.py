@@ -53,11 +53,11 @@ class Counting:
         self.opened: list[int] = []
         self.spec = StageSpec(name="counting", version=1, tables=("scene_cuts",), needs=("seeing",), rows_ahead=30.0)
 
-    def open(self, clip: Clip) -> Worker:
+    def make_rows(self, clip: Clip) -> Records:
         self.opened.append(clip.number)
         cuts = clip.rows("cuts", TimeSpan(start=clip.span.start, end=clip.span.end + 30.0))
         strength = sum(cuts.column("score").to_pylist()) / 4
-        return Worker({"scene_cuts": [{**row(clip, self.spec.name), "strength": strength}]})
+        return {"scene_cuts": [{**row(clip, self.spec.name), "strength": strength}]}
 
 
 class Apart:

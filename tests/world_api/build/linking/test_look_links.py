@@ -40,7 +40,7 @@ def stitch(earlier: str, later: str, time: float) -> dict[str, Any]:
 
 
 def links(stage: LookLinks, number: int, stored: dict[str, Rows]) -> Rows:
-    return list(stage.open(made_clip(number, stored)).finish()["look_links"])
+    return list(stage.make_rows(made_clip(number, stored))["look_links"])
 
 
 def pairs(rows: Rows) -> list[tuple[str, str]]:

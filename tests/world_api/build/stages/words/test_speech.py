@@ -37,7 +37,7 @@ def clip(number: int = 0, sound: Samples | None = None, *, start: float = 0.0) -
 
 
 def run(stage: Stage, at: Clip) -> Records:
-    return stage.open(at).finish()
+    return stage.make_rows(at)
 
 
 class Detector:
@@ -272,12 +272,12 @@ def test_cues_outside_the_video_are_counted_once_its_length_is_known(tmp_path: P
         "3\n99:00:00,000 --> 99:00:01,000\nfar\n\n4\n00:00:01,000 --> 00:00:04,000\nbefore\n"
     )
     stage = SubtitleLines(subtitles(path, "en"))
-    (loss,) = stage.losses_at_end(start=5.0, duration=3.0)
+    (loss,) = stage.losses(start=5.0, duration=3.0)
     assert loss.code == "subtitles_outside"
     assert "3 cues were left out of film.srt" in loss.message
-    (loss,) = stage.losses_at_end(start=0.0, duration=60.0)
+    (loss,) = stage.losses(start=0.0, duration=60.0)
     assert "1 cue was left out of film.srt" in loss.message
-    assert stage.losses_at_end(start=0.0, duration=360_000.0) == []
+    assert stage.losses(start=0.0, duration=360_000.0) == []
 
 
 def test_what_was_taken_and_why_is_part_of_the_world(tmp_path: Path) -> None:
