@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from world_api.build.appearance import TwoPictures, colour_words, describe, light_gains
 from world_api.build.background import Background, Blob, Mask, Smooth, find_blobs, outline
-from world_api.build.camera_motion import CameraWatch, Look, is_break
+from world_api.build.camera_motion import CameraWatch, Look
 from world_api.build.people import People, PersonScorer, PersonVotes
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
 from world_api.build.tracker import Candidate, Tracker
@@ -207,7 +206,6 @@ class MovingThingsWorker:
         self._camera: list[Record] = []
         self._background: Background | None = None
         self._last_time: float | None = None
-        self._early: deque[Frame] = deque()  #: since the last cut, long before the clip
         self._shot_start = 0.0
         self._ghosts: list[tuple[Box, int]] = []
         # What was made of the last frame that was looked at closely.
@@ -222,19 +220,7 @@ class MovingThingsWorker:
         if self._is_skipped(frame.time):
             return
         self._last_time = frame.time
-        if frame.time < self._clip.span.start - _WARM_VOTES:
-            self._keep_for_later(frame)
-            return
-        while self._early:
-            self._look_at(self._early.popleft())
         self._look_at(frame)
-
-    def _keep_for_later(self, frame: Frame) -> None:
-        """Keep a frame long before the clip: only if no cut comes after it, it says something about the clip's background."""
-        kept = frame.derived(_kept)
-        if self._early and is_break(self._early[-1].derived(_glance), kept.derived(_glance)):
-            self._early.clear()
-        self._early.append(kept)
 
     def _look_at(self, frame: Frame) -> None:
         """Look at a frame in its turn."""
@@ -385,11 +371,6 @@ def _glance(frame: Frame) -> Look:
 
 def _smooth(frame: Frame) -> Smooth:
     return Smooth(frame.picture(_MAX_SIDE))
-
-
-def _kept(frame: Frame) -> Frame:
-    """What is looked at of a frame long before a clip, for when its pixels are gone."""
-    return frame.pictured((_GLANCE_SIDE, "gray"), (_MAX_SIDE, "bgr"), made=(_glance, _smooth))
 
 
 def _places(blobs: list[Blob], like: Mask) -> Mask:

@@ -12,7 +12,6 @@ import numpy as np
 
 from world_api.core.ports import Image
 from world_api.media.container import quarter_turn
-from world_api.world.once import OnceEach
 
 if TYPE_CHECKING:
     from av.filter import Graph
@@ -103,7 +102,7 @@ class DecodedPixels:
 
 @dataclass(kw_only=True)
 class NoPixels:
-    """Of a frame that no stage wanted, or of which only some pictures were kept."""
+    """The pixels of a frame that no stage wanted."""
 
     width: int = 0
     height: int = 0
@@ -134,7 +133,7 @@ class Frame:
         self._scaler = scaler
         self._pictures: dict[tuple[int | None, PixelFormat], Image] = {}
         self._lock = Lock()
-        self._derived: OnceEach[Callable[[Frame], Any], Any] = OnceEach()
+        self._derived: dict[Callable[[Frame], Any], Any] = {}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -154,21 +153,15 @@ class Frame:
             return self._pictures[key]
 
     def derived(self, make: Callable[[Frame], T]) -> T:
-        """What a function makes of this frame and of nothing else: made once for all workers of a stage."""
-        found: T = self._derived.get(make, lambda: make(self))
+        """What a function makes of this frame and of nothing else: made once for all workers of a stage, which share a thread."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        found: T = self._derived[make]
         return found
 
     def kept(self) -> Frame:
         """The same frame with pixels of its own, for somebody who may want a picture later."""
         return Frame(self.pixels.kept(), time=self.time, scaler=self._scaler)
-
-    def pictured(self, *sizes: tuple[int, PixelFormat], made: Sequence[Callable[[Frame], Any]]) -> Frame:
-        """The same frame with those pictures alone, and what is made of it by now: for somebody who keeps it for long."""
-        height, width = self.shape
-        frame = Frame(NoPixels(width=width, height=height), time=self.time, scaler=self._scaler)
-        frame._pictures = {frame._key(*size): self.picture(*size) for size in sizes}
-        frame._derived = self._derived.made(made)
-        return frame
 
     def _key(self, max_side: int | None, pixel_format: PixelFormat) -> tuple[int | None, PixelFormat]:
         longer = max(self.pixels.width, self.pixels.height)

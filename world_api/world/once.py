@@ -7,7 +7,7 @@ made of one another, as long as that makes no circle.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from threading import Lock, RLock
 from typing import Any, Generic, TypeVar, overload
 
@@ -75,9 +75,3 @@ class OnceEach(Generic[Key, Kept]):
             with self._guard:
                 self._locks.pop(key, None)
             return self._kept[key]
-
-    def made(self, keys: Iterable[Key]) -> OnceEach[Key, Kept]:
-        """Those of the values of some keys that are made by now, for another owner."""
-        some: OnceEach[Key, Kept] = OnceEach()
-        some._kept = {key: self._kept[key] for key in keys if key in self._kept}
-        return some

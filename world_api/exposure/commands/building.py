@@ -144,6 +144,8 @@ def build(
         profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
         frames=frames, side=side, language=look_language or DEFAULT_LANGUAGE,
     )  # fmt: skip
+    # Two of its libraries bring an OpenBLAS whose threads wait busily, and no stage multiplies anything large.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     job = _caption_job(chosen, prices, yes=yes)
     options = BuildOptions(
         profile=(Profile.CLASSICAL if profile is Profile.ENDPOINT else profile).value,
