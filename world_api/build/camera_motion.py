@@ -200,10 +200,6 @@ class CameraWatch:
         self._moving_until = -1.0
         self._looks = 0
 
-    def look(self, gray: Image, time: float) -> bool:
-        """Take a gray picture; whether it breaks with the one before (a cut, or the first picture at all)."""
-        return self.see(Look(time, gray))
-
     def see(self, look: Look) -> bool:
         """Take a look; whether it breaks with the one before (a cut, or the first picture at all)."""
         time = look.time
