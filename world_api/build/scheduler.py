@@ -170,9 +170,9 @@ class Scheduler:
         self._without_gap = dict.fromkeys(self._stored, 0)  #: how many clips from the first on are stored
         self._lock = Lock()
         self._frame_stages = [
-            StageRunner(stage, stage.spec.sampling, rows.clips_of(stage), rows, self._store)
+            StageRunner(stage, _sampling_of(stage), rows.clips_of(stage), rows, self._store)
             for stage in stages
-            if not isinstance(stage, RowStage) and stage.spec.sampling is not None
+            if not isinstance(stage, RowStage)
         ]
         self._row_stages = [stage for stage in stages if isinstance(stage, RowStage)]
         self._row_executor = ThreadPoolExecutor(1, thread_name_prefix="rows")
@@ -295,6 +295,12 @@ class Scheduler:
             else:  # of a video that grows there is always more
                 expected = max(seconds, self._expected) if self._expected else seconds + CLIP_SECONDS
                 self._progress.update(name, seconds, expected)
+
+
+def _sampling_of(stage: FrameStage) -> Sampling:
+    if stage.spec.sampling is None:
+        raise TypeError(f"the stage {stage.spec.name!r} has no sampling and no function that makes rows")
+    return stage.spec.sampling
 
 
 def _merged(spans: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:

@@ -13,7 +13,6 @@ from tests.support.building import Broken, Silent, StandingClock
 from world_api.build.builder import BuildReport, Job, build_world
 from world_api.build.stage import Clip, Recipe, Records, StageSpec
 from world_api.core.ports import Image
-from world_api.media.frames import Frame
 from world_api.world.disk.stored import open_world
 from world_api.world.sessions.commits import commit_session, list_sessions, open_overlay
 
@@ -32,15 +31,9 @@ class Drawing:
         self.spec = StageSpec(name="drawing", version=1, tables=("cuts",))
         self.score = score
 
-    def open(self, clip: Clip) -> Drawing:
-        self.time = clip.span.start + 0.5
-        return self
-
-    def see(self, frame: Frame) -> None:
-        raise AssertionError("no frames are needed")
-
-    def finish(self) -> Records:
-        row = {"time": self.time, "score": self.score, "kind": "cut", "known_at": self.time, "producer": "drawing/1"}
+    def make_rows(self, clip: Clip) -> Records:
+        time = clip.span.start + 0.5
+        row = {"time": time, "score": self.score, "kind": "cut", "known_at": time, "producer": "drawing/1"}
         return {"cuts": [row]}
 
 
@@ -160,10 +153,10 @@ def test_force_with_the_same_rows_writes_no_file_again(film: Path, tmp_path: Pat
 class Breaking(Drawing):
     """A power cut after the rows of a clip are stored."""
 
-    def finish(self) -> Records:
-        if self.time > 30:
+    def make_rows(self, clip: Clip) -> Records:
+        if clip.number > 0:
             raise Broken
-        return super().finish()
+        return super().make_rows(clip)
 
 
 def test_force_with_other_rows_leaves_the_files_of_the_world_that_is_there(
