@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: A build without screen text and speech takes at most so many times what PySceneDetect's command takes.
-BUILD_RATIO = 1.3
+BUILD_RATIO = 1.5
 #: Building all of a long video takes at most so much more memory than building its first minutes (per cent).
 MEMORY_GROWTH = 15.0
 #: A warm call takes at most so many milliseconds at the 95th percentile.

@@ -6,17 +6,18 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
 from world_api.backends.clocks import SystemClock
 from world_api.build.builder import Job, build_world
-from world_api.build.media.frames import Frame
-from world_api.build.recipe import Recipe
-from world_api.build.stage import Clip, Records, Stage, StageSpec, Worker
+from world_api.build.stage import Clip, FrameStage, Recipe, Records, RowStage, Stage, StageSpec, Worker
 from world_api.core.boxes import Box
 from world_api.core.ports import Image, TextLine, TextReader
+from world_api.media.decoder import MediaWorker
+from world_api.media.frames import Frame
 from world_api.recipes import recipe_for
 
 #: Left out of what is compared with a tool that only finds shots.
@@ -35,9 +36,14 @@ class Silent:
         """Nobody to tell."""
 
 
+def _stages_of(recipe: Recipe, video: Path) -> Sequence[Stage]:
+    with closing(MediaWorker()) as worker:
+        return recipe.stages(video, worker)
+
+
 def left_out(video: Path) -> list[str]:
     """The stages of the classical profile that are measured apart."""
-    return [stage.spec.name for stage in recipe_for("classical").stages(video) if stage.spec.name in APART]
+    return [stage.spec.name for stage in _stages_of(recipe_for("classical"), video) if stage.spec.name in APART]
 
 
 class _TimedWorker:
@@ -60,10 +66,10 @@ class _TimedWorker:
         return rows
 
 
-class _TimedStage:
+class _TimedFrameStage:
     """A stage whose workers are timed."""
 
-    def __init__(self, stage: Stage, taken: Counter[str]) -> None:
+    def __init__(self, stage: FrameStage, taken: Counter[str]) -> None:
         self._stage, self._taken = stage, taken
 
     @property
@@ -76,6 +82,29 @@ class _TimedStage:
         return _TimedWorker(self._stage.open(clip), self.spec.name, self._taken)
 
 
+class _TimedRowStage:
+    """A stage on rows that is timed."""
+
+    def __init__(self, stage: RowStage, taken: Counter[str]) -> None:
+        self._stage, self._taken = stage, taken
+
+    @property
+    def spec(self) -> StageSpec:
+        """The stage's own."""
+        return self._stage.spec
+
+    def make_rows(self, clip: Clip) -> Records:
+        """Pass the rows back."""
+        started = time.thread_time_ns()
+        rows = self._stage.make_rows(clip)
+        self._taken[self.spec.name] += time.thread_time_ns() - started
+        return rows
+
+
+def _timed(stage: Stage, taken: Counter[str]) -> Stage:
+    return _TimedRowStage(stage, taken) if isinstance(stage, RowStage) else _TimedFrameStage(stage, taken)
+
+
 def stages(video: Path) -> Figures:
     """The processor seconds of each stage of one build, and of the video under ``duration``.
 
@@ -83,7 +112,10 @@ def stages(video: Path) -> Figures:
     """
     taken: Counter[str] = Counter()
     recipe = recipe_for("classical", without=left_out(video))
-    timed = Recipe(profile=recipe.profile, stages=lambda path: [_TimedStage(s, taken) for s in recipe.stages(path)])
+    timed = Recipe(
+        profile=recipe.profile,
+        stages=lambda path, worker: [_timed(stage, taken) for stage in recipe.stages(path, worker)],
+    )
     duration = _build(video, timed)
     return {"duration": duration} | {name: nanoseconds / 1e9 for name, nanoseconds in taken.items()}
 
@@ -114,12 +146,12 @@ class TimedReader:
 def screen_text(video: Path) -> Figures:
     """How many frames a build reads the screen in and glances at, and the seconds that takes."""
     from world_api.backends.classical import RapidOcrReader
-    from world_api.build.stages.words.screen_texts import ScreenTexts
+    from world_api.build.screen_texts import ScreenTexts
 
     reader = TimedReader(RapidOcrReader())
     reader.locate(np.zeros((180, 320, 3), np.uint8))  # its models are loaded now
     reader.glances, reader.glancing = 0, 0.0
-    duration = _build(video, Recipe(profile="classical", stages=lambda _: [ScreenTexts(lambda: reader)]))
+    duration = _build(video, Recipe(profile="classical", stages=lambda *_: [ScreenTexts(lambda: reader)]))
     return {
         "duration": duration,
         "frames": reader.frames,

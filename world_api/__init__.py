@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from world_api.api import build_world, ensure_world, open_session
-    from world_api.build.growing.following import Following
-    from world_api.build.media.limits import Limits
+    from world_api.build.following import Following
+    from world_api.media.container import Limits
     from world_api.operations import OPERATIONS, Operation, run
     from world_api.options import BuildOptions, Listening
     from world_api.session.session import Session
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BuildOptions": "world_api.options",
-    "Following": "world_api.build.growing.following",
-    "Limits": "world_api.build.media.limits",
-    "Listening": "world_api.recipes",
+    "Following": "world_api.build.following",
+    "Limits": "world_api.media.container",
+    "Listening": "world_api.options",
     "OPERATIONS": "world_api.operations",
     "Operation": "world_api.operations",
     "Session": "world_api.session.session",

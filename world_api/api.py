@@ -11,15 +11,15 @@ from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from world_api.build.stage_process import BuildProcesses
 from world_api.core.faults import MediaFault, StoreFault, VideoWorldError
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
 from world_api.core.ports import Clock, TextEmbedder
 from world_api.options import BuildOptions
 
 if TYPE_CHECKING:
-    from world_api.build.apart.helpers import Helpers
     from world_api.build.builder import BuildReport, Progress
-    from world_api.build.recipe import Recipe
+    from world_api.build.stage import Recipe
     from world_api.search.captions import Meanings
     from world_api.session.session import Session
     from world_api.session.vision import FrameLooker, Vision, VisionConfig
@@ -43,14 +43,14 @@ def build_world(
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
     """
     from world_api import recipes
-    from world_api.build.apart.helpers import Helpers
+    from world_api.build.stage_process import BuildProcesses
 
     chosen = options or BuildOptions()
-    recipe = recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without, limits=chosen.limits)
-    with closing(Helpers(chosen.limits, recipe.apart)) as helpers:
+    recipe = recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without)
+    with closing(BuildProcesses(chosen.limits, recipe.apart)) as processes:
         if chosen.following is None:
-            helpers.start(Path(video).expanduser())  # first of all, while this process imports what it needs
-        return _build_world(video, Path(store), progress, clock, video_id, chosen, recipe, helpers)
+            processes.start()  # first of all, while this process imports what it needs
+        return _build_world(video, Path(store), progress, clock, video_id, chosen, recipe, processes)
 
 
 def _build_world(
@@ -61,17 +61,13 @@ def _build_world(
     video_id: str | None,
     chosen: BuildOptions,
     recipe: Recipe,
-    helpers: Helpers,
+    processes: BuildProcesses,
 ) -> BuildReport:
-    from world_api.build.running.loading import without_collecting
+    from world_api.build import builder, following
+    from world_api.build.side_files import recording_of
+    from world_api.search.documents import prepare
 
-    with without_collecting():
-        from world_api.build import builder
-        from world_api.build.beside import recording_of
-        from world_api.build.growing import following, streams
-        from world_api.search.documents import prepare
-
-    address = str(video) if streams.is_address(str(video)) else None
+    address = str(video) if following.is_address(str(video)) else None
     path = Path(video).expanduser() if address is None else Path(PurePosixPath(address).name)
     name = video_id if video_id is not None else video_id_from_file_name(path.stem)
     if address is not None:
@@ -86,7 +82,7 @@ def _build_world(
         clock=clock,
         limits=chosen.limits,
         waits=chosen.waits,
-        helpers=helpers,
+        processes=processes,
     )
     if address is not None and chosen.following is None:
         raise MediaFault("no_file", f"{address} is no file", hint="a stream is followed: add --follow --allow-network")
@@ -95,7 +91,7 @@ def _build_world(
     elif address is None:
         report = following.follow_world(job, chosen.following)
     else:
-        report = streams.follow_stream(job, address, chosen.following)
+        report = following.follow_stream(job, address, chosen.following)
     try:
         prepare(store, report.video_id, text_embedder())
     except StoreFault as fault:
@@ -215,7 +211,7 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
     if source is None:
         return None
     from world_api.backends.classical import ClassicalDetector
-    from world_api.build.media.apart.worker import VideoFrames
+    from world_api.media.decoder import VideoFrames
     from world_api.session.vision import FOLDER, FrameLooker, world_key
 
     return FrameLooker(
@@ -228,7 +224,7 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
 
 def _seeing(store: Path, world: World, eyes: VisionConfig) -> Vision:
     """A model that looks, at the source video where this machine still has it; what was kept is told without."""
-    from world_api.build.media.apart.worker import VideoFrames
+    from world_api.media.decoder import VideoFrames
     from world_api.session.vision import FOLDER, Vision, world_key
 
     source = source_path(world)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from world_api.build.media.limits import DEFAULT_LIMITS, Limits
+from world_api.media.container import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
-    from world_api.build.growing.following import Following
+    from world_api.build.following import Following
 
 
 AUTO, OFF, NONE = "auto", "off", "none"

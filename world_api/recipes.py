@@ -6,23 +6,20 @@ The stage of spoken words takes subtitles, or a speech recogniser if there is on
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.recipe import Recipe, leave_out
-from world_api.build.stage import Stage
+from world_api.build.stage import FrameStage, Recipe, Stage, leave_out
 from world_api.core.faults import BackendFault
 from world_api.options import AUTO, NONE, OFF, SPHINX, WHISPER, Listening
 
 if TYPE_CHECKING:
     from world_api.backends.classical import ClassicalDetector, RapidOcrReader
-    from world_api.build.media.apart.worker import MediaWorker
-    from world_api.build.media.losses import LossNote
     from world_api.build.stage import Stage
     from world_api.core.ports import SpeechRecogniser, VoiceDetector
+    from world_api.media.decode_pass import LossNote
+    from world_api.media.decoder import MediaWorker
 
 
 #: Stages that take as long as all others together, and who makes them in a process of their own.
@@ -34,11 +31,8 @@ def recipe_for(
     listening: Listening | None = None,
     *,
     without: Collection[str] = (),
-    limits: Limits = DEFAULT_LIMITS,
 ) -> Recipe:
     """The recipe of a profile, without the stages of those names; ``listening`` says where words that are said come from.
-
-    ``limits`` bound what a video may ask of the machine that is looked into while its stages are made.
 
     Raises:
         BackendFault: ``no_such_profile``, ``profile_not_ready``; ``no_such_stage``, ``stage_needed`` once the stages
@@ -48,15 +42,11 @@ def recipe_for(
         said = listening or Listening()
         return Recipe(
             profile=profile,
-            stages=lambda video: leave_out(_classical(video, listening=said, limits=limits), without),
-            reading=lambda video, worker: leave_out(
-                _classical(video, listening=said, limits=limits, worker=worker), without
-            ),
-            load=_load_classical,
+            stages=lambda video, worker: leave_out(_classical(video, worker, listening=said), without),
             apart={name: maker for name, maker in _APART.items() if name not in without},
         )
     if profile == "oracle":
-        return Recipe(profile=profile, stages=lambda video: leave_out(_oracle(video), without))
+        return Recipe(profile=profile, stages=lambda video, _: leave_out(_oracle(video), without))
     if profile == "neural":
         # Stages for it need model weights that nothing here downloads; until they exist, no package would help.
         raise BackendFault(
@@ -67,20 +57,14 @@ def recipe_for(
     )
 
 
-def _load_classical() -> None:
-    """Import those stages whose libraries take long to load."""
-    import world_api.build.stages.cuts
-    import world_api.build.tracking.stage  # noqa: F401 - for what it brings along
-
-
-def _classical(video: Path, *, listening: Listening, limits: Limits, worker: MediaWorker | None = None) -> list[Stage]:
-    from world_api.build.linking.look_links import LookLinks
-    from world_api.build.linking.stitches import Stitches
-    from world_api.build.stages.cuts import Cuts
-    from world_api.build.stages.key_frames import KeyFrames
-    from world_api.build.stages.looks import Looks
-    from world_api.build.stages.scene_cuts import SceneCuts
-    from world_api.build.stages.words.screen_texts import ScreenTexts
+def _classical(video: Path, worker: MediaWorker, *, listening: Listening) -> list[Stage]:
+    from world_api.build.key_frames import KeyFrames
+    from world_api.build.look_links import LookLinks
+    from world_api.build.looks import Looks
+    from world_api.build.scenes import SceneCuts
+    from world_api.build.screen_texts import ScreenTexts
+    from world_api.build.shots import Cuts
+    from world_api.build.track_links import Stitches
 
     return [
         Cuts(),
@@ -91,21 +75,21 @@ def _classical(video: Path, *, listening: Listening, limits: Limits, worker: Med
         SceneCuts(),
         Stitches(),
         LookLinks(),
-        speech_stage(video, listening, limits=limits, worker=worker),
+        speech_stage(video, listening, worker),
     ]
 
 
-def moving_things() -> Stage:
+def moving_things() -> FrameStage:
     """The stage that follows moving things."""
-    from world_api.build.tracking.stage import MovingThings
+    from world_api.build.moving_things import MovingThings
 
     return MovingThings(_detector)
 
 
 def _oracle(video: Path) -> list[Stage]:
-    from world_api.build.stages.key_frames import KeyFrames
-    from world_api.build.stages.looks import Looks
-    from world_api.build.stages.oracle import Oracle
+    from world_api.build.key_frames import KeyFrames
+    from world_api.build.looks import Looks
+    from world_api.build.truth import Oracle
 
     return [Oracle(video), Looks(), KeyFrames()]
 
@@ -124,17 +108,15 @@ def _reader() -> RapidOcrReader:
     return RapidOcrReader()
 
 
-def speech_stage(
-    video: Path, listening: Listening, *, limits: Limits = DEFAULT_LIMITS, worker: MediaWorker | None = None
-) -> Stage:
-    """The stage that writes what is said; the video is looked into by ``worker``, or within ``limits`` by another process.
+def speech_stage(video: Path, listening: Listening, worker: MediaWorker) -> Stage:
+    """The stage that writes what is said; the video is looked into by ``worker``.
 
     Raises:
         BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``speech_compute_type``, ``subtitles_or_speech``.
         MediaFault: ``no_such_subtitles``; as opening the video.
     """
-    from world_api.build.media.subtitles.choice import choose_subtitles
-    from world_api.build.stages.words.subtitle_lines import SubtitleLines
+    from world_api.build.speech import SubtitleLines
+    from world_api.media.subtitle_choice import choose_subtitles
 
     if listening.speech not in (AUTO, OFF):
         if listening.subtitles not in (AUTO, NONE):
@@ -144,7 +126,7 @@ def speech_stage(
                 hint="leave out one of the two",
             )
         return _recognised(listening)
-    subtitles = choose_subtitles(video, listening.subtitles, limits=limits, worker=worker)
+    subtitles = choose_subtitles(video, listening.subtitles, worker)
     if subtitles.source is not None or listening.speech == OFF:
         return SubtitleLines(subtitles)
     try:
@@ -152,11 +134,11 @@ def speech_stage(
     except BackendFault as fault:
         if listening.model:
             raise
-        return SubtitleLines(subtitles, losses=_unheard(video, fault, limits, worker))
+        return SubtitleLines(subtitles, losses=_unheard(video, fault, worker))
 
 
 def _recognised(listening: Listening) -> Stage:
-    from world_api.build.stages.words.recognised_speech import RecognisedSpeech
+    from world_api.build.speech import RecognisedSpeech
 
     recogniser = _sphinx() if listening.speech == SPHINX else _whisper(listening)
     return RecognisedSpeech(lambda: recogniser, _voice_detector(), language=listening.language)
@@ -188,13 +170,12 @@ def _voice_detector() -> Callable[[], VoiceDetector]:
     return speech.SileroVoiceDetector if speech.whisper_is_installed() else speech.EnergyVoiceDetector
 
 
-def _unheard(video: Path, fault: BackendFault, limits: Limits, worker: MediaWorker | None) -> list[LossNote]:
+def _unheard(video: Path, fault: BackendFault, worker: MediaWorker) -> list[LossNote]:
     """A video with sound and without words is worth a note."""
-    from world_api.build.media.losses import LossNote
-    from world_api.build.media.subtitles.apart import SubtitleReader
+    from world_api.media.decode_pass import LossNote
+    from world_api.media.subtitle_choice import look_into
 
-    with closing(SubtitleReader(limits, worker=worker)) as reader:
-        if not reader.look_into(video).has_sound:
-            return []
+    if not look_into(video, worker).has_sound:
+        return []
     message = f"what is said was not written down: there are no subtitles, and {fault.message}"
     return [LossNote(code="speech_unheard", message=message)]

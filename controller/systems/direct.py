@@ -95,7 +95,7 @@ class SampledFrames:
             BackendFault: ``picture_unusable``.
         """
         from world_api.api import source_path
-        from world_api.build.media.apart.worker import VideoFrames
+        from world_api.media.decoder import VideoFrames
 
         source = source_path(self._session.view.world)
         if source is None:

@@ -26,11 +26,11 @@ from eval.runs.scoring import score_run
 from eval.runs.worlds import store_for
 from eval.scoring.judge import judge_of
 from world_api.api import text_embedder, world_of_file
-from world_api.build.media.apart.worker import MediaWorker
 from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.identifiers import video_id_from_file_name
 from world_api.core.ports import Clock
+from world_api.media.decoder import MediaWorker
 from world_api.search.documents import prepare
 from world_api.session.commits import SESSIONS
 from world_api.world.files import world_lock, write_atomically

@@ -323,7 +323,7 @@ def _from_world(
 
 
 def _from_video(source: Path, world: World, wanted: Sequence[FrameKey]) -> dict[FrameKey, Picture]:
-    from world_api.build.media.apart.worker import VideoFrames
+    from world_api.media.decoder import VideoFrames
 
     video = world.manifest.video
     frames = VideoFrames(source)

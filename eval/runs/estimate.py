@@ -33,9 +33,9 @@ from eval.statistics.power import USUAL_REPEAT_CORRELATION, Power, power
 from world_api.backends.chat.completions import IMAGE_TOKENS, Usage, estimate_tokens
 from world_api.backends.chat.prices import Price
 from world_api.backends.chat.rule_based import RULE_BASED
-from world_api.build.media.apart.worker import MediaWorker
 from world_api.core.faults import EpisodeFault, EvalFault, MediaFault, VideoWorldError
 from world_api.core.ports import Clock
+from world_api.media.decoder import MediaWorker
 
 #: Assumed seconds to build a minute of video of 640 x 360 on an ordinary idle machine, and each world beside that.
 _BUILD_SECONDS: Mapping[str, float] = {TRUE: 2.0, PERCEIVED: 8.0}

@@ -57,12 +57,14 @@ print("FOUND " + json.dumps({"loaded": sorted(sys.modules), "before each process
 """
 _DECODING = """
 import json, sys
-import world_api.build.media.child.__main__
+import world_api.media.child
+import world_api.media.decoder_server
 print("FOUND " + json.dumps({"loaded": sorted(sys.modules)}))
 """
 _FOLLOWING = """
 import json, sys
-import world_api.build.apart.__main__
+import world_api.build.stage_process
+import world_api.media.child
 from world_api.recipes import moving_things
 moving_things()
 print("FOUND " + json.dumps({"loaded": sorted(sys.modules)}))
@@ -115,6 +117,6 @@ def test_the_processes_beside_a_build_start_before_it_loads_what_it_needs(buildi
         "pyarrow",
         "world_api.build.builder",
         "world_api.search.documents",
-        "world_api.build.stages.cuts",
+        "world_api.build.shots",
     }
     assert [sorted(modules & late) for modules in loaded] == [[] for _ in loaded]

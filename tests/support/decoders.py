@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from world_api.build.media.apart.passes import VideoPass
-from world_api.build.media.apart.process import DecoderProcess
+from world_api.media.decoder import DecoderProcess, VideoPass
 
 
 def number_of(process: DecoderProcess) -> int:
     """Its number in the system."""
-    return process._process.pid
+    return process.pid
 
 
 def decoder_of(decode: VideoPass) -> int | None:
     """The number of the process that decodes a pass, while there is one."""
-    return number_of(decode._run.process) if decode._run is not None else None
+    return number_of(decode.process) if decode.process is not None else None
 
 
 def is_alive(number: int) -> bool:

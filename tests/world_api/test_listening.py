@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import av
@@ -11,10 +12,11 @@ import pytest
 
 from world_api import recipes
 from world_api.backends import speech
-from world_api.build.stages.words.recognised_speech import RecognisedSpeech
-from world_api.build.stages.words.subtitle_lines import SubtitleLines
+from world_api.build.speech import RecognisedSpeech, SubtitleLines
+from world_api.build.stage import Stage
 from world_api.core.faults import BackendFault, MediaFault
 from world_api.core.ports import Samples, SpokenLine
+from world_api.media.decoder import MediaWorker
 from world_api.options import Listening
 from world_api.recipes import speech_stage
 
@@ -56,6 +58,11 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speech, "WHISPER", "no-such-distribution")
 
 
+def stage_for(film: Path, wanted: Listening) -> Stage:
+    with closing(MediaWorker()) as worker:
+        return speech_stage(film, wanted, worker)
+
+
 def with_subtitles(film: Path) -> None:
     film.with_suffix(".srt").write_text("1\n00:00:00,100 --> 00:00:00,900\nhello\n")
 
@@ -63,38 +70,38 @@ def with_subtitles(film: Path) -> None:
 @pytest.mark.usefixtures("model")
 def test_subtitles_come_before_recognition(film: Path) -> None:
     with_subtitles(film)
-    stage = speech_stage(film, Listening())
+    stage = stage_for(film, Listening())
     assert isinstance(stage, SubtitleLines)
     assert stage.spec.parameters["taken"] == "film.srt"
 
 
 @pytest.mark.usefixtures("model")
 def test_what_has_no_subtitles_is_recognised(film: Path) -> None:
-    assert isinstance(speech_stage(film, Listening()), RecognisedSpeech)
+    assert isinstance(stage_for(film, Listening()), RecognisedSpeech)
     with_subtitles(film)
-    assert isinstance(speech_stage(film, Listening(subtitles="none")), RecognisedSpeech)
+    assert isinstance(stage_for(film, Listening(subtitles="none")), RecognisedSpeech)
 
 
 @pytest.mark.usefixtures("model")
 def test_a_recogniser_that_is_named_is_used_instead_of_subtitles(film: Path) -> None:
     with_subtitles(film)
-    stage = speech_stage(film, Listening(speech="faster-whisper", language="zh"))
+    stage = stage_for(film, Listening(speech="faster-whisper", language="zh"))
     assert isinstance(stage, RecognisedSpeech)
     assert (stage.spec.parameters["recogniser"], stage.spec.parameters["language"]) == ("made/1", "zh")
 
 
 @pytest.mark.usefixtures("model")
 def test_speech_can_be_left_out(film: Path) -> None:
-    stage = speech_stage(film, Listening(speech="off"))
+    stage = stage_for(film, Listening(speech="off"))
     assert isinstance(stage, SubtitleLines)
-    assert stage.losses == ()
+    assert stage.losses(start=0.0, duration=60.0) == []
 
 
 @pytest.mark.usefixtures("no_model")
 def test_that_nothing_heard_it_is_said_where_there_is_sound(film: Path, tmp_path: Path) -> None:
-    stage = speech_stage(film, Listening())
+    stage = stage_for(film, Listening())
     assert isinstance(stage, SubtitleLines)
-    (loss,) = stage.losses
+    (loss,) = stage.losses(start=0.0, duration=60.0)
     assert loss.code == "speech_unheard"
     assert "faster-whisper is not installed" in loss.message
 
@@ -111,13 +118,13 @@ def test_that_nothing_heard_it_is_said_where_there_is_sound(film: Path, tmp_path
 )
 def test_what_was_named_and_is_not_there_is_refused(film: Path, wanted: Listening, code: str) -> None:
     with pytest.raises(BackendFault) as caught:
-        speech_stage(film, wanted)
+        stage_for(film, wanted)
     assert caught.value.code == code
 
 
 def test_a_language_that_is_not_there_is_refused(film: Path) -> None:
     with pytest.raises(MediaFault, match="no subtitles in 'sv'"):
-        speech_stage(film, Listening(subtitles="sv"))
+        stage_for(film, Listening(subtitles="sv"))
 
 
 def test_our_own_detector_stands_in_where_silero_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,5 +134,5 @@ def test_our_own_detector_stands_in_where_silero_is_not(monkeypatch: pytest.Monk
 
 @pytest.mark.usefixtures("model")
 def test_the_numbers_a_recogniser_computes_with_are_among_the_parameters_of_the_world(film: Path) -> None:
-    found = [speech_stage(film, Listening(compute=kind)).spec for kind in ("int8", "float32")]
+    found = [stage_for(film, Listening(compute=kind)).spec for kind in ("int8", "float32")]
     assert [spec.parameters["recogniser"] for spec in found] == ["made/1/int8", "made/1/float32"]

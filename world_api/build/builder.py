@@ -12,30 +12,37 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from world_api.build.apart.helpers import Helpers
-from world_api.build.apart.stages import Apart
 from world_api.build.decode_log import NAME as DECODE_LOG
 from world_api.build.decode_log import DecodeLog
-from world_api.build.describing import describe
-from world_api.build.media.apart.passes import VideoPass
-from world_api.build.media.apart.worker import MediaWorker, VideoSound
-from world_api.build.media.decoding import DecodePass
-from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.media.probe import Probe
-from world_api.build.media.stamp import Stamp
-from world_api.build.recipe import Recipe, keys_of
-from world_api.build.replacing import find_predecessor
-from world_api.build.running.schedule import Progress, Schedule
-from world_api.build.running.threads import opencv_on_one_thread
-from world_api.build.shelf import Shelf
+from world_api.build.predecessor import find_predecessor
+from world_api.build.row_store import RowStore
+from world_api.build.scheduler import Progress, Scheduler, opencv_on_one_thread
 from world_api.build.source import check_unchanged, hash_source, remember_source, stamp_of
-from world_api.build.stage import Stage, clip_count, losses_told_by
+from world_api.build.stage import CLIP_SECONDS, Recipe, Stage, TellsLosses, clip_count, keys_of
+from world_api.build.stage_process import BuildProcesses
 from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
 from world_api.core.ports import Clock
-from world_api.world.files import world_lock
-from world_api.world.manifest import Loss, Manifest, read_manifest, write_manifest
-from world_api.world.store import world_folder
+from world_api.core.printable import printable
+from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, Stamp
+from world_api.media.decode_pass import DecodePass, LossNote
+from world_api.media.decoder import MediaWorker, VideoPass, VideoSound
+from world_api.version import project_version
+from world_api.world.files import hash_file, world_lock
+from world_api.world.manifest import (
+    FileEntry,
+    ImageEntry,
+    Loss,
+    Manifest,
+    SourceFacts,
+    StageFacts,
+    VideoFacts,
+    read_manifest,
+    write_manifest,
+)
+from world_api.world.storage import read_table
+from world_api.world.store import world_folder, world_hash
+from world_api.world.tables import SCHEMA_VERSION
 
 __all__ = ["BuildReport", "Job", "Progress", "build_world"]
 
@@ -85,7 +92,7 @@ class Job:
     clock: Clock
     limits: Limits = DEFAULT_LIMITS
     waits: bool = False
-    helpers: Helpers | None = None  #: processes that get ready already
+    processes: BuildProcesses | None = None  #: that get ready already
 
     @property
     def folder(self) -> Path:
@@ -109,38 +116,36 @@ def build_world(job: Job) -> BuildReport:
     """
     started = job.clock.monotonic()
     stamp = stamp_of(job.video)
-    with closing(job.helpers or Helpers(job.limits, job.recipe.apart)) as helpers:
-        helpers.start(job.video)
-        worker = helpers.media
-        job.recipe.load()  # while the process gets ready
-        source = worker.probe(job.video)
-        stages = job.recipe.stages_by(job.video, worker)
+    with closing(job.processes or BuildProcesses(job.limits, job.recipe.apart)) as processes:
+        processes.start()
+        worker = processes.media
+        source, stages = worker.probe(job.video), job.recipe.stages(job.video, worker)
         source_hash = hash_source(job.video)
         if (there := _there_already(job, stages, source_hash)) is not None:
             _note_source(job)
-            return _report(there, changed=False, shelf=None, seconds=job.clock.monotonic() - started)
+            return _report(there, changed=False, rows=None, seconds=job.clock.monotonic() - started)
         with lock_of(job):
             if stamp_of(job.video) != stamp:  # while another process was waited for
                 stamp = stamp_of(job.video)
-                source, stages = worker.probe(job.video), job.recipe.stages_by(job.video, worker)
+                source, stages = worker.probe(job.video), job.recipe.stages(job.video, worker)
                 source_hash = hash_source(job.video)
             return build_locked(
                 job, source, stages, worker, stamp, source_hash=source_hash, started=started, reuse=not job.force,
-                apart=helpers.apart,
+                processes=processes,
             )  # fmt: skip
 
 
 def build_locked(
     job: Job,
     source: Probe,
-    stages: list[Stage],
+    stages: Sequence[Stage],
     worker: MediaWorker,
     stamp: Stamp,
     *,
     source_hash: str,
     started: float,
     reuse: bool,
-    apart: Apart | None = None,
+    processes: BuildProcesses | None = None,
     is_followed: bool = False,
 ) -> BuildReport:
     """Build a world whose lock is held; with ``reuse`` rows that are there under their key are kept.
@@ -154,18 +159,18 @@ def build_locked(
         old.refuse_other(profile=job.recipe.profile, source_hash=source_hash)
         if _is_what_is_wanted(existing, keys, folder):
             _note_source(job)
-            return _report(existing, changed=False, shelf=None, seconds=job.clock.monotonic() - started)
+            return _report(existing, changed=False, rows=None, seconds=job.clock.monotonic() - started)
     sound = VideoSound(source, limits=job.limits)
     log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
-    shelf = Shelf(folder, source, keys, reuse=reuse and log.vouches_for_rows, hear=sound)
+    rows = RowStore(folder, source, keys, reuse=reuse and log.vouches_for_rows, hear=sound)
     with closing(sound), opencv_on_one_thread():
-        placed = stages if apart is None else apart.place(stages)
-        decode = _work(job, source, placed, shelf, log, worker)
+        placed = stages if processes is None else processes.place(stages)
+        decode = _work(job, source, placed, rows, log, worker)
     check_unchanged(job.video, stamp)
     manifest = describe(
         folder, job.name, job.recipe.profile, decode,
-        files=shelf.files(clip_count(decode.duration)) + old.committed(stages, source_hash),
-        lost=[*log.lost, *losses_told_by(stages)], stages=stages, keys=keys, source_hash=source_hash,
+        files=rows.files(clip_count(decode.duration)) + old.committed(stages, source_hash),
+        lost=log.lost, stages=stages, keys=keys, source_hash=source_hash,
         source_bytes=stamp.size, built_at=job.clock.now(),
     )  # fmt: skip
     # Sessions and the place of the video first: a build broken off here leaves the old world without them, never the
@@ -174,7 +179,7 @@ def build_locked(
     remember_source(folder, job.video)
     write_manifest(folder, manifest)
     old.sweep(manifest)
-    return _report(manifest, changed=True, shelf=shelf, seconds=job.clock.monotonic() - started, notes=notes)
+    return _report(manifest, changed=True, rows=rows, seconds=job.clock.monotonic() - started, notes=notes)
 
 
 def row_source(source_hash: str, limits: Limits) -> str:
@@ -216,31 +221,31 @@ def _is_what_is_wanted(existing: Manifest, keys: Mapping[str, str], folder: Path
 
 
 def _work(
-    job: Job, source: Probe, stages: list[Stage], shelf: Shelf, log: DecodeLog, worker: MediaWorker
+    job: Job, source: Probe, stages: Sequence[Stage], rows: RowStore, log: DecodeLog, worker: MediaWorker
 ) -> DecodePass:
     """Make the rows that are not there yet; a pass that stands at the end of the video."""
     decode: VideoPass | None = None
-    schedule = Schedule(stages=stages, shelf=shelf, progress=job.progress, expected=source.declared_duration or 0.0)
+    scheduler = Scheduler(stages=stages, rows=rows, progress=job.progress, expected=source.declared_duration or 0.0)
     try:
         known = DecodePass(source=source, go_on_from=log.final) if log.final is not None else None
         clips = clip_count(known.duration) if known is not None else None
-        wants = [lane.want(clips) for lane in schedule.lanes]
+        wants = scheduler.wants(clips)
         begins = [want.spans[0][0] for want in wants if want.spans]
         if known is None or begins:
             decode = VideoPass(
                 source=source, limits=job.limits, wants=wants, go_on_from=log.before(min(begins, default=0.0)),
                 stops=known is not None, noted=log.note, died=log.lose, process=worker.hand_over(),
             )  # fmt: skip
-            schedule.run_pass(decode)
+            scheduler.run_pass(decode)
             if decode.final is not None:
                 log.finish(decode.final, decode.lost)
         ended = DecodePass(source=source, go_on_from=log.final)
-        schedule.finish(ended.duration)
+        scheduler.finish(ended.duration)
         return ended
     finally:
         if decode is not None:
             decode.close()
-        schedule.stop()
+        scheduler.stop()
 
 
 def lock_of(job: Job) -> AbstractContextManager[None]:
@@ -249,7 +254,7 @@ def lock_of(job: Job) -> AbstractContextManager[None]:
 
 
 def _report(
-    manifest: Manifest, *, changed: bool, shelf: Shelf | None, seconds: float, notes: Sequence[Loss] = ()
+    manifest: Manifest, *, changed: bool, rows: RowStore | None, seconds: float, notes: Sequence[Loss] = ()
 ) -> BuildReport:
     clips = clip_count(manifest.video.duration)
     return BuildReport(
@@ -259,7 +264,94 @@ def _report(
         duration=manifest.video.duration,
         world_hash=manifest.world_hash,
         losses=(*manifest.losses, *notes),
-        clips_made=shelf.written if shelf is not None else 0,
-        clips_reused=shelf.reused(clips) if shelf is not None else 0,
+        clips_made=rows.written if rows is not None else 0,
+        clips_reused=rows.reused(clips) if rows is not None else 0,
         seconds=seconds,
     )
+
+
+def describe(
+    folder: Path,
+    video_id: str,
+    profile: str,
+    decode: DecodePass,
+    *,
+    files: list[FileEntry],
+    lost: Sequence[LossNote],
+    stages: Sequence[Stage],
+    keys: Mapping[str, str],
+    source_hash: str,
+    source_bytes: int,
+    built_at: str,
+    complete: bool = True,
+) -> Manifest:
+    """The manifest of a world whose rows are stored, by a decode pass that stands at its end."""
+    source = decode.source
+    facts = _video_facts(decode)
+    # What lies beyond the end of a video that is still being written may yet come.
+    telling = [stage for stage in stages if isinstance(stage, TellsLosses)] if complete else []
+    untaken = [loss for stage in telling for loss in stage.losses(start=source.start, duration=decode.duration)]
+    return Manifest(
+        schema_version=SCHEMA_VERSION,
+        video_id=video_id,
+        profile=profile,
+        title=printable(source.path.stem),
+        built_at=built_at,
+        project_version=project_version(),
+        source=SourceFacts(
+            file_name=printable(source.path.name),
+            sha256=source_hash,
+            bytes=source_bytes,
+            container=source.container,
+        ),
+        video=facts,
+        clip_seconds=CLIP_SECONDS,
+        stages=[_stage_facts(stage, keys) for stage in stages],
+        losses=[
+            Loss(
+                code=loss.code,
+                message=printable(loss.message),
+                start_time=loss.start_time,
+                end_time=loss.end_time,
+            )
+            for loss in [*decode.losses(), *lost, *untaken]
+        ],
+        files=files,
+        images=_images(folder, files),
+        world_hash=world_hash(folder, facts, files),
+        complete=complete,
+    )
+
+
+def _video_facts(decode: DecodePass) -> VideoFacts:
+    source = decode.source
+    counted = (decode.frames - 1) / decode.last_time if decode.last_time > 0 else 0.0
+    return VideoFacts(
+        duration=decode.duration,
+        frame_rate=source.frame_rate or round(counted, 3),
+        width=source.width,
+        height=source.height,
+        rotation=source.rotation,
+        frames=decode.frames,
+        codec=source.codec,
+        has_audio=source.has_audio,
+    )
+
+
+def _stage_facts(stage: Stage, keys: Mapping[str, str]) -> StageFacts:
+    spec = stage.spec
+    return StageFacts(
+        name=spec.name,
+        version=str(spec.version),
+        key=keys[spec.name],
+        parameters=dict(spec.parameters),
+        tables=list(spec.tables),
+    )
+
+
+def _images(folder: Path, files: list[FileEntry]) -> list[ImageEntry]:
+    rows = read_table(folder, "key_frames", [entry for entry in files if entry.table == "key_frames"])
+    paths = sorted(set(rows.column("image").to_pylist()))
+    return [
+        ImageEntry(path=path, sha256=hash_file(folder / path), bytes=(folder / path).stat().st_size) for path in paths
+    ]

@@ -12,12 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from world_api.build.code import hash_code
-from world_api.build.media.decoding import PassState
-from world_api.build.media.limits import Limits
-from world_api.build.media.losses import LossNote
-from world_api.build.stage import CLIP_SECONDS, FRAME_MODULES
+from world_api.build.stage import CLIP_SECONDS, FRAME_MODULES, hash_code
 from world_api.core.canonical import content_hash
+from world_api.media.container import Limits
+from world_api.media.decode_pass import LossNote, PassState
 from world_api.world.files import not_writable
 
 NAME = "decoding.jsonl"

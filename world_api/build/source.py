@@ -15,9 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from world_api.build.media.opening import check_file
-from world_api.build.media.stamp import Stamp
 from world_api.core.faults import MediaFault, StoreFault
+from world_api.media.container import Stamp, check_file
 from world_api.world.files import hash_file, open_regular, write_atomically
 from world_api.world.manifest import Manifest
 

@@ -1,41 +1,43 @@
 """Stages: what preprocessing is made of.
 
-A stage looks at a video in clips of thirty seconds. For each clip it opens a fresh worker, which is fed the frames of
+A stage looks at a video in clips of thirty seconds. For each clip a frame stage opens a fresh worker, which is fed the frames of
 the clip's window ``[start - warm_up, end + look_ahead)`` and gives back the rows of ``[start, end)`` alone. So the rows
 of a clip depend on nothing but its window: a resumed build, a growing video and a batch build give the same rows. What
 runs across a join is put together by later stages from stored rows, never by hidden state.
 
-A stage without sampling is fed no frames; it works on the stored rows of the stages before it, or on files beside the
+A row stage is fed no frames; it works on the stored rows of the stages before it, or on files beside the
 video. It may add rows about moments before its clip that become known in it (``known_at``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from world_api.build.code import hash_code
-from world_api.build.media.frames import Frame, PixelFormat
-from world_api.build.media.losses import LossNote
-from world_api.build.media.probe import Probe
 from world_api.core.canonical import content_hash
+from world_api.core.faults import BackendFault
 from world_api.core.ports import Samples
 from world_api.core.spans import TimeSpan
+from world_api.media.container import Probe
+from world_api.media.decode_pass import LossNote
+from world_api.media.decoder import MediaWorker
+from world_api.media.frames import Frame, PixelFormat
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 CLIP_SECONDS = 30.0
 
-#: What gives a stage its frames.
-FRAME_MODULES = tuple(
-    f"world_api.build.media.{name}"
-    for name in ("opening", "probe", "frames", "decoding", "timeline", "wants", "child.slots")
-)
+#: The modules that give a stage its frames.
+FRAME_MODULES = tuple(f"world_api.media.{name}" for name in ("container", "frames", "decode_pass", "shared_memory"))
 
 Record = dict[str, Any]
 Records = Mapping[str, list[Record]]  #: table name -> rows
@@ -72,10 +74,10 @@ class StageSpec:
     rows_ahead: float = 0.0
     #: Whether it reads the whole file, not frames or rows: of a video that grows it works on nothing before the end.
     whole_file: bool = False
-    #: Whether it looks at a frame in less time than handing the frame to another thread takes: such stages share one.
+    #: Whether it looks at a frame in less time than handing the frame to another thread takes; others have a thread each.
     quick: bool = False
     libraries: tuple[str, ...] = ()  #: distributions whose version changes the rows
-    #: Names of the modules whose code makes the rows; a package stands for all its modules.
+    #: Names of the modules whose code makes the rows.
     modules: tuple[str, ...] = ()
 
     @property
@@ -140,8 +142,8 @@ class Worker(Protocol):
         ...
 
 
-class Stage(Protocol):
-    """A part of preprocessing."""
+class FrameStage(Protocol):
+    """A part of preprocessing that looks at frames, as its ``spec.sampling`` says."""
 
     @property
     def spec(self) -> StageSpec:
@@ -154,6 +156,23 @@ class Stage(Protocol):
 
 
 @runtime_checkable
+class RowStage(Protocol):
+    """A part of preprocessing that works on stored rows, on sound, or on files beside the video; it has no sampling."""
+
+    @property
+    def spec(self) -> StageSpec:
+        """What it is."""
+        ...
+
+    def make_rows(self, clip: Clip) -> Records:
+        """The rows of one clip, by table."""
+        ...
+
+
+Stage = FrameStage | RowStage
+
+
+@runtime_checkable
 class ShowsTogether(Protocol):
     """A stage that rather takes a frame for several of its workers at once."""
 
@@ -163,42 +182,12 @@ class ShowsTogether(Protocol):
 
 
 @runtime_checkable
-class LooksOn(Protocol):
-    """A stage that shows frames together and goes on looking at one until the next is shown, or a clip is finished."""
-
-    def settle(self) -> None:
-        """Wait until no frame is looked at any more."""
-        ...
-
-
-@runtime_checkable
 class TellsLosses(Protocol):
     """A stage that knows of something it could not take from its source."""
 
-    @property
-    def losses(self) -> Sequence[LossNote]:
-        """What was lost."""
-        ...
-
-
-@runtime_checkable
-class TellsLossesAtEnd(Protocol):
-    """A stage that knows of something it could not take once it is known how long the video is."""
-
-    def losses_at_end(self, *, start: float, duration: float) -> Sequence[LossNote]:
+    def losses(self, *, start: float, duration: float) -> Sequence[LossNote]:
         """What was lost, of a video that begins at ``start`` on the file's own clock and is so long (seconds)."""
         ...
-
-
-def losses_told_by(stages: Iterable[Stage]) -> list[LossNote]:
-    """What the stages could not take from their sources."""
-    return [loss for stage in stages if isinstance(stage, TellsLosses) for loss in stage.losses]
-
-
-def losses_told_at_end(stages: Iterable[Stage], *, start: float, duration: float) -> list[LossNote]:
-    """What the stages could not take, now that it is known how long the video is (seconds)."""
-    telling = [stage for stage in stages if isinstance(stage, TellsLossesAtEnd)]
-    return [loss for stage in telling for loss in stage.losses_at_end(start=start, duration=duration)]
 
 
 def clip_span(number: int) -> TimeSpan:
@@ -209,3 +198,71 @@ def clip_span(number: int) -> TimeSpan:
 def clip_count(duration: float) -> int:
     """How many clips a video of that many seconds has; at least one."""
     return max(1, math.ceil(duration / CLIP_SECONDS - 1e-9))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """The stages a world is built with, in an order in which each finds the rows it needs.
+
+    ``stages(video, worker)`` makes fresh stages for one video file, which the worker looks into; a row stage may add rows to
+    the table of another. ``apart`` names the stages that may work in a process of their own, and the function
+    (``module:function``) that makes each there.
+    """
+
+    profile: str
+    stages: Callable[[Path, MediaWorker], Sequence[Stage]]
+    apart: Mapping[str, str] = field(default_factory=dict)
+
+
+def hash_code(modules: Iterable[str]) -> str:
+    """SHA-256 over the source of modules by name.
+
+    Raises:
+        ModuleNotFoundError: for a name that is no module.
+    """
+    return content_hash({name: _hash_module(name) for name in sorted(set(modules))})
+
+
+@cache
+def _hash_module(name: str) -> str:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"there is no module {name}", name=name)
+    # The same line ends on every machine.
+    return sha256(Path(spec.origin).read_bytes().replace(b"\r\n", b"\n")).hexdigest()
+
+
+def keys_of(stages: Sequence[Stage], source_hash: str) -> dict[str, str]:
+    """The key of every stage's files: what the rows depend on, those of the stages before it included."""
+    keys: dict[str, str] = {}
+    for stage in stages:
+        keys[stage.spec.name] = stage.spec.key(source_hash=source_hash, upstream=keys)
+    return keys
+
+
+def leave_out(stages: Sequence[Stage], names: Collection[str]) -> list[Stage]:
+    """The stages that are not named.
+
+    Raises:
+        BackendFault: ``no_such_stage``, for a name that is none of them; ``stage_needed``, where one that stays reads
+            the rows of one that goes.
+    """
+    known = [stage.spec.name for stage in stages]
+    for name in names:
+        if name not in known:
+            raise BackendFault(
+                "no_such_stage", f"there is no stage {name!r}", hint=f"the stages are {', '.join(known)}"
+            )
+    gone, reading = set(names), []
+    for stage in stages:  # each reads the rows of those before it
+        if stage.spec.name not in gone and (needed := gone.intersection(stage.spec.needs)):
+            gone.add(stage.spec.name)
+            reading.append((stage.spec.name, min(needed)))
+    if reading:
+        name, needed_name = reading[0]
+        raise BackendFault(
+            "stage_needed",
+            f"the stage {name!r} works on the rows of {needed_name!r}",
+            hint="leave out, too: " + ", ".join(repr(other) for other, _ in reading),
+        )
+    return [stage for stage in stages if stage.spec.name not in names]

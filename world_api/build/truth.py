@@ -18,12 +18,16 @@ other fields of the whole file (title, duration, ...) are for people and other p
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from world_api.build.stage import CLIP_SECONDS, Clip, Record, Records, StageSpec
 from world_api.core.faults import BackendFault
+from world_api.core.spans import known_time, round_time
+from world_api.world.files import hash_file
 
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 BoxNumbers = tuple[float, float, float, float]
@@ -134,3 +138,96 @@ def read_truth(path: Path) -> Truth:
         raise BackendFault(
             "bad_truth", f"{path.name}: {where}: {first['msg']}", hint="world_api/build/truth.py shows the format"
         ) from error
+
+
+#: Text that stays on the screen is noted again after so long (seconds), so that readers see that it stays.
+_TEXT_STEP = 2.0
+_TABLES = ("cuts", "scene_cuts", "sightings", "screen_texts", "speech", "actions", "captions")
+_CUT_KNOWN = {"score": 1.0, "kind": "truth"}
+
+
+class Oracle:
+    """Everything the truth file says."""
+
+    def __init__(self, video: Path) -> None:
+        path = truth_path(video)
+        truth = read_truth(path)
+        self.spec = StageSpec(
+            name="oracle",
+            version=1,
+            tables=_TABLES,
+            parameters={"truth": hash_file(path)},
+            modules=("world_api.build.truth",),
+        )
+        self._rows: dict[tuple[str, int], list[Record]] = {}  #: by table and clip
+        for table, records in _records(truth).items():
+            for record in sorted(records, key=_begins):
+                self._add(table, record)
+
+    def make_rows(self, clip: Clip) -> Records:
+        """The truth that begins in the clip's span."""
+        return {table: self._rows.get((table, clip.number), []) for table in _TABLES}
+
+    def _add(self, table: str, record: Record) -> None:
+        """Keep a record under the clip in which it begins; a moment is known at once, an interval when it is over."""
+        known = known_time(record["time"] if "time" in record else record["end"])
+        times: Record = {column: round_time(record[column]) for column in ("time", "start", "end") if column in record}
+        row: Record = {**record, **times, "known_at": known, "producer": self.spec.producer}
+        self._rows.setdefault((table, int(_begins(row) // CLIP_SECONDS)), []).append(row)
+
+
+def _begins(record: Record) -> float:
+    return float(record["time"] if "time" in record else record["start"])
+
+
+def _records(truth: Truth) -> dict[str, list[Record]]:
+    """What the truth says, by table."""
+    scene_starts = {scene.start for scene in truth.scenes if scene.start > 0}
+    captions: list[tuple[TrueScene | TrueCaption, str]] = [
+        (item, item.caption) for item in truth.scenes if item.caption
+    ]
+    captions += [(item, item.text) for item in truth.captions]
+    return {
+        "cuts": [{"time": time, **_CUT_KNOWN} for time in {time for time in truth.cuts if time > 0} | scene_starts],
+        "scene_cuts": [{"time": time, "strength": 1.0} for time in scene_starts],
+        "sightings": [
+            {
+                "track": track.track, "time": seen.time, **_corners(seen.box), "category": track.category,
+                "confidence": 1.0, "colours": list(track.colours),
+            }
+            for track in truth.tracks
+            for seen in track.sightings
+        ],
+        "screen_texts": [
+            {"time": time, "text": item.text, **_corners(item.box), "confidence": 1.0}
+            for item in truth.screen_text
+            for time in _moments(item)
+        ],
+        "speech": [
+            {
+                "start": line.start, "end": line.end, "text": line.text, "speaker": line.speaker, "language": "",
+                "source": "truth", "confidence": 1.0,
+            }
+            for line in truth.speech
+        ],
+        "actions": [
+            {"start": item.start, "end": item.end, "label": item.label, "subject": item.track, "confidence": 1.0}
+            for item in truth.actions
+        ],
+        "captions": [
+            {"start": item.start, "end": item.end, "text": text, "confidence": 1.0}
+            for item, text in captions
+        ],
+    }  # fmt: skip
+
+
+def _moments(item: TrueScreenText) -> Iterable[float]:
+    """The moments at which a text is noted while it stays."""
+    time = item.start
+    while time < item.end or time == item.start:
+        yield time
+        time += _TEXT_STEP
+
+
+def _corners(box: BoxNumbers) -> Record:
+    return dict(zip(("x1", "y1", "x2", "y2"), box, strict=True))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from world_api.build.running.schedule import Progress
+    from world_api.build.scheduler import Progress
 
 
 class Lines:

@@ -6,7 +6,7 @@ sessions. Properties below them are plain ``functools.cached_property``: two thr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from threading import Lock, RLock
 from typing import Any, Generic, TypeVar
 
@@ -34,9 +34,3 @@ class OnceEach(Generic[Key, Kept]):
             with self._guard:
                 self._locks.pop(key, None)
             return self._kept[key]
-
-    def made(self, keys: Iterable[Key]) -> OnceEach[Key, Kept]:
-        """Those of the values of some keys that are made by now, for another owner."""
-        some: OnceEach[Key, Kept] = OnceEach()
-        some._kept = {key: self._kept[key] for key in keys if key in self._kept}
-        return some

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from world_api.backends.classical import ClassicalDetector, RapidOcrReader
-from world_api.build.media.apart.worker import VideoFrames
 from world_api.core.boxes import Box
 from world_api.core.ports import Image
+from world_api.media.decoder import VideoFrames
 
 
 def card(*lines: str) -> Image:

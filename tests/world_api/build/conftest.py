@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent
-from world_api.build.media.apart.passes import VideoPass
-from world_api.build.media.decoding import DecodePass
-from world_api.build.media.frames import Frame, Scaler, decoded_frame
-from world_api.build.media.limits import DEFAULT_LIMITS
-from world_api.build.media.probe import probe
-from world_api.build.running.schedule import Schedule
-from world_api.build.shelf import Shelf
+from world_api.build.row_store import RowStore
+from world_api.build.scheduler import Scheduler
 from world_api.build.stage import Stage
 from world_api.core.ports import Image
+from world_api.media.container import DEFAULT_LIMITS, probe
+from world_api.media.decode_pass import DecodePass
+from world_api.media.decoder import VideoPass
+from world_api.media.frames import Frame, Scaler, decoded_frame
 
 Draw = Callable[[float], Image]
 
@@ -44,22 +43,22 @@ def encode(
     return path
 
 
-def run(video: Path, stages: Sequence[Stage], shelf: Shelf) -> float:
+def run(video: Path, stages: Sequence[Stage], rows: RowStore) -> float:
     """Run stages over a video as a build does; its duration in seconds."""
     source = probe(video)
-    schedule = Schedule(stages=stages, shelf=shelf, progress=Silent(), expected=0.0)
-    decode = VideoPass(source=source, limits=DEFAULT_LIMITS, wants=[lane.want(None) for lane in schedule.lanes])
-    schedule.run_pass(decode)
+    scheduler = Scheduler(stages=stages, rows=rows, progress=Silent(), expected=0.0)
+    decode = VideoPass(source=source, limits=DEFAULT_LIMITS, wants=scheduler.wants(None))
+    scheduler.run_pass(decode)
     assert decode.final is not None
     duration = DecodePass(source=source, go_on_from=decode.final).duration
-    schedule.finish(duration)
-    schedule.stop()
+    scheduler.finish(duration)
+    scheduler.stop()
     return duration
 
 
 @pytest.fixture(scope="session")
-def run_stages() -> Callable[[Path, Sequence[Stage], Shelf], float]:
-    """Run stages over a video into a shelf."""
+def run_stages() -> Callable[[Path, Sequence[Stage], RowStore], float]:
+    """Run stages over a video into a row store."""
     return run
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from tests.support.building import Broken, Silent, StandingClock
 from world_api.build.builder import BuildReport, Job, build_world
-from world_api.build.media.frames import Frame
-from world_api.build.recipe import Recipe
-from world_api.build.stage import Clip, Record, Records, Sampling, Stage, StageSpec
+from world_api.build.stage import Clip, Recipe, Record, Records, Sampling, Stage, StageSpec
 from world_api.core.faults import BackendFault, MediaFault, StoreFault
 from world_api.core.ports import Image
+from world_api.media.decoder import MediaWorker
+from world_api.media.frames import Frame
 from world_api.recipes import recipe_for
 from world_api.world.files import world_lock
 from world_api.world.store import open_world
@@ -25,9 +25,9 @@ from world_api.world.store import open_world
 pytestmark = pytest.mark.media
 
 
-def without_text(video: Path) -> Sequence[Stage]:
+def without_text(video: Path, worker: MediaWorker) -> Sequence[Stage]:
     """The classical recipe less the one stage that takes a second a frame."""
-    return [stage for stage in recipe_for("classical").stages(video) if stage.spec.name != "screen_texts"]
+    return [stage for stage in recipe_for("classical").stages(video, worker) if stage.spec.name != "screen_texts"]
 
 
 CLASSICAL = Recipe(profile="classical", stages=without_text)
@@ -79,7 +79,7 @@ class MarkingWorker:
 
 
 def recipe_of(*stages: Stage) -> Recipe:
-    return Recipe(profile="test", stages=lambda video: list(stages))
+    return Recipe(profile="test", stages=lambda *_: list(stages))
 
 
 def all_files(folder: Path) -> dict[str, bytes]:

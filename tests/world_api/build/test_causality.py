@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.building import made_clip, sampled_for
-from world_api.build.linking.look_links import LookLinks
-from world_api.build.linking.stitches import Stitches
-from world_api.build.media.frames import Frame
-from world_api.build.stage import Records, Stage
-from world_api.build.stages.cuts import Cuts
-from world_api.build.stages.key_frames import KeyFrames
-from world_api.build.stages.looks import Looks
-from world_api.build.stages.scene_cuts import SceneCuts
-from world_api.build.stages.words.screen_texts import ScreenTexts
-from world_api.build.tracking.stage import MovingThings
+from world_api.build.key_frames import KeyFrames
+from world_api.build.look_links import LookLinks
+from world_api.build.looks import Looks
+from world_api.build.moving_things import MovingThings
+from world_api.build.scenes import SceneCuts
+from world_api.build.screen_texts import ScreenTexts
+from world_api.build.shots import Cuts
+from world_api.build.stage import Records, RowStage, Stage
+from world_api.build.track_links import Stitches
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image, TextLine
+from world_api.media.frames import Frame
 from world_api.world.tables import TRACK_LOOK_DIMENSION
 
 pytestmark = pytest.mark.media
@@ -32,6 +32,8 @@ MADE = {"producer": "made/1"}
 
 
 def made(stage: Stage, number: int, *, frames: Sequence[Frame] = (), stored: dict[str, Rows] | None = None) -> Records:
+    if isinstance(stage, RowStage):
+        return stage.make_rows(made_clip(number, stored))
     worker = stage.open(made_clip(number, stored))
     for frame in sampled_for(stage, frames):
         worker.see(frame)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from tests.support.building import Silent, StandingClock
 from tests.support.command_line import Cli
 from world_api.api import build_world, open_session
-from world_api.build.media.decoding import DecodePass
-from world_api.build.media.frames import Fitter
-from world_api.build.media.probe import probe
-from world_api.build.media.seek import FrameFinder
+from world_api.media.container import probe
+from world_api.media.decode_pass import DecodePass
+from world_api.media.frame_finder import FrameFinder
+from world_api.media.frames import Fitter
 from world_api.operations import run
 from world_api.options import BuildOptions, Listening
 from world_api.world.store import open_world
@@ -121,7 +121,7 @@ def test_a_frame_looked_up_is_the_frame_that_stages_saw(part: Part, tmp_path: Pa
     times = [time for number, time in enumerate(played) if number % 17 == 3]
     together = finder.pictures_played_at(times, 160)
     for time, small in zip(times, together, strict=True):
-        assert np.abs(played[time].astype(int) - finder.frame_played_at(time)).mean() < 2
+        assert np.abs(played[time].astype(int) - finder.pictures_played_at([time], None)[0]).mean() < 2
         assert played[time].shape == (480, 640, 3) and small.shape == (120, 160, 3)
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.support.building import Silent, StandingClock
 from world_api.api import build_world, open_session
-from world_api.build.media.limits import Limits
 from world_api.core.faults import VideoWorldError
+from world_api.media.container import Limits
 from world_api.options import BuildOptions, Listening
 from world_api.world.checking import check_world
 from world_api.world.store import open_world

@@ -10,10 +10,11 @@ import pytest
 
 from tests.support.decoders import children, number_of
 from world_api.api import build_world
-from world_api.build.apart import stages as stages_apart
-from world_api.build.apart.process import StageProcess
-from world_api.build.media.apart.process import DecoderProcess
-from world_api.build.media.limits import Limits
+from world_api.build import stage_process
+from world_api.build.stage_process import StageProcess
+from world_api.media.container import Limits
+from world_api.media.decoder import DecoderProcess
+from world_api.media.process import process_environment
 
 SECRETS = {
     "OPENAI_API_KEY": "sk-not-for-children",
@@ -53,6 +54,12 @@ def test_a_decoding_process_gets_no_key_and_a_proxy_only_where_streams_are_allow
     assert "PATH" in given
 
 
+def test_a_process_starts_no_blas_threads_unless_a_person_has_set_a_number() -> None:
+    variable = "OPENBLAS_NUM_THREADS"
+    assert process_environment({"HOME": "here"}).items() >= {"HOME": "here", variable: "1"}.items()
+    assert process_environment({variable: "3"})[variable] == "3"
+
+
 @needs_proc
 def test_the_process_of_a_stage_gets_no_key() -> None:
     process = StageProcess("tests.support.stages_apart:Brightness")
@@ -69,7 +76,7 @@ def test_no_process_that_a_build_starts_holds_a_key(
 ) -> None:
     from tests.support.building import StandingClock
 
-    monkeypatch.setattr(stages_apart, "_processors", lambda: 2)
+    monkeypatch.setattr(stage_process, "_processors", lambda: 2)
     started: list[dict[str, str]] = []
 
     class Watching:

@@ -18,7 +18,7 @@ from tests.support.building import Broken, Listener, Silent, StandingClock
 from world_api.api import build_world as build
 from world_api.api import open_session
 from world_api.build.builder import Job, build_world
-from world_api.build.growing.following import Following, follow_world
+from world_api.build.following import Following, follow_world
 from world_api.core.faults import MediaFault, StoreFault
 from world_api.operations import run
 from world_api.options import BuildOptions, Listening
@@ -159,7 +159,7 @@ def test_following_that_breaks_off_after_a_false_end_keeps_no_clip_that_was_cut_
         raise Broken
 
     with monkeypatch.context() as patch, pytest.raises(Broken):
-        patch.setattr("world_api.build.growing.following.hash_source", break_off)
+        patch.setattr("world_api.build.following.hash_source", break_off)
         follow_world(job(growing, store), Following(settled=SETTLED))
     growing.write_bytes(data)
     report = follow_world(job(growing, store), Following(settled=SETTLED))

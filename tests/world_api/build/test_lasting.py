@@ -16,15 +16,14 @@ import pytest
 from tests.support.building import Broken, Listener, StandingClock
 from tests.support.decoders import children, decoder_of
 from world_api.build.builder import BuildReport, Job, build_world
-from world_api.build.media.apart.passes import VideoPass
-from world_api.build.media.frames import Frame
-from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.recipe import Recipe
-from world_api.build.stage import Clip, Record, Records, Sampling, Stage, StageSpec
-from world_api.build.stages.key_frames import KeyFrames
+from world_api.build.key_frames import KeyFrames
+from world_api.build.stage import Clip, Recipe, Record, Records, Sampling, Stage, StageSpec
 from world_api.core.faults import MediaFault, StoreFault
 from world_api.core.ports import Image
 from world_api.core.spans import TimeSpan
+from world_api.media.container import DEFAULT_LIMITS, Limits
+from world_api.media.decoder import VideoPass
+from world_api.media.frames import Frame
 from world_api.world.checking import check_world
 from world_api.world.files import world_lock
 from world_api.world.store import open_world
@@ -55,11 +54,11 @@ class Counting:
         self.opened: list[int] = []
         self.spec = StageSpec(name="counting", version=1, tables=("scene_cuts",), needs=("seeing",), rows_ahead=30.0)
 
-    def open(self, clip: Clip) -> Worker:
+    def make_rows(self, clip: Clip) -> Records:
         self.opened.append(clip.number)
         cuts = clip.rows("cuts", TimeSpan(start=clip.span.start, end=clip.span.end + 30.0))
         strength = sum(cuts.column("score").to_pylist()) / 4
-        return Worker({"scene_cuts": [{**row(clip, self.spec.name), "strength": strength}]})
+        return {"scene_cuts": [{**row(clip, self.spec.name), "strength": strength}]}
 
 
 class Apart:
@@ -111,7 +110,7 @@ def build(
 ) -> BuildReport:
     return build_world(
         Job(
-            video=video, store=store, name="film", recipe=Recipe(profile="test", stages=lambda _: list(stages)),
+            video=video, store=store, name="film", recipe=Recipe(profile="test", stages=lambda *_: list(stages)),
             force=force, progress=listener or Listener(), clock=StandingClock(), waits=listener is not None,
             limits=limits,
         )
@@ -273,7 +272,7 @@ def test_rows_made_while_the_decoder_died_are_not_kept_by_a_build_that_was_broke
     film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = build(film, tmp_path / "whole", Counted())
-    told = VideoPass._told
+    told = VideoPass._decoded
 
     def dying(self: VideoPass, *, leap: float) -> Iterator[Frame]:
         for frame in told(self, leap=leap):
@@ -283,7 +282,7 @@ def test_rows_made_while_the_decoder_died_are_not_kept_by_a_build_that_was_broke
             yield frame
 
     with monkeypatch.context() as patch, pytest.raises(Broken):
-        patch.setattr(VideoPass, "_told", dying)
+        patch.setattr(VideoPass, "_decoded", dying)
         build(film, tmp_path / "store", Counted(breaks=True))
     report = build(film, tmp_path / "store", Counted())
     assert (report.world_hash, report.losses) == (whole.world_hash, ())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Image
+from world_api.media.decoder import MediaWorker
 from world_api.recipes import recipe_for
 
 pytestmark = pytest.mark.media
@@ -22,7 +24,8 @@ def names(make_video: Callable[..., Path], empty_room: Image) -> Names:
     film = make_video("film.mp4", [empty_room] * 3)
 
     def of(*without: str) -> list[str]:
-        return [stage.spec.name for stage in recipe_for("classical", without=without).stages(film)]
+        with closing(MediaWorker()) as worker:
+            return [stage.spec.name for stage in recipe_for("classical", without=without).stages(film, worker)]
 
     return of
 

@@ -11,9 +11,7 @@ import pytest
 
 from tests.support.building import Broken, Silent, StandingClock
 from world_api.build.builder import BuildReport, Job, build_world
-from world_api.build.media.frames import Frame
-from world_api.build.recipe import Recipe
-from world_api.build.stage import Clip, Records, StageSpec
+from world_api.build.stage import Clip, Recipe, Records, StageSpec
 from world_api.core.ports import Image
 from world_api.session.commits import commit_session, list_sessions, open_overlay
 from world_api.world.store import open_world
@@ -33,20 +31,14 @@ class Drawing:
         self.spec = StageSpec(name="drawing", version=1, tables=("cuts",))
         self.score = score
 
-    def open(self, clip: Clip) -> Drawing:
-        self.time = clip.span.start + 0.5
-        return self
-
-    def see(self, frame: Frame) -> None:
-        raise AssertionError("no frames are needed")
-
-    def finish(self) -> Records:
-        row = {"time": self.time, "score": self.score, "kind": "cut", "known_at": self.time, "producer": "drawing/1"}
+    def make_rows(self, clip: Clip) -> Records:
+        time = clip.span.start + 0.5
+        row = {"time": time, "score": self.score, "kind": "cut", "known_at": time, "producer": "drawing/1"}
         return {"cuts": [row]}
 
 
 def build(video: Path, store: Path, *, force: bool = True, score: float = 1.0) -> BuildReport:
-    recipe = Recipe(profile="test", stages=lambda path: [Drawing(score)])
+    recipe = Recipe(profile="test", stages=lambda path, *_: [Drawing(score)])
     return build_world(
         Job(video=video, store=store, name="film", recipe=recipe, force=force, progress=Silent(), clock=StandingClock())
     )
@@ -161,10 +153,10 @@ def test_force_with_the_same_rows_writes_no_file_again(film: Path, tmp_path: Pat
 class Breaking(Drawing):
     """A power cut after the rows of a clip are stored."""
 
-    def finish(self) -> Records:
-        if self.time > 30:
+    def make_rows(self, clip: Clip) -> Records:
+        if clip.number > 0:
             raise Broken
-        return super().finish()
+        return super().make_rows(clip)
 
 
 def test_force_with_other_rows_leaves_the_files_of_the_world_that_is_there(
@@ -176,7 +168,7 @@ def test_force_with_other_rows_leaves_the_files_of_the_world_that_is_there(
     with pytest.raises(Broken):
         build_world(
             Job(
-                video=film, store=store, name="film", recipe=Recipe(profile="test", stages=lambda path: [Breaking(0.25)]),
+                video=film, store=store, name="film", recipe=Recipe(profile="test", stages=lambda path, *_: [Breaking(0.25)]),
                 force=True, progress=Silent(), clock=StandingClock(),
             )
         )  # fmt: skip

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, made_source, sampled_for
-from world_api.build.linking.stitches import Stitches
-from world_api.build.media.frames import Frame
-from world_api.build.stage import Clip, Records, Stage, clip_span
-from world_api.build.stages.cuts import Cuts
-from world_api.build.stages.key_frames import KeyFrames
-from world_api.build.stages.looks import Looks, look_of
-from world_api.build.stages.scene_cuts import SceneCuts
+from world_api.build.key_frames import KeyFrames
+from world_api.build.looks import Looks, look_of
+from world_api.build.scenes import SceneCuts
+from world_api.build.shots import Cuts
+from world_api.build.stage import Clip, Records, RowStage, Stage, clip_span
+from world_api.build.track_links import Stitches
 from world_api.core.ports import Image
+from world_api.media.frames import Frame
 
 pytestmark = pytest.mark.media
 
@@ -30,6 +30,8 @@ def clip(number: int = 0, stored: dict[str, Rows] | None = None, *, start: float
 
 
 def run(stage: Stage, frames: Sequence[Frame], at: Clip) -> Records:
+    if isinstance(stage, RowStage):
+        return stage.make_rows(at)
     worker = stage.open(at)
     for frame in sampled_for(stage, frames):
         worker.see(frame)

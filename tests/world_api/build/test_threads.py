@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import cv2
 import pytest
 
-from world_api.build.running.threads import opencv_on_one_thread
+from world_api.build.scheduler import opencv_on_one_thread
 
 
 @pytest.fixture(autouse=True)

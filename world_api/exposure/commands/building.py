@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from world_api.build.media.limits import DEFAULT_LIMITS
 from world_api.core.faults import VideoWorldError
 from world_api.core.printable import clock_text
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, fail, note, show
@@ -28,9 +27,10 @@ from world_api.exposure.perceiving.options import (
     YesOption,
     eyes_of,
 )
+from world_api.media.container import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from world_api.build.growing.following import Following
+    from world_api.build.following import Following
     from world_api.exposure.perceiving.captions import CaptionJob
     from world_api.options import BuildOptions
 
@@ -135,18 +135,17 @@ def build(
     With --profile endpoint the world is that of classical, and then a model captions all of it, after telling what that
     sends to the endpoint and asking; captions are kept beside the world, and what is there is not asked again.
     """
-    from world_api.build.media.limits import Limits
-    from world_api.build.running.loading import load_with_one_blas_thread, without_collecting
+    from world_api.media.container import Limits
     from world_api.options import BuildOptions, Listening
 
     if video_id is not None and len(videos) > 1:
         raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
-    with without_collecting():
-        load_with_one_blas_thread(os.environ)  # before anything else brings them
     chosen = EyeChoices(
         profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
         frames=frames, side=side, language=look_language or DEFAULT_LANGUAGE,
     )  # fmt: skip
+    # Two of its libraries bring an OpenBLAS whose threads wait busily, and no stage multiplies anything large.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     job = _caption_job(chosen, prices, yes=yes)
     options = BuildOptions(
         profile=(Profile.CLASSICAL if profile is Profile.ENDPOINT else profile).value,
@@ -225,7 +224,7 @@ def _build_one(video: str, store: Path, video_id: str | None, options: BuildOpti
 
 def _following(settled: float) -> Following:
     # It brings the whole builder along, which is imported while the processes beside it get ready.
-    from world_api.build.growing.following import Following
+    from world_api.build.following import Following
 
     return Following(settled=settled, published=_published)
 

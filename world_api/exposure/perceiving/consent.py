@@ -101,8 +101,8 @@ def agree_to_looking(
 
 def _frame_size(store: Path, video: str) -> tuple[int, int]:
     """Width and height, in pixels, of the frames of a world or of a file."""
-    from world_api.build.media.apart.worker import MediaWorker
     from world_api.core.identifiers import is_name
+    from world_api.media.decoder import MediaWorker
     from world_api.world.store import open_world
 
     path = Path(video).expanduser()

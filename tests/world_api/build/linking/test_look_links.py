@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip
-from world_api.build.linking.look_links import LookLinks
+from world_api.build.look_links import LookLinks
 from world_api.world.tables import TRACK_LOOK_DIMENSION
 
 pytestmark = pytest.mark.media
@@ -40,7 +40,7 @@ def stitch(earlier: str, later: str, time: float) -> dict[str, Any]:
 
 
 def links(stage: LookLinks, number: int, stored: dict[str, Rows]) -> Rows:
-    return list(stage.open(made_clip(number, stored)).finish()["look_links"])
+    return list(stage.make_rows(made_clip(number, stored))["look_links"])
 
 
 def pairs(rows: Rows) -> list[tuple[str, str]]:

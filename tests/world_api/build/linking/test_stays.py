@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.support.building import made_clip, made_source
-from world_api.build.linking.stitches import Stitches
-from world_api.build.media.frames import Frame
-from world_api.build.tracking.stage import MovingThings
+from world_api.build.moving_things import MovingThings
+from world_api.build.track_links import Stitches
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image
+from world_api.media.frames import Frame
 
 pytestmark = pytest.mark.media
 
@@ -46,7 +46,7 @@ def world_of(draw: Callable[[float], Image], end: int, make_frames: MakeFrames) 
             worker.see(frame)
         for table, rows in worker.finish().items():
             stored[table] += rows
-        made = links.open(made_clip(clip, stored, source=made_source(rate=4.0))).finish()
+        made = links.make_rows(made_clip(clip, stored, source=made_source(rate=4.0)))
         for table, rows in made.items():
             stored[table] += rows
     return stored
@@ -141,7 +141,7 @@ def test_a_cut_ends_every_stay(visit: Callable[..., Callable[[float], Image]], m
     added: Rows = []
     for clip in range(5):
         known = {**stored, "sightings": without, "cuts": [cut], "track_links": []}
-        added += links.open(made_clip(clip, known, source=made_source(rate=4.0))).finish()["sightings"]
+        added += links.make_rows(made_clip(clip, known, source=made_source(rate=4.0)))["sightings"]
     assert added == []
 
 
@@ -156,7 +156,7 @@ def test_who_stayed_is_told_without_knowing_the_future(
     def told(until: float) -> Rows:
         known = {table: [row for row in found if row["known_at"] <= until] for table, found in rows.items()}
         links = Stitches()
-        made = [links.open(made_clip(clip, known, source=made_source(rate=4.0))).finish() for clip in range(4)]
+        made = [links.make_rows(made_clip(clip, known, source=made_source(rate=4.0))) for clip in range(4)]
         return [row for found in made for row in found["sightings"]]
 
     whole = told(1000.0)

@@ -10,10 +10,10 @@ import av
 import numpy as np
 import pytest
 
-from world_api.build.media.audio import read_audio
-from world_api.build.media.subtitles.sources import look_inside
 from world_api.core.faults import MediaFault
 from world_api.core.ports import SAMPLE_RATE, Samples
+from world_api.media.audio import read_audio
+from world_api.media.subtitles import look_inside
 
 pytestmark = pytest.mark.media
 

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from world_api.build.media.apart.worker import VideoFrames
-from world_api.build.media.decoding import DecodePass
-from world_api.build.media.probe import probe
-from world_api.build.media.seek import FrameFinder
 from world_api.core.ports import Image
+from world_api.media.container import probe
+from world_api.media.decode_pass import DecodePass
+from world_api.media.decoder import VideoFrames
+from world_api.media.frame_finder import FrameFinder
 
 pytestmark = pytest.mark.media
 
@@ -36,7 +36,7 @@ def check_random_access(path: Path, *, asked: int) -> None:
     times = [draw.uniform(0.0, decode.duration + 0.2) for _ in range(asked)]
     numbers = [max(0, sum(start <= time + BEGUN for start, _ in shown) - 1) for time in times]
     for time, number in zip(times, numbers, strict=True):
-        assert np.array_equal(frames.frame_played_at(time), shown[number][1]), (path.name, time, number)
+        assert np.array_equal(frames.pictures_played_at([time], None)[0], shown[number][1]), (path.name, time, number)
     together = frames.pictures_played_at(sorted(times), None)
     for time, number, picture in zip(sorted(times), sorted(numbers), together, strict=True):
         assert np.array_equal(picture, shown[number][1]), (path.name, time, number)

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from world_api.build.media.apart.worker import VideoFrames
-from world_api.build.media.decoding import DecodePass
-from world_api.build.media.frames import Frame
-from world_api.build.media.probe import probe
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
+from world_api.media.container import probe
+from world_api.media.decode_pass import DecodePass
+from world_api.media.decoder import VideoFrames
+from world_api.media.frames import Frame
 
 pytestmark = pytest.mark.media
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from world_api.build.media.probe import probe
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
+from world_api.media.container import probe
 
 pytestmark = pytest.mark.media
 

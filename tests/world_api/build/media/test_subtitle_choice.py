@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from tests.support.subtitle_files import srt, video_with
-from world_api.build.media.subtitles import sources
-from world_api.build.media.subtitles.apart import SubtitleReader
-from world_api.build.media.subtitles.choice import choose_subtitles
-from world_api.build.media.subtitles.sources import (
+from world_api.core.faults import MediaFault
+from world_api.media import subtitle_choice, subtitles
+from world_api.media.decoder import MediaWorker
+from world_api.media.subtitle_choice import choose_subtitles
+from world_api.media.subtitles import (
     CueList,
     SubtitleSource,
     find_sidecars,
     look_inside,
     read_stream,
 )
-from world_api.core.faults import MediaFault
 
 
 def test_a_link_to_another_folder_is_not_followed_unless_named(tmp_path: Path) -> None:
@@ -138,14 +138,14 @@ def test_a_stream_that_stops_its_decoder_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
 ) -> None:
     video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"first"), ("subrip", "fre", b"second")], sound="eng")
-    read = SubtitleReader.read
+    read = subtitle_choice.read_source
 
-    def dies_of_the_first(reader: SubtitleReader, source: SubtitleSource, film: Path) -> CueList:
+    def dies_of_the_first(source: SubtitleSource, film: Path, worker: MediaWorker) -> CueList:
         if source.language == "en":
             raise MediaFault(code, "the decoder came to a halt", hint="none")
-        return read(reader, source, film)
+        return read(source, film, worker)
 
-    monkeypatch.setattr(SubtitleReader, "read", dies_of_the_first)
+    monkeypatch.setattr(subtitle_choice, "read_source", dies_of_the_first)
     chosen = choose_subtitles(video)
     assert [cue.text for cue in chosen.cues] == ["second"]
     assert [(loss.code, "came to a halt" in loss.message) for loss in chosen.losses] == [("subtitles_damaged", True)]
@@ -155,10 +155,10 @@ def test_a_stream_that_stops_its_decoder_is_passed_over(
 def test_other_faults_of_a_stream_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"words")])
 
-    def is_gone(reader: SubtitleReader, source: SubtitleSource, film: Path) -> CueList:
+    def is_gone(source: SubtitleSource, film: Path, worker: MediaWorker) -> CueList:
         raise MediaFault("source_missing", "the video is gone", hint="none")
 
-    monkeypatch.setattr(SubtitleReader, "read", is_gone)
+    monkeypatch.setattr(subtitle_choice, "read_source", is_gone)
     with pytest.raises(MediaFault, match="gone"):
         choose_subtitles(video)
 
@@ -166,7 +166,7 @@ def test_other_faults_of_a_stream_are_told(tmp_path: Path, monkeypatch: pytest.M
 def test_reading_a_stream_shows_life_though_its_words_come_late(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "_PACKETS", 2)
+    monkeypatch.setattr(subtitles, "_PACKETS", 2)
     video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"words")])
     signs: list[None] = []
     read = read_stream(video, 1, lambda: signs.append(None))

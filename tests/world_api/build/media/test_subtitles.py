@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.subtitle_files import ASS, SRT, cues_of, srt, video_with
-from world_api.build.media.subtitles.choice import choose_subtitles
-from world_api.build.media.subtitles.encodings import decode
-from world_api.build.media.subtitles.sources import (
+from world_api.media.subtitle_choice import choose_subtitles
+from world_api.media.subtitle_encoding import decode
+from world_api.media.subtitles import (
     read_file,
 )
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scenedetect import FrameTimecode
 from scenedetect.detectors import AdaptiveDetector, ContentDetector, ThresholdDetector
 
-from world_api.build.stages.shot_changes import (
+from world_api.build.shots import (
     ADAPTIVE_CONTENT,
     ADAPTIVE_RATIO,
     ADAPTIVE_WINDOW,

@@ -9,26 +9,25 @@ from typing import Any
 
 import pytest
 
-from world_api.build.media.probe import probe
-from world_api.build.recipe import keys_of
-from world_api.build.shelf import Shelf
-from world_api.build.stage import Stage, no_sound
-from world_api.build.stages.cuts import Cuts
-from world_api.build.stages.looks import Looks
-from world_api.build.stages.scene_cuts import SceneCuts
+from world_api.build.looks import Looks
+from world_api.build.row_store import RowStore
+from world_api.build.scenes import SceneCuts
+from world_api.build.shots import Cuts
+from world_api.build.stage import Stage, keys_of, no_sound
 from world_api.core.spans import TimeSpan
+from world_api.media.container import probe
 
 pytestmark = [pytest.mark.shared_data, pytest.mark.media]
 
 WITHIN = 0.03
 
 
-RunStages = Callable[[Path, Sequence[Stage], Shelf], float]
+RunStages = Callable[[Path, Sequence[Stage], RowStore], float]
 
 
 def found_in(video: Path, folder: Path, run_stages: RunStages) -> dict[str, list[float]]:
     stages: list[Stage] = [Cuts(), Looks(), SceneCuts()]
-    shelf = Shelf(folder, probe(video), keys_of(stages, "made"), reuse=False, hear=no_sound)
+    shelf = RowStore(folder, probe(video), keys_of(stages, "made"), reuse=False, hear=no_sound)
     whole = TimeSpan(start=0.0, end=run_stages(video, stages, shelf) + 1.0)
     return {table: shelf.rows(table, whole).column("time").to_pylist() for table in ("cuts", "scene_cuts")}
 

@@ -8,8 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
-from world_api.build.tracking.camera import CameraMove, CameraWatch, is_break
-from world_api.build.tracking.flow import Look
+from world_api.build.camera_motion import CameraMove, CameraWatch, Look, is_break
 from world_api.core.ports import Image
 
 pytestmark = pytest.mark.media
@@ -35,7 +34,7 @@ def watched(see: Callable[[float], Image], *, seconds: float = 4.0) -> tuple[Cam
     watch = CameraWatch()
     moves = []
     for number in range(int(seconds / STEP)):
-        watch.look(see(number * STEP), number * STEP)
+        watch.see(Look(number * STEP, see(number * STEP)))
         moves.append(watch.move(number * STEP))
     return watch, moves
 
@@ -127,7 +126,7 @@ def test_changes_leave_out_what_the_camera_does_itself() -> None:
     for number in range(6):
         picture = window(right=3.0 * number).copy()
         picture[30:60, 10 * number + 40 : 10 * number + 60] = 255
-        watch.look(picture, number * STEP)
+        watch.see(Look(number * STEP, picture))
     changes = watch.changes()
     assert changes is not None
     around = np.ones_like(changes, dtype=bool)

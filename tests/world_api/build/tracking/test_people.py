@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, made_source
-from world_api.build.tracking.camera import CameraWatch
-from world_api.build.tracking.people import People
+from world_api.build.camera_motion import CameraWatch, Look
+from world_api.build.people import People
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image
 
@@ -65,7 +65,7 @@ def follow(
         if moves is not None:
             left = int(moves(time) / 2) + 5 + 6 * (number % 2)
             glance[30:60, left : left + 8] = 255
-        watch.look(glance, time)
+        watch.see(Look(time, glance))
         if people.is_due(time):
             people.look(np.full((180, 320, 3), 30, np.uint8), time, (360, 640), watch)
     return people.sightings

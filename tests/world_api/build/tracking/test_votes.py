@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from world_api.build.tracking.votes import PersonVotes
+from world_api.build.people import PersonVotes
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image
 

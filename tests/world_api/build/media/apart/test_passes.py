@@ -17,16 +17,12 @@ import numpy as np
 import pytest
 
 from tests.support.decoders import decoder_of
-from world_api.build.media.apart.passes import VideoPass, let_go
-from world_api.build.media.apart.process import DecoderProcess
-from world_api.build.media.apart.worker import MediaWorker
-from world_api.build.media.decoding import DecodePass, PassState
-from world_api.build.media.frames import Frame
-from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.media.probe import Probe, probe
-from world_api.build.media.wants import Want
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
+from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
+from world_api.media.decode_pass import DecodePass, PassState
+from world_api.media.decoder import DecoderProcess, MediaWorker, VideoPass, release
+from world_api.media.frames import Frame, Want
 
 pytestmark = pytest.mark.media
 
@@ -58,7 +54,7 @@ def test_frames_come_over_as_the_decoder_gave_them(film: Path) -> None:
         assert there.time == here.time
         assert there.shape == here.shape
         assert np.abs(there.picture().astype(int) - here.picture()).max() <= 2  # the scaler rounds by where bytes lie
-        let_go(there)
+        release(there)
     assert decode.final is not None
     assert decode.final.frames == 600
 
@@ -67,7 +63,7 @@ def test_a_frame_that_was_let_go_shows_nothing_any_more(film: Path) -> None:
     with closing(iter(pass_over(film))) as frames:  # type: ignore[type-var]  # a generator closes
         first = next(frames)
         kept = first.picture()
-        let_go(first)
+        release(first)
         with pytest.raises(RuntimeError):
             first.picture(16)
         assert np.array_equal(first.picture(), kept)
@@ -78,7 +74,7 @@ def test_only_wanted_frames_are_carried_over(film: Path) -> None:
     for frame in pass_over(film, wants=(Want(fps=1.0, spans=((10.0, 20.0),)),)):
         if frame.shape != (0, 0):
             carried.append(round(frame.time, 3))
-        let_go(frame)
+        release(frame)
     assert carried == [float(second) for second in range(10, 20)]
 
 
@@ -90,13 +86,13 @@ def test_no_more_frames_wait_than_there_are_slots(film: Path) -> None:
     slots = 32  # of frames that small
     wait_for(lambda: len(held) == slots)
     for frame in held[: slots // 4]:
-        let_go(frame)
+        release(frame)
     wait_for(lambda: len(held) == slots + slots // 4)
     thread.join(timeout=0.3)
     assert len(held) == slots + slots // 4
     while thread.is_alive():
         for frame in list(held):
-            let_go(frame)
+            release(frame)
         thread.join(timeout=0.05)
     assert len(held) == 600
 
@@ -109,10 +105,10 @@ def wait_for(reached: Callable[[], bool]) -> None:
 
 def test_a_pass_goes_on_where_one_stood(film: Path) -> None:
     notes: list[PassState] = []
-    whole = [(frame.time, shade(frame), let_go(frame))[:2] for frame in pass_over(film, noted=notes.append)]
+    whole = [(frame.time, shade(frame), release(frame))[:2] for frame in pass_over(film, noted=notes.append)]
     assert [state.last_time // 10 for state in notes] == [1, 2, 3, 4, 5]
     decode = pass_over(film, go_on_from=notes[2])
-    rest = [(frame.time, shade(frame), let_go(frame))[:2] for frame in decode]
+    rest = [(frame.time, shade(frame), release(frame))[:2] for frame in decode]
     assert rest == [pair for pair in whole if pair[0] > notes[2].last_time]
     assert decode.final is not None
     assert decode.final.frames == 600
@@ -121,7 +117,7 @@ def test_a_pass_goes_on_where_one_stood(film: Path) -> None:
 def test_a_place_that_is_not_found_means_from_the_beginning(film: Path) -> None:
     notes: list[PassState] = []
     for frame in pass_over(film, noted=notes.append):
-        let_go(frame)
+        release(frame)
     lost = PassState(**{**vars(notes[1]), "last_pts": 12345678})
     decode = DecodePass(source=probe(film), go_on_from=lost)
     assert len(list(decode)) == decode.frames == 600
@@ -131,14 +127,14 @@ def test_nothing_is_left_out_for_a_decoder_that_died_before_it_told_of_a_frame(f
     process = DecoderProcess(DEFAULT_LIMITS)
     process.kill()
     decode = pass_over(film, process=process)
-    assert [round((frame.time, let_go(frame))[0], 3) for frame in decode] == [n / 10 for n in range(600)]
+    assert [round((frame.time, release(frame))[0], 3) for frame in decode] == [n / 10 for n in range(600)]
     assert [loss.code for loss in decode.lost] == ["decoder_died"]
 
 
 def test_nothing_is_left_out_for_one_that_died_where_a_pass_goes_on(film: Path) -> None:
     notes: list[PassState] = []
     for frame in pass_over(film, noted=notes.append):
-        let_go(frame)
+        release(frame)
     process = DecoderProcess(DEFAULT_LIMITS)
     process.kill()
     decode = pass_over(film, go_on_from=notes[1], process=process)
@@ -151,7 +147,7 @@ def test_a_decoder_that_is_killed_is_started_again_and_no_frame_is_lost(film: Pa
     decode, times = pass_over(film), []
     for frame in decode:
         times.append(round(frame.time, 3))
-        let_go(frame)
+        release(frame)
         if len(times) in (5, 250):
             number = decoder_of(decode)
             assert number is not None
@@ -164,8 +160,8 @@ def test_a_decoder_that_is_killed_is_started_again_and_no_frame_is_lost(film: Pa
 class Fatal(VideoPass):
     """A pass whose decoder dies whenever it gets to the tenth second."""
 
-    def _told(self, *, leap: float) -> Iterator[Frame]:
-        for frame in super()._told(leap=leap):
+    def _decoded(self, *, leap: float) -> Iterator[Frame]:
+        for frame in super()._decoded(leap=leap):
             if 10.0 <= frame.time < 12.5 and (number := decoder_of(self)) is not None:
                 with contextlib.suppress(ProcessLookupError):  # what it had told before it died comes still
                     os.kill(number, signal.SIGKILL)
@@ -177,7 +173,7 @@ def test_a_stretch_that_kills_every_decoder_is_left_out(film: Path) -> None:
     times = []
     for frame in decode:
         times.append(frame.time)
-        let_go(frame)
+        release(frame)
     assert times == sorted(set(times))
     assert [time for time in times if time > 20.0]
     assert decode.final is not None
@@ -194,20 +190,20 @@ def test_a_stage_that_takes_its_time_is_no_silence(film: Path) -> None:
             continue
         if count == 25:
             threading.Event().wait(4.0)
-        let_go(frame)
-    let_go(held)
+        release(frame)
+    release(held)
     assert (count, decode.lost) == (600, [])
 
 
 def test_looking_for_a_lost_place_is_no_silence(film: Path) -> None:
     notes: list[PassState] = []
     for frame in pass_over(film, noted=notes.append):
-        let_go(frame)
+        release(frame)
     lost = PassState(**{**vars(notes[3]), "last_pts": 12345678})
     decode, times = pass_over(film, go_on_from=lost), []
     for frame in decode:
         times.append(round(frame.time, 3))
-        let_go(frame)
+        release(frame)
     assert times == [n / 10 for n in range(round(notes[3].last_time * 10) + 1, 600)]
 
 
@@ -229,7 +225,7 @@ def test_frames_that_grow_on_the_way_are_fitted_into_the_first_and_said_to_be(tm
     decode, shapes = pass_over(path), []
     for frame in decode:
         shapes.append(frame.shape)
-        let_go(frame)
+        release(frame)
     assert set(shapes) == {(48, 64)} and len(shapes) == 60
     assert decode.lost == []
     told = DecodePass(source=decode.source, go_on_from=decode.final).losses()
@@ -240,7 +236,7 @@ def test_frames_that_grow_on_the_way_are_fitted_into_the_first_and_said_to_be(tm
 def test_an_interrupt_is_left_to_the_parent(film: Path) -> None:
     decode, count = pass_over(film), 0
     for frame in decode:
-        let_go(frame)
+        release(frame)
         count += 1
         if count == 40 and (number := decoder_of(decode)) is not None:
             os.kill(number, signal.SIGINT)
@@ -277,7 +273,7 @@ def test_too_many_streams_are_refused(tmp_path: Path) -> None:
 
 def test_a_video_longer_than_the_limit_is_cut_and_said_to_be(film: Path) -> None:
     decode = pass_over(film, limits=Limits(duration=20.0))
-    times = [(frame.time, let_go(frame))[0] for frame in decode]
+    times = [(frame.time, release(frame))[0] for frame in decode]
     assert times[-1] == pytest.approx(20.1)
     assert [loss.code for loss in decode.lost] == ["longer_than_limit"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from math import inf
 from pathlib import Path
@@ -14,14 +14,11 @@ import numpy as np
 import pytest
 
 from tests.support.decoders import is_alive, number_of
-from world_api.build.media.apart.passes import VideoPass, let_go
-from world_api.build.media.apart.process import DecoderProcess
-from world_api.build.media.apart.worker import MediaWorker, VideoFrames
-from world_api.build.media.child.wire import Message
-from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.media.probe import probe
-from world_api.build.media.wants import Want
 from world_api.core.faults import MediaFault
+from world_api.media.container import DEFAULT_LIMITS, Limits, probe
+from world_api.media.decoder import DecoderProcess, MediaWorker, VideoFrames, VideoPass, release
+from world_api.media.frames import Want
+from world_api.media.process import Message
 
 pytestmark = pytest.mark.media
 
@@ -138,19 +135,19 @@ def test_a_pass_ends_the_process_it_was_given_once_it_is_through(film: Path) -> 
     _, process = handed_over(film)
     for frame in everything(film, process):
         assert is_alive(number_of(process))
-        let_go(frame)
+        release(frame)
     assert not is_alive(number_of(process))
 
 
 def test_an_answer_that_was_broken_off_is_not_taken_for_the_next_one(
     film: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(self: DecoderProcess, request: Message) -> Iterator[tuple[Message, bytes]]:
-        self._send(request)
+    def interrupted(self: DecoderProcess, request: Message) -> tuple[Message, bytes]:
+        self.notify(request)
         raise KeyboardInterrupt
 
     with closing(MediaWorker()) as worker:
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             patch.setattr(DecoderProcess, "ask", interrupted)
-            worker.ask({"do": "frame", "seconds": 1.0}, film)
+            worker.ask({"do": "frames", "times": [1.0], "longest_side": None}, film)
         assert worker.probe(film).width == 64

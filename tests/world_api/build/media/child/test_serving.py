@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from contextlib import closing
@@ -13,16 +14,14 @@ import pytest
 from tests.support.building import Silent, StandingClock
 from tests.support.subtitle_files import video_with
 from world_api.api import build_world
-from world_api.build.media.apart.worker import VideoSound
-from world_api.build.media.child.serving import Server
-from world_api.build.media.child.wire import Wire
-from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.media.probe import probe
-from world_api.build.media.subtitles.apart import SubtitleReader
-from world_api.build.media.subtitles.choice import choose_subtitles
-from world_api.build.media.subtitles.sources import SubtitleSource
 from world_api.core.faults import MediaFault
 from world_api.core.spans import TimeSpan
+from world_api.media.container import DEFAULT_LIMITS, Limits, probe
+from world_api.media.decoder import MediaWorker, VideoSound
+from world_api.media.decoder_server import DecoderServer
+from world_api.media.process import Wire
+from world_api.media.subtitle_choice import choose_subtitles, read_source
+from world_api.media.subtitles import SubtitleSource
 from world_api.options import BuildOptions, Listening
 from world_api.recipes import speech_stage
 from world_api.world.store import open_world
@@ -50,23 +49,25 @@ def test_a_video_is_opened_once_to_look_inside(film: Path, monkeypatch: pytest.M
     monkeypatch.setattr(av, "open", counted)
     ours, theirs = os.pipe()
     wire = Wire(read_from=ours, write_to=theirs)
-    Server(wire, limits=DEFAULT_LIMITS, shared=-1).answer({"do": "texts", "path": str(film)})
-    message, _ = wire.receive(patience=1.0)
+    answer = DecoderServer(wire, json.dumps(DEFAULT_LIMITS.record()), "-1").answer({"do": "texts", "path": str(film)})
     os.close(ours)
     os.close(theirs)
+    assert answer is not None
+    message, _ = answer
     assert opened == [f"file:{film}"]
     assert [text["language"] for text in message["texts"]] == ["en", "fr"]
     assert (message["has_sound"], message["language"]) == (True, "en")
 
 
 def texts(film: Path, limits: Limits) -> None:
-    choose_subtitles(film, limits=limits)
+    with closing(MediaWorker(limits)) as worker:
+        choose_subtitles(film, worker=worker)
 
 
 def cues(film: Path, limits: Limits) -> None:
     source = SubtitleSource(kind="embedded", name="stream 2", language="en", path=film, stream=2)
-    with closing(SubtitleReader(limits)) as reader:
-        reader.read(source, film)
+    with closing(MediaWorker(limits)) as worker:
+        read_source(source, film, worker)
 
 
 def sound(film: Path, limits: Limits) -> None:
@@ -75,7 +76,8 @@ def sound(film: Path, limits: Limits) -> None:
 
 
 def words_of_a_recipe(film: Path, limits: Limits) -> None:
-    speech_stage(film, Listening(speech="off"), limits=limits)
+    with closing(MediaWorker(limits)) as worker:
+        speech_stage(film, Listening(speech="off"), worker)
 
 
 @pytest.mark.parametrize("ask", [texts, cues, sound, words_of_a_recipe])

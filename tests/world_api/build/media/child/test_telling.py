@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from world_api.build.media.child.serving import Server
-from world_api.build.media.child.slots import Slots, anonymous_file
-from world_api.build.media.child.wire import Message, Wire
-from world_api.build.media.limits import DEFAULT_LIMITS, Limits
-from world_api.build.media.probe import probe
-from world_api.build.media.wants import Want
 from world_api.core.ports import Image
+from world_api.media.container import DEFAULT_LIMITS, Limits, probe
+from world_api.media.decoder_server import DecoderServer
+from world_api.media.frames import Want
+from world_api.media.process import Message, Wire
+from world_api.media.shared_memory import Slots, anonymous_file
 
 pytestmark = pytest.mark.media
 
@@ -38,10 +38,12 @@ def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
             "do": "decode", "source": source.record(), "wants": [want.record()], "state": None, "leap": 0.0, "after": -1.0,
             "settled": None, "stops": stops, "slots": slots.record(), "at_once": at_once,
         }  # fmt: skip
-        Server(wire, limits=limits, shared=handle).answer(request)
-        wire.send({"done": True})
+        answer = DecoderServer(wire, json.dumps(limits.record()), str(handle)).answer(request)
+        assert answer is not None
+        wire.send({**answer[0], "done": True})
         messages: list[Message] = []
-        while "done" not in (message := wire.receive(patience=1.0)[0]):
+        while not (messages and "done" in messages[-1]):
+            message = wire.receive(patience=1.0)[0]
             message.pop("slot", None)
             messages.append(message)
         for file in (ours, theirs, handle):

@@ -15,15 +15,13 @@ import pytest
 
 from tests.support.building import made_clip, made_source
 from world_api.backends.speech import EnergyVoiceDetector
-from world_api.build.media.probe import probe
-from world_api.build.media.subtitles.choice import Subtitles, choose_subtitles
-from world_api.build.media.subtitles.sources import SubtitleSource, read_file
+from world_api.build.speech import LONGEST, RecognisedSpeech, SubtitleLines, cut_utterances
 from world_api.build.stage import Clip, Records, Stage
-from world_api.build.stages.words.recognised_speech import RecognisedSpeech
-from world_api.build.stages.words.subtitle_lines import SubtitleLines
-from world_api.build.stages.words.utterances import LONGEST, cut_utterances
 from world_api.core.ports import SAMPLE_RATE, Samples, SpokenLine, SpokenWord
 from world_api.core.spans import TimeSpan
+from world_api.media.container import probe
+from world_api.media.subtitle_choice import Subtitles, choose_subtitles
+from world_api.media.subtitles import SubtitleSource, read_file
 
 
 def clip(number: int = 0, sound: Samples | None = None, *, start: float = 0.0) -> Clip:
@@ -39,7 +37,7 @@ def clip(number: int = 0, sound: Samples | None = None, *, start: float = 0.0) -
 
 
 def run(stage: Stage, at: Clip) -> Records:
-    return stage.open(at).finish()
+    return stage.make_rows(at)
 
 
 class Detector:
@@ -213,7 +211,7 @@ def test_a_detector_decides_by_what_it_has_heard_so_far() -> None:
 
 @pytest.mark.shared_data
 def test_real_speech_is_detected_and_little_else(shared_data: Path) -> None:
-    from world_api.build.media.audio import read_audio
+    from world_api.media.audio import read_audio
 
     found = EnergyVoiceDetector().voiced(read_audio(shared_data / "video" / "composite_337s.mp4", 100.0, 170.0))
     truth = [(4.0, 15.0), (50.0, 57.1), (58.0, 60.99), (62.0, 67.3)]
@@ -274,12 +272,12 @@ def test_cues_outside_the_video_are_counted_once_its_length_is_known(tmp_path: P
         "3\n99:00:00,000 --> 99:00:01,000\nfar\n\n4\n00:00:01,000 --> 00:00:04,000\nbefore\n"
     )
     stage = SubtitleLines(subtitles(path, "en"))
-    (loss,) = stage.losses_at_end(start=5.0, duration=3.0)
+    (loss,) = stage.losses(start=5.0, duration=3.0)
     assert loss.code == "subtitles_outside"
     assert "3 cues were left out of film.srt" in loss.message
-    (loss,) = stage.losses_at_end(start=0.0, duration=60.0)
+    (loss,) = stage.losses(start=0.0, duration=60.0)
     assert "1 cue was left out of film.srt" in loss.message
-    assert stage.losses_at_end(start=0.0, duration=360_000.0) == []
+    assert stage.losses(start=0.0, duration=360_000.0) == []
 
 
 def test_what_was_taken_and_why_is_part_of_the_world(tmp_path: Path) -> None:

@@ -1,0 +1,373 @@
+"""How a picture as a whole went from one moment to another: corners followed by optical flow.
+
+Sources: Shi and Tomasi, "Good features to track" (1994); Lucas and Kanade's pyramidal flow as in OpenCV; a motion of four
+parameters (shift, turn, zoom) by RANSAC.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from world_api.core.ports import Image
+
+#: The picture's parts (rows, columns), how strong a corner must be, and how many parts must have one.
+PARTS, _CORNER, _FEWEST_CORNERS = (5, 8), 4e-4, 8
+#: A corner has moved when it went further than this; it fits a motion when it lies no further off than that (pixels).
+_SHIFT, _FITS = 0.3, 0.5
+
+Points = NDArray[np.float32]  #: n x 1 x 2, (x, y)
+
+
+@dataclass(frozen=True)
+class Look:
+    """A gray picture and its moment (seconds)."""
+
+    time: float
+    gray: Image
+    _flows: dict[float, Flow] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def corners(self) -> Points:
+        """The strongest corner of each part of the picture, where it is strong enough."""
+        strength = cv2.cornerMinEigenVal(self.gray, 5)
+        rows, columns = PARTS
+        height, width = strength.shape[0] // rows, strength.shape[1] // columns
+        if height == 0 or width == 0:
+            return np.empty((0, 1, 2), dtype=np.float32)
+        cells = strength[: rows * height, : columns * width].reshape(rows, height, columns, width)
+        cells = cells.transpose(0, 2, 1, 3).reshape(rows * columns, height * width)
+        best = cells.argmax(axis=1)
+        strong = np.flatnonzero(cells[np.arange(len(cells)), best] > _CORNER)
+        x = (strong % columns) * width + best[strong] % width
+        y = (strong // columns) * height + best[strong] // width
+        return np.stack([x, y], axis=1).astype(np.float32).reshape(-1, 1, 2)
+
+    def flow_from(self, earlier: Look) -> Flow:
+        """Where the corners of an earlier look of the same video went; worked out once."""
+        if earlier.time not in self._flows:
+            self._flows[earlier.time] = Flow(earlier, self)
+        return self._flows[earlier.time]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motion:
+    """A motion of the whole picture: where a point (x, y) goes is ``matrix @ (x, y, 1)``.
+
+    ``gain``: the share of corners that it explains beyond those that a picture standing still explains; ``fit``: the
+    share that it explains at all.
+    """
+
+    matrix: NDArray[np.float64]
+    shape: tuple[int, int]
+    gain: float
+    fit: float
+
+    @property
+    def shift(self) -> tuple[float, float]:
+        """How far the picture's middle goes: right and down, in pixels."""
+        height, width = self.shape
+        middle = np.array([width / 2, height / 2])
+        right, down = self.matrix[:, :2] @ middle + self.matrix[:, 2] - middle
+        return float(right), float(down)
+
+    @property
+    def zoom(self) -> float:
+        """The factor by which things grow."""
+        return float(math.hypot(self.matrix[0, 0], self.matrix[1, 0]))
+
+    @property
+    def turn(self) -> float:
+        """The angle (radians) by which the picture turns clockwise."""
+        return float(math.atan2(self.matrix[1, 0], self.matrix[0, 0]))
+
+    @property
+    def reach(self) -> float:
+        """How far the picture's own corner that goes furthest goes, in pixels."""
+        height, width = self.shape
+        ends = np.array([[0, 0], [width, 0], [0, height], [width, height]], dtype=np.float64)
+        return float(np.abs(ends @ self.matrix[:, :2].T + self.matrix[:, 2] - ends).max())
+
+
+class Flow:
+    """Where the corners of an earlier look went in a later one."""
+
+    def __init__(self, earlier: Look, later: Look) -> None:
+        self._corners = earlier.corners
+        self._shape = (earlier.gray.shape[0], earlier.gray.shape[1])
+        self.known = len(self._corners) >= _FEWEST_CORNERS
+        if self.known:
+            reached, found, _ = cv2.calcOpticalFlowPyrLK(
+                earlier.gray, later.gray, self._corners, None, winSize=(9, 9), maxLevel=2
+            )
+            self._reached, self._found = reached, found[:, 0] > 0
+            self._way = np.abs(reached - self._corners)[:, 0].max(axis=1)
+
+    @property
+    def moved(self) -> float:
+        """The share of corners that moved; 0 where there are too few to tell."""
+        # A corner that is lost has been covered or has gone far.
+        return np.count_nonzero((self._way > _SHIFT) | ~self._found) / len(self._corners) if self.known else 0.0
+
+    @cached_property
+    def motion(self) -> Motion | None:
+        """The motion of the whole picture that explains most corners, or None."""
+        if not self.known or np.count_nonzero(self._found) < _FEWEST_CORNERS:
+            return None
+        matrix, fits = cv2.estimateAffinePartial2D(
+            self._corners[self._found], self._reached[self._found], ransacReprojThreshold=_FITS
+        )
+        if matrix is None:
+            return None
+        still = int(np.count_nonzero((self._way < _FITS) & self._found))
+        fitting = int(np.count_nonzero(fits))
+        every = len(self._corners)
+        return Motion(matrix=matrix, shape=self._shape, gain=(fitting - still) / every, fit=fitting / every)
+
+
+#: A cut or a flash: this share of the picture changes from one sample to the next, by more than so many grey levels.
+_ABRUPT, _CHANGED = 0.6, 14
+#: Between samples too far apart to follow corners: this share changes beyond a change of light, and so many of the parts of
+#: the picture do, each by that share. Rooms in like colours differ by no more, and nobody in them changes the picture all over.
+_UNLIKE, _ALL_OVER, _PART = 0.25, 0.7, 0.1
+#: The light is compared on a grid this coarse (pixels).
+_GRID = 8
+#: Below this share of changed pixels nothing of size has moved since the sample before.
+_STILL = 0.02
+#: Below this share of pixels off by more than so many levels not even a slow drift shows.
+_ALIKE, _HARDLY = 0.01, 6
+#: The camera moves when in this share of the parts of the picture a corner moved, and one motion of the whole picture
+#: explains them (as in a drift); or, whatever they do, in so many.
+_MOVED_SHARE, _ALL_MOVED = 0.7, 0.85
+#: It drifts when one shift, turn and zoom of at least so many pixels fits this much more corners than standing still does.
+_DRIFT, _DRIFT_GAIN = 0.6, 0.2
+#: A camera that moves changes the picture all over: in fewer parts than these nothing but things has moved.
+_MOVED_PARTS, _DRIFTED_PARTS = 0.4, 0.2
+#: The age (seconds) of the sample that drift is measured against.
+_YOUNGEST, _OLDEST = 1.2, 3.0
+#: Two samples are neighbours when no further apart than this (seconds).
+_NEIGHBOURS = 0.7
+#: After a sign of movement the camera counts as moving for so many seconds.
+_SETTLE = 2.5
+#: More breaks than this in that time are no cuts but a picture in motion.
+_STORM = 2
+#: More standing out than this means that the background is wrong.
+_TOO_MUCH = 0.55
+#: A motion is told when it fits this share of the corners, over this long (seconds), this fast (picture widths a second).
+_FIT, _TOLD, _SLOWEST = 0.5, 1.0, 0.012
+#: It shakes when its ways add up to so many times what comes of them.
+_SHAKE = 3.0
+
+CameraKind = Literal["still", "pan_left", "pan_right", "tilt_up", "tilt_down", "zoom_in", "zoom_out", "turn", "shake"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraMove:
+    """What the camera did in the last second; ``strength`` is how far the picture went, in picture widths a second."""
+
+    kind: CameraKind
+    strength: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Step:
+    """A motion from one time to another, None where the picture stood still."""
+
+    start: float
+    end: float
+    motion: Motion | None
+
+
+class CameraWatch:
+    """Watches samples in order and says when the picture breaks, whether the camera is steady, and what it does."""
+
+    #: How long after a break (seconds) drift can be told at all.
+    settling = _YOUNGEST + 0.4
+
+    def __init__(self) -> None:
+        self._seen: deque[Look] = deque()
+        self._steps: deque[_Step] = deque()
+        self._drift: _Step | None = None
+        self._breaks: list[float] = []
+        self._moving_until = -1.0
+        self._looks = 0
+
+    def see(self, look: Look) -> bool:
+        """Take a look; whether it breaks with the one before (a cut, or the first picture at all)."""
+        time = look.time
+        broke = self._breaks_with_last(look)
+        if broke:
+            self._seen.clear()
+            self._steps.clear()
+            self._drift = None
+        elif self._moves(look):
+            self._moving_until = time + _SETTLE
+        while self._seen and time - self._seen[0].time > _OLDEST:
+            self._seen.popleft()
+        while self._steps and time - self._steps[0].start > _OLDEST:
+            self._steps.popleft()
+        self._seen.append(look)
+        return broke
+
+    def background_failed(self, share: float, time: float) -> bool:
+        """Whether so much stands out (share of the picture) that the background must be begun anew."""
+        if share > _TOO_MUCH:
+            self._moving_until = time + _SETTLE
+            return True
+        return False
+
+    def is_steady(self, time: float) -> bool:
+        """Whether tracks made at this time mean anything."""
+        return time >= self._moving_until
+
+    def motion_since(self, time: float, width: int) -> NDArray[np.float64] | None:
+        """How the camera moved the picture (2 x 3, in pixels of a picture that wide) since a time; None if not known."""
+        steps = [step for step in self._steps if step.start >= time - 1e-6]
+        if not self._seen or sum(step.end - step.start for step in steps) < 0.7 * (self._seen[-1].time - time):
+            return None
+        whole = np.eye(3)
+        for step in steps:
+            if step.motion is not None:
+                whole = np.vstack([step.motion.matrix, [0.0, 0.0, 1.0]]) @ whole
+        whole[:2, 2] *= width / self._seen[-1].gray.shape[1]
+        return whole[:2]
+
+    def changes(self) -> Image | None:
+        """Where the last two pictures differ beyond the camera's own motion (0 or 1, as large as they); None if not known."""
+        if len(self._seen) < 2 or not self._steps or self._steps[-1].end < self._seen[-1].time:
+            return None
+        before, now, motion = self._seen[-2].gray, self._seen[-1].gray, self._steps[-1].motion
+        if motion is not None:
+            size = (now.shape[1], now.shape[0])
+            before = cv2.warpAffine(before, motion.matrix, size, borderMode=cv2.BORDER_TRANSPARENT, dst=now.copy())
+        found: Image = cv2.threshold(cv2.absdiff(before, now), _CHANGED, 1, cv2.THRESH_BINARY)[1]
+        return found
+
+    def move(self, time: float) -> CameraMove | None:
+        """What the camera did in the second up to a time; None where that cannot be told."""
+        steps = [step for step in self._steps if step.start >= time - _TOLD - 1e-6]
+        known = sum(step.end - step.start for step in steps)
+        if known < 0.7 * _TOLD:
+            return None
+        told = _told([step.motion for step in steps], known)
+        if told is None or told.kind != "still" or self._drift is None or time - self._drift.end > _TOLD:
+            return told
+        return _told([self._drift.motion], self._drift.end - self._drift.start)
+
+    def _breaks_with_last(self, look: Look) -> bool:
+        if not self._seen:
+            return True
+        if not is_break(self._seen[-1], look):
+            return False
+        self._breaks = [earlier for earlier in self._breaks if look.time - earlier < _SETTLE] + [look.time]
+        self._moving_until = look.time + _SETTLE if len(self._breaks) > _STORM else look.time
+        return True
+
+    def _moves(self, look: Look) -> bool:
+        last = self._seen[-1]
+        if look.time - last.time < _NEIGHBOURS:
+            if (
+                _changed_share(last.gray, look.gray, _CHANGED) <= _STILL
+                or _changed_parts(last.gray, look.gray) < _MOVED_PARTS
+            ):
+                self._steps.append(_Step(start=last.time, end=look.time, motion=None))
+            else:
+                flow = look.flow_from(last)
+                if flow.motion is not None:
+                    self._steps.append(_Step(start=last.time, end=look.time, motion=flow.motion))
+                together = flow.motion is not None and flow.motion.gain >= _DRIFT_GAIN
+                if flow.moved > (_MOVED_SHARE if together else _ALL_MOVED):
+                    return True
+        self._looks += 1
+        return self._looks % 2 == 0 and self._drifts(look)
+
+    def _drifts(self, look: Look) -> bool:
+        """Whether a slow shift, turn or zoom of the whole picture explains it better than a camera that stands still."""
+        older = next((seen for seen in reversed(self._seen) if look.time - seen.time >= _YOUNGEST), None)
+        if (
+            older is None
+            or _changed_share(older.gray, look.gray, _HARDLY) <= _ALIKE
+            or _changed_parts(older.gray, look.gray) < _DRIFTED_PARTS
+        ):
+            self._drift = None
+            return False
+        motion = look.flow_from(older).motion
+        if motion is None or motion.gain < _DRIFT_GAIN or motion.reach < _DRIFT:
+            self._drift = None
+            return False
+        self._drift = _Step(start=older.time, end=look.time, motion=motion)
+        return True
+
+
+def is_break(before: Look, after: Look) -> bool:
+    """Whether a picture breaks with the one before: a cut, or a flash.
+
+    At full rate a cut between pictures of like brightness shows in the corners, which fit no motion. Of samples further apart
+    that cannot be told from a camera that moved, after which no background holds either.
+    """
+    share = _changed_share(before.gray, after.gray, _CHANGED)
+    if after.time - before.time < _NEIGHBOURS or not _UNLIKE < share <= _ABRUPT:
+        return share > _ABRUPT
+    changed = _changed_beyond_light(before.gray, after.gray)
+    parts = cv2.resize(changed, (PARTS[1], PARTS[0]), interpolation=cv2.INTER_AREA)
+    return float(changed.mean()) > _UNLIKE and float((parts > _PART).mean()) > _ALL_OVER
+
+
+def _told(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None:
+    """The strongest part of motions that follow one another over some seconds; None where they do not fit the picture."""
+    right = down = zoom = turn = way = 0.0
+    width = 1.0
+    for motion in motions:
+        if motion is None:
+            continue
+        if motion.fit < _FIT:
+            return None
+        width = float(motion.shape[1])
+        across, along = motion.shift
+        right, down, way = right + across, down + along, way + math.hypot(across, along)
+        zoom, turn = zoom + math.log(max(motion.zoom, 1e-3)), turn + motion.turn
+    parts: dict[CameraKind, float] = {
+        # What is seen goes to the left when the camera pans to the right.
+        "pan_left" if right > 0 else "pan_right": abs(right) / width,
+        "tilt_up" if down > 0 else "tilt_down": abs(down) / width,
+        "zoom_in" if zoom > 0 else "zoom_out": abs(zoom) / 2,
+        "turn": abs(turn) / 2,
+    }
+    kind = max(parts, key=lambda name: parts[name])
+    if way / width > _SHAKE * max(parts[kind], _SLOWEST * seconds):
+        return CameraMove(kind="shake", strength=round(way / width / seconds, 3))
+    speed = parts[kind] / seconds
+    return (
+        CameraMove(kind=kind, strength=round(speed, 3)) if speed >= _SLOWEST else CameraMove(kind="still", strength=0.0)
+    )
+
+
+def _changed_share(previous: Image, current: Image, levels: int) -> float:
+    changed = cv2.threshold(cv2.absdiff(current, previous), levels, 1, cv2.THRESH_BINARY)[1]
+    share: float = cv2.countNonZero(changed) / changed.size
+    return share
+
+
+def _changed_beyond_light(previous: Image, current: Image) -> NDArray[np.float32]:
+    """Where a picture is off by more than some levels once the one before is lit like it: 1, elsewhere 0."""
+    gain = np.median((current[::_GRID, ::_GRID] + 8.0) / (previous[::_GRID, ::_GRID] + 8.0))
+    lit = cv2.convertScaleAbs(previous, alpha=float(gain), beta=8.0 * (float(gain) - 1.0))
+    changed: NDArray[np.float32] = (cv2.absdiff(current, lit) > _CHANGED).astype(np.float32)
+    return changed
+
+
+def _changed_parts(previous: Image, current: Image) -> float:
+    """The share of the parts of the picture in which a pixel is off by more than hardly anything."""
+    changed = cv2.threshold(cv2.absdiff(current, previous), _HARDLY, 255, cv2.THRESH_BINARY)[1]
+    rows, columns = PARTS
+    parts = cv2.resize(changed, (columns, rows), interpolation=cv2.INTER_AREA)
+    share: float = cv2.countNonZero(parts) / parts.size
+    return share

@@ -1,1 +1,0 @@
-"""Following a video that is still being written."""

@@ -1,0 +1,123 @@
+"""The stage that writes ``key_frames``: the sharpest frame of a moment, where it shows something new."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import cv2
+
+from world_api.build.looks import LOOK_SIDE, Look, look_of
+from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
+from world_api.core.spans import known_time, round_time
+from world_api.media.frames import Frame
+
+_FPS = 4.0
+#: A moment (seconds): one frame of it is kept at most.
+_MOMENT = 2.0
+#: Not new: a look with this cosine to one kept in the last so many seconds. One is kept at least that often, too.
+_ALIKE, _MEMORY = 0.93, 10.0
+_KEPT_SIDE, _JPEG_QUALITY = 960, 88
+#: The longer side (pixels) of the picture that sharpness is measured in.
+_SHARPNESS_SIDE = 288
+#: A picture whose Laplacian varies less than this is blank; it is kept only if nothing else is.
+_BLANK = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Candidate:
+    time: float
+    sharpness: float
+    frame: Frame
+
+
+class KeyFrames:
+    """Sharp frames that look new, kept as JPEG."""
+
+    spec = StageSpec(
+        name="key_frames",
+        version=4,
+        tables=("key_frames",),
+        sampling=Sampling(fps=_FPS, max_side=_KEPT_SIDE, warm_up=_MEMORY + _MOMENT),
+        parameters={
+            "moment": _MOMENT,
+            "alike": _ALIKE,
+            "memory": _MEMORY,
+            "side": _KEPT_SIDE,
+            "quality": _JPEG_QUALITY,
+        },
+        quick=True,
+        libraries=("opencv-python-headless", "av", "numpy"),
+        modules=("world_api.build.key_frames", "world_api.build.looks"),
+    )
+
+    def open(self, clip: Clip) -> KeyFramesWorker:
+        """A fresh worker."""
+        return KeyFramesWorker(clip, self.spec.producer)
+
+
+class KeyFramesWorker:
+    """Chooses among the frames of one clip."""
+
+    def __init__(self, clip: Clip, producer: str) -> None:
+        self._clip = clip
+        self._producer = producer
+        self._best: _Candidate | None = None
+        self._moment = -1
+        self._kept: deque[tuple[float, Look]] = deque()
+        self._rows: list[Record] = []
+
+    def see(self, frame: Frame) -> None:
+        """Take one frame."""
+        moment = int(frame.time // _MOMENT)
+        if moment != self._moment:
+            self._decide()
+            self._moment = moment
+        sharpness = frame.derived(_sharpness)
+        if self._best is None or sharpness > self._best.sharpness:
+            # Its pixels are gone later. To keep them costs less than the pictures of which one in ten is wanted.
+            self._best = _Candidate(time=frame.time, sharpness=sharpness, frame=frame.derived(Frame.kept))
+
+    def finish(self) -> Records:
+        """The key frames of the clip's span."""
+        self._decide()
+        return {"key_frames": self._rows}
+
+    def _decide(self) -> None:
+        """Keep the best frame of the moment that is over, if it shows something new."""
+        best, self._best = self._best, None
+        if best is None:
+            return
+        while self._kept and self._kept[0][0] < best.time - _MEMORY:
+            self._kept.popleft()
+        if best.sharpness < _BLANK and self._kept:
+            return
+        look = best.frame.derived(_look)
+        if any(float(look @ other) >= _ALIKE for _, other in self._kept):
+            return
+        self._kept.append((best.time, look))
+        if self._clip.span.contains(best.time):
+            self._rows.append(self._keep(best))
+
+    def _keep(self, best: _Candidate) -> Record:
+        """Store a frame. That it is the best of its moment is known when the moment is over."""
+        _, jpeg = cv2.imencode(".jpg", best.frame.picture(_KEPT_SIDE), [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
+        return {
+            "time": round_time(best.time),
+            "image": self._clip.keep_image(jpeg.tobytes()),
+            "sharpness": round(best.sharpness, 1),
+            "known_at": known_time((best.time // _MOMENT + 1) * _MOMENT),
+            "producer": self._producer,
+        }
+
+
+def _look(frame: Frame) -> Look:
+    return look_of(frame.picture(LOOK_SIDE))
+
+
+def _sharpness(frame: Frame) -> float:
+    """The variance of the Laplacian."""
+    # A size in colour that other stages ask for, too: making it gray costs less than another scaling.
+    gray = cv2.cvtColor(frame.picture(_SHARPNESS_SIDE), cv2.COLOR_BGR2GRAY)
+    _, deviation = cv2.meanStdDev(cv2.Laplacian(gray, cv2.CV_16S))
+    return float(deviation[0, 0]) ** 2

@@ -1,1 +1,0 @@
-"""Reading videos: probing, the one decode pass, random access, subtitles."""

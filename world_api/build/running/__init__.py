@@ -1,1 +1,0 @@
-"""Stages at work: a decode pass feeds them, each on a thread of its own."""

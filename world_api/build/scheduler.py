@@ -1,0 +1,336 @@
+"""Running the stages of a build: one decode pass feeds those that look at frames; the others work on rows as these are stored.
+
+The decoder is a process of its own, so the thread that receives the frames shows them to the quick stages itself. Every other
+stage that looks at frames has a thread, and those that work on rows share one. Memory is bounded by the slots of the decoder:
+a frame that waits for a stage holds one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import partial
+from threading import Lock
+from typing import Protocol
+
+import cv2
+
+from world_api.build.row_store import RowStore
+from world_api.build.stage import (
+    CLIP_SECONDS,
+    FrameStage,
+    Records,
+    RowStage,
+    Sampling,
+    ShowsTogether,
+    Stage,
+    Worker,
+    clip_count,
+)
+from world_api.media.decoder import VideoPass, has_pixels, release
+from world_api.media.frames import Frame, Want
+
+#: How long (seconds) to wait for a stage before telling how far all are.
+_TURN = 0.05
+
+Store = Callable[[Stage, int, Records], None]
+
+
+class Progress(Protocol):
+    """Told how far each stage has got, for whoever shows it."""
+
+    def update(self, stage: str, done: float, total: float) -> None:
+        """A stage has worked through ``done`` of ``total`` seconds of video."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Something to tell in between: what is waited for, what was found."""
+        ...
+
+
+class SharedFrame:
+    """A frame that several stages look at; it is released when the last one is done."""
+
+    def __init__(self, frame: Frame, *, stages: int) -> None:
+        self.frame = frame
+        self._left = stages
+        self._lock = Lock()
+
+    def done(self) -> None:
+        """One stage has seen it."""
+        with self._lock:
+            self._left -= 1
+            is_last = self._left == 0
+        if is_last:
+            release(self.frame)
+
+
+class StageRunner:
+    """A stage in the decode pass: opens a worker for each clip whose window holds the frame, and closes it after."""
+
+    def __init__(self, stage: FrameStage, sampling: Sampling, there: set[int], rows: RowStore, store: Store) -> None:
+        self.stage = stage
+        self.name = stage.spec.name
+        self.time = 0.0  #: of the last frame it has seen, seconds
+        self.executor = None if stage.spec.quick else ThreadPoolExecutor(1, thread_name_prefix=self.name)
+        self._sampling = sampling
+        self._there = there
+        self._rows = rows
+        self._store = store
+        self._open: dict[int, Worker] = {}
+        self._next = 0
+        self._has_failed = False
+
+    def want(self, clips: int | None) -> Want:
+        """The frames it needs for the clips that are not there yet, of so many (None: nobody knows how many)."""
+        known = max(self._there, default=-1) + 1 if clips is None else clips
+        spans = [self._window(number) for number in range(known) if number not in self._there]
+        if clips is None:
+            spans.append((self._window(known)[0], math.inf))
+        return Want(fps=self._sampling.fps, spans=_merged(spans), picture=self._sampling.picture)
+
+    def see(self, shared: SharedFrame) -> None:
+        """Look at a frame, unless the stage has failed before."""
+        try:
+            if not self._has_failed:
+                self._feed(shared.frame)
+        except BaseException:
+            self._has_failed = True
+            raise
+        finally:
+            shared.done()
+
+    def finish(self, duration: float) -> None:
+        """The video is over after so many seconds: close what is left; clips that it does not reach are dropped."""
+        if self._has_failed:
+            return
+        count = clip_count(duration)
+        for number in list(self._open):
+            if number < count:
+                self._close(number)
+        for number in range(self._next, count):
+            if number not in self._there:
+                self._store(self.stage, number, self.stage.open(self._rows.clip(number)).finish())
+        self.time = duration
+
+    def _feed(self, frame: Frame) -> None:
+        """Give a frame to every worker whose window holds it."""
+        while self._window(self._next)[0] <= frame.time:
+            if self._next not in self._there:
+                self._open[self._next] = self.stage.open(self._rows.clip(self._next))
+            self._next += 1
+            self._close_before(frame.time)  # one by one, so that a long gap never holds many open
+        self._close_before(frame.time)
+        workers = list(self._open.values())
+        if isinstance(self.stage, ShowsTogether):
+            self.stage.show(workers, frame)
+        else:
+            for worker in workers:
+                worker.see(frame)
+        self.time = frame.time
+
+    def _close_before(self, time: float) -> None:
+        for number in [number for number in self._open if time >= self._window(number)[1]]:
+            self._close(number)
+
+    def _close(self, number: int) -> None:
+        self._store(self.stage, number, self._open.pop(number).finish())
+
+    def _window(self, number: int) -> tuple[float, float]:
+        start = number * CLIP_SECONDS
+        return start - self._sampling.warm_up, start + CLIP_SECONDS + self._sampling.look_ahead
+
+
+class Scheduler:
+    """The stages of one build at work.
+
+    Args:
+        rows: Where rows are stored and read.
+        expected: How many seconds the video is said to have; 0 where nobody says.
+        clip_done: Told how many clips from the first on all stages have stored.
+    """
+
+    def __init__(
+        self,
+        *,
+        stages: Sequence[Stage],
+        rows: RowStore,
+        progress: Progress,
+        expected: float,
+        clip_done: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        self._stages = stages
+        self._rows = rows
+        self._progress = progress
+        self._expected = expected
+        self._clip_done = clip_done
+        self._stored = {stage.spec.name: rows.clips_of(stage) for stage in stages}
+        self._without_gap = dict.fromkeys(self._stored, 0)  #: how many clips from the first on are stored
+        self._lock = Lock()
+        self._frame_stages = [
+            StageRunner(stage, _sampling_of(stage), rows.clips_of(stage), rows, self._store)
+            for stage in stages
+            if not isinstance(stage, RowStage)
+        ]
+        self._row_stages = [stage for stage in stages if isinstance(stage, RowStage)]
+        self._row_executor = ThreadPoolExecutor(1, thread_name_prefix="rows")
+        self._next = {stage.spec.name: 0 for stage in self._row_stages}  #: the next clip that each works on
+        self._pending: list[Future[None]] = []
+        self._complete = 0
+
+    def wants(self, clips: int | None) -> list[Want]:
+        """The frames that are needed for so many clips (None: nobody knows how many), by stage."""
+        return [stage.want(clips) for stage in self._frame_stages]
+
+    def run_pass(self, decode: VideoPass) -> None:
+        """Feed the frames of a pass to the stages that want them; ``decode.wants`` are those of :meth:`wants`.
+
+        Raises:
+            MediaFault: the file cannot be read any more.
+        """
+        wants = list(zip(self._frame_stages, decode.wants, strict=True))
+        previous = decode.go_on_from.last_time if decode.go_on_from is not None else None
+        for frame in decode:
+            if has_pixels(frame):
+                self._show(frame, [stage for stage, want in wants if want.takes(frame.time, previous)])
+            if previous is None or int(frame.time) > int(previous):
+                self._advance(None)
+            previous = frame.time
+
+    def finish(self, duration: float) -> None:
+        """The video is over after so many seconds: wait until every clip of every stage is stored."""
+        for stage in self._frame_stages:
+            self._submit(stage.executor, stage.name, partial(stage.finish, duration))
+        while True:
+            self._advance(duration)
+            if all(self._up_to(stage.spec.name) >= clip_count(duration) for stage in self._stages):
+                return
+            wait(self._pending, timeout=_TURN, return_when=FIRST_COMPLETED)
+
+    def stop(self) -> None:
+        """Do nothing more; what is stored stays."""
+        for executor in [self._row_executor, *(stage.executor for stage in self._frame_stages)]:
+            if executor is not None:
+                executor.shutdown(cancel_futures=True)
+
+    def _show(self, frame: Frame, stages: list[StageRunner]) -> None:
+        if not stages:
+            release(frame)
+            return
+        shared = SharedFrame(frame, stages=len(stages))
+        for stage in sorted(stages, key=lambda stage: stage.executor is None):  # the threads first
+            self._submit(stage.executor, stage.name, partial(stage.see, shared))
+        self._check()
+
+    def _submit(self, executor: Executor | None, name: str, work: Callable[[], None]) -> None:
+        """Do something for a stage now, or on its thread after what was submitted before."""
+
+        def named() -> None:
+            try:
+                work()
+            except BaseException as failure:
+                failure.add_note(f"raised at work for the stage {name!r}")
+                raise
+
+        if executor is None:
+            named()
+        else:
+            self._pending.append(executor.submit(named))
+
+    def _check(self) -> None:
+        """Raise what a stage raised on its thread."""
+        if any(future.done() for future in self._pending):
+            done = [future for future in self._pending if future.done()]
+            self._pending = [future for future in self._pending if future not in done]
+            for future in done:
+                future.result()
+
+    def _store(self, stage: Stage, number: int, records: Records) -> None:
+        self._rows.add(stage, number, records)
+        with self._lock:
+            self._stored[stage.spec.name].add(number)
+
+    def _up_to(self, name: str) -> int:
+        """How many clips from the first on a stage has stored without a gap."""
+        with self._lock:
+            while self._without_gap[name] in self._stored[name]:
+                self._without_gap[name] += 1
+            return self._without_gap[name]
+
+    def _advance(self, duration: float | None) -> None:
+        """Give the row stages what they can work on, and tell how far all are."""
+        self._check()
+        for stage in self._row_stages:
+            self._submit_ready(stage, None if duration is None else clip_count(duration))
+        self._tell(duration)
+        complete = min((self._up_to(stage.spec.name) for stage in self._stages), default=0)
+        if complete > self._complete:
+            self._complete = complete
+            self._clip_done(complete)
+
+    def _submit_ready(self, stage: RowStage, clips: int | None) -> None:
+        """Submit the clips of a row stage whose rows are all there: of every frame stage, and of those it names."""
+        name = stage.spec.name
+        ahead = math.ceil(stage.spec.rows_ahead / CLIP_SECONDS)
+        before = [*(frame_stage.name for frame_stage in self._frame_stages), *stage.spec.needs]
+        ready = min((self._up_to(other) for other in before), default=clips or 0)
+        while (number := self._next[name]) != clips:
+            if (number + ahead if clips is None else min(number + ahead, clips - 1)) >= ready:
+                return
+            self._next[name] += 1
+            if number not in self._stored[name]:
+                self._submit(self._row_executor, name, partial(self._make_rows, stage, number))
+
+    def _make_rows(self, stage: RowStage, number: int) -> None:
+        self._store(stage, number, stage.make_rows(self._rows.clip(number)))
+
+    def _tell(self, duration: float | None) -> None:
+        done = {stage.name: stage.time for stage in self._frame_stages}
+        done |= {stage.spec.name: self._up_to(stage.spec.name) * CLIP_SECONDS for stage in self._row_stages}
+        for name, seconds in done.items():
+            if duration is not None:
+                self._progress.update(name, min(seconds, duration), duration)
+            else:  # of a video that grows there is always more
+                expected = max(seconds, self._expected) if self._expected else seconds + CLIP_SECONDS
+                self._progress.update(name, seconds, expected)
+
+
+def _sampling_of(stage: FrameStage) -> Sampling:
+    if stage.spec.sampling is None:
+        raise TypeError(f"the stage {stage.spec.name!r} has no sampling and no function that makes rows")
+    return stage.spec.sampling
+
+
+def _merged(spans: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """Spans in order, those that touch as one."""
+    merged: list[tuple[float, float]] = []
+    for start, end in spans:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+_opencv_lock = Lock()
+_opencv_threads: list[int] = []  #: for each build that wants one thread, how many there were when the first came
+
+
+@contextmanager
+def opencv_on_one_thread() -> Iterator[None]:
+    """Have OpenCV work on the thread that calls it: stages are threads already, and their pictures small.
+
+    The setting holds for the whole process; what it was comes back when the last build that wanted this is done.
+    """
+    with _opencv_lock:
+        _opencv_threads.append(_opencv_threads[0] if _opencv_threads else cv2.getNumThreads())
+        cv2.setNumThreads(1)
+    try:
+        yield
+    finally:
+        with _opencv_lock:
+            threads = _opencv_threads.pop()
+            if not _opencv_threads:
+                cv2.setNumThreads(threads)

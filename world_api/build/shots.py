@@ -1,0 +1,321 @@
+"""Where PySceneDetect's rules see a new shot, from one look at each picture.
+
+Its content, adaptive and threshold detectors each take every picture apart for themselves. Here the two figures they
+decide by are worked out once: how much a picture differs from the one before (the mean distance of hue, saturation and
+value, 0 to 255) and how bright it is. The rules over them are PySceneDetect's own ``FlashFilter`` and
+``ThresholdDetector``, and its adaptive rule, which cannot be had without its scoring; a test holds all three to what
+the detectors themselves find.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Literal
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from world_api.build.looks import Look, look_of
+from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
+from world_api.core.spans import known_time, round_time
+from world_api.media.frames import Frame
+
+if TYPE_CHECKING:
+    from world_api.core.ports import Image
+
+ChangeKind = Literal["cut", "fade"]
+
+#: A difference that is a cut for certain, and one that is if it stands out from its surroundings so many times.
+CONTENT, ADAPTIVE_RATIO, ADAPTIVE_CONTENT = 30.0, 3.0, 15.0
+#: The frames on each side that a difference must stand out from: that rule lags behind by as many.
+ADAPTIVE_WINDOW = 2
+#: The mean brightness of a picture that faded to black, and where in the black a fade is dated (-1 begin, 1 end). A fade
+#: is over where the picture is back, whatever came before: so a clip need not hold the whole of it.
+BLACK, FADE_BIAS = 6, 1.0
+#: Neighbours that differ less than this on average do not differ.
+_NO_DIFFERENCE, _MOST = 1e-5, 255.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """The number of a frame that a rule takes for the first of a shot."""
+
+    kind: ChangeKind
+    number: int
+
+
+class ShotChanges:
+    """Watches pictures in order; ``rate`` is frames a second, ``shortest`` the frames of the shortest shot."""
+
+    def __init__(self, *, rate: float, shortest: int) -> None:
+        self._count = 0
+        self._last: NDArray[np.uint8] | None = None
+        self._adaptive = _Adaptive(shortest)
+        self._content = _Content(rate, shortest)
+        self._fades = _Fades(rate, shortest)
+
+    def see(self, picture: Image, *, brightness: float) -> list[Change]:
+        """Take the next BGR picture and its mean brightness; returns what can be said by now, about it or earlier ones."""
+        difference, number = self._difference(picture), self._count
+        self._count += 1
+        cuts = [*self._adaptive.see(number, difference), *self._content.see(number, difference)]
+        found = [Change(kind="cut", number=cut) for cut in cuts]
+        return found + [Change(kind="fade", number=fade) for fade in self._fades.see(number, brightness)]
+
+    def _difference(self, picture: Image) -> float:
+        parts: NDArray[np.uint8] = cv2.cvtColor(picture, cv2.COLOR_BGR2HSV)
+        last, self._last = self._last, parts
+        return 0.0 if last is None else mean_of(parts, last)
+
+
+class _Content:
+    """PySceneDetect's content rule: a difference that is a cut for certain, and one of those that crowd together."""
+
+    def __init__(self, rate: float, shortest: int) -> None:
+        # Brings all of the package along: imported while the first frames are decoded.
+        from scenedetect import FrameTimecode
+        from scenedetect.detector import FlashFilter
+
+        self._shortest = shortest
+        self._timecode = partial(FrameTimecode, fps=rate)
+        self._filter = FlashFilter(FlashFilter.Mode.MERGE, shortest)
+        self._last_above = 0
+
+    def see(self, number: int, difference: float) -> list[int]:
+        """Take the next difference; the numbers of the frames that are cuts."""
+        above = difference >= CONTENT
+        # Asking costs more than the answer is worth: it can only change here, or where the shortest shot is over.
+        if not above and number not in (0, self._last_above + self._shortest):
+            return []
+        self._last_above = number if above else self._last_above
+        return [at.frame_num for at in self._filter.filter(self._timecode(number), above)]
+
+
+class _Fades:
+    """PySceneDetect's threshold rule: black that is over."""
+
+    def __init__(self, rate: float, shortest: int) -> None:
+        from scenedetect import FrameTimecode
+        from scenedetect.detectors import ThresholdDetector
+
+        self._timecode = partial(FrameTimecode, fps=rate)
+        self._detector = ThresholdDetector(BLACK, min_scene_len=shortest, fade_bias=FADE_BIAS)
+        self._is_black: bool | None = None
+
+    def see(self, number: int, brightness: float) -> list[int]:
+        """Take the next brightness; the number of the frame with which the picture is back."""
+        was, self._is_black = self._is_black, brightness < BLACK
+        if self._is_black == was:
+            return []  # only a change of state says anything
+        # Of a picture the detector takes nothing but the mean, so one pixel of that brightness stands for it.
+        pixel = np.array([brightness])
+        return [at.frame_num for at in self._detector.process_frame(self._timecode(number), pixel)]
+
+
+class _Adaptive:
+    """PySceneDetect's adaptive rule: a difference that stands out from those around it."""
+
+    def __init__(self, shortest: int) -> None:
+        self._shortest = shortest
+        self._window: deque[float] = deque(maxlen=2 * ADAPTIVE_WINDOW + 1)
+        self._last_cut = 0
+
+    def see(self, number: int, difference: float) -> list[int]:
+        """Take the next difference; the number of the frame in the middle of the window, where it is a cut."""
+        self._window.append(difference)
+        if len(self._window) < 2 * ADAPTIVE_WINDOW + 1:
+            return []
+        middle = self._window[ADAPTIVE_WINDOW]
+        candidate = number - ADAPTIVE_WINDOW
+        if middle < ADAPTIVE_CONTENT or candidate - self._last_cut < self._shortest:
+            return []
+        around = (sum(self._window) - middle) / (2 * ADAPTIVE_WINDOW)
+        if (middle / around if around >= _NO_DIFFERENCE else _MOST) < ADAPTIVE_RATIO:
+            return []
+        self._last_cut = candidate
+        return [candidate]
+
+
+def mean_of(picture: NDArray[np.uint8], other: NDArray[np.uint8] | None = None) -> float:
+    """The mean of all values of a picture, or of their distances from another's."""
+    total = cv2.norm(picture, cv2.NORM_L1) if other is None else cv2.norm(picture, other, cv2.NORM_L1)
+    return float(total) / picture.size
+
+
+_MAX_SIDE = 128
+_MAX_FPS = 30.0
+#: The shortest shot, and how near two findings are the same cut (seconds).
+_SHORTEST_SHOT, _SAME = 0.5, 0.4
+#: Beside a picture darker (0 to 255) than this only fades count: the colours of near-black pixels jump about.
+_DARK = 16
+#: The pictures on both sides of a cut look less alike than this (cosine); a burned-in clock that jumps is no cut.
+_SAME_LOOK = 0.95
+#: A picture that comes back within this time (seconds) had only flashed or flickered: there is no cut.
+_COMES_BACK = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Finding:
+    """What a rule found, the frame's time, and when that is judged (seconds)."""
+
+    change: Change
+    time: float
+    judged_at: float
+
+
+class _Seen:
+    """A frame that was seen: its picture, how bright it is, and its look once somebody asks."""
+
+    def __init__(self, number: int, time: float, picture: Image) -> None:
+        self.number, self.time = number, time
+        self._picture = picture
+        self.brightness = mean_of(picture)
+
+    @cached_property
+    def look(self) -> Look:
+        """How it looks."""
+        return look_of(self._picture)
+
+
+class Cuts:
+    """Hard cuts and fades through black."""
+
+    spec = StageSpec(
+        name="cuts",
+        version=3,
+        tables=("cuts",),
+        sampling=Sampling(fps=_MAX_FPS, max_side=_MAX_SIDE, warm_up=4.0, look_ahead=2.0, picture=(_MAX_SIDE, "bgr")),
+        parameters={
+            "max_side": _MAX_SIDE,
+            "content": CONTENT,
+            "adaptive": [ADAPTIVE_RATIO, ADAPTIVE_CONTENT],
+            "black": BLACK,
+            "same_look": _SAME_LOOK,
+            "dark": _DARK,
+            "comes_back": _COMES_BACK,
+            "fade_bias": FADE_BIAS,
+        },
+        quick=True,
+        libraries=("scenedetect-headless", "opencv-python-headless", "av", "numpy"),
+        modules=("world_api.build.shots", "world_api.build.looks"),
+    )
+
+    def open(self, clip: Clip) -> CutsWorker:
+        """A fresh worker."""
+        return CutsWorker(clip, self.spec.producer)
+
+
+class CutsWorker:
+    """Looks for cuts in the window of one clip."""
+
+    def __init__(self, clip: Clip, producer: str) -> None:
+        self._clip = clip
+        self._producer = producer
+        rate = min(clip.source.frame_rate or _MAX_FPS, _MAX_FPS)
+        shortest = max(2, round(_SHORTEST_SHOT * rate))
+        self._changes = ShotChanges(rate=rate, shortest=shortest)
+        self._count = 0
+        # A finding may be as old as the shortest shot when it comes, waits as long, and is compared with as much before.
+        around = max(shortest, round(_COMES_BACK * rate))
+        self._seen: deque[_Seen] = deque(maxlen=shortest + 2 * around + ADAPTIVE_WINDOW + 2)
+        self._findings: deque[_Finding] = deque()
+        self._first_light: float | None = None
+        self._rows: list[Record] = []
+
+    def see(self, frame: Frame) -> None:
+        """Take one frame."""
+        self._judge(frame.time)
+        picture = frame.picture(_MAX_SIDE)
+        seen = _Seen(self._count, frame.time, picture)
+        self._count += 1
+        self._seen.append(seen)
+        if self._first_light is None and seen.brightness >= BLACK:
+            self._first_light = frame.time
+        for change in self._changes.see(picture, brightness=seen.brightness):
+            self._await(change, now=frame.time)
+
+    def finish(self) -> Records:
+        """The cuts of the clip's span."""
+        self._judge(math.inf)
+        return {
+            "cuts": [
+                row for row in self._rows if self._clip.span.contains(row["time"]) and row["time"] >= _SHORTEST_SHOT
+            ]
+        }
+
+    def _await(self, change: Change, *, now: float) -> None:
+        """Hold a finding back until it can be seen whether the picture comes back; in the order of finding."""
+        time = self._seen[change.number - self._count].time
+        judged_at = max(now, time + _COMES_BACK)
+        if self._findings:
+            judged_at = max(judged_at, self._findings[-1].judged_at)
+        self._findings.append(_Finding(change=change, time=time, judged_at=judged_at))
+
+    def _judge(self, now: float) -> None:
+        """Judge the findings whose moment is over, by the frames before it."""
+        while self._findings and self._findings[0].judged_at < now:
+            self._note(self._findings.popleft())
+
+    def _note(self, finding: _Finding) -> None:
+        time = round_time(finding.time)
+        if any(abs(row["time"] - time) < _SAME for row in self._rows):
+            return
+        likeness = 0.0
+        if finding.change.kind == "fade" and self._opens_the_video(finding.time):
+            return
+        if finding.change.kind == "cut":
+            sides = self._sides(finding)
+            if sides is None or sides.has_dark or sides.likeness >= _SAME_LOOK or sides.comes_back:
+                return
+            likeness = sides.likeness
+        self._rows.append(
+            {
+                "time": time,
+                "score": round(1.0 - max(0.0, likeness), 3),
+                "kind": finding.change.kind,
+                "known_at": known_time(finding.judged_at),
+                "producer": self._producer,
+            }
+        )
+
+    def _opens_the_video(self, time: float) -> bool:
+        """Whether nothing but black was before: then it is the beginning of the first shot."""
+        return self._clip.number == 0 and (self._first_light is None or time <= self._first_light)
+
+    def _sides(self, finding: _Finding) -> _Sides | None:
+        """The frames around a cut; None where they are no longer at hand."""
+        at, number = finding.time, finding.change.number
+        earlier = [seen for seen in self._seen if seen.number < number]
+        after = [seen for seen in self._seen if seen.number >= number and seen.time < at + _COMES_BACK]
+        if not earlier or not after:
+            return None
+        before = [seen for seen in earlier if seen.time >= at - _COMES_BACK] or earlier[-1:]
+        return _Sides(before=before, after=after)
+
+
+class _Sides:
+    """The frames on both sides of what may be a cut, each in order and at least one."""
+
+    def __init__(self, *, before: list[_Seen], after: list[_Seen]) -> None:
+        self._before, self._after = before, after
+
+    @property
+    def has_dark(self) -> bool:
+        """Whether one of the two pictures at the cut is nearly black."""
+        return min(self._before[-1].brightness, self._after[0].brightness) < _DARK
+
+    @property
+    def likeness(self) -> float:
+        """The cosine of the looks of the two pictures at the cut."""
+        return float(self._before[-1].look @ self._after[0].look)
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether any picture after it looks like one before it."""
+        before = np.stack([seen.look for seen in self._before])
+        after = np.stack([seen.look for seen in self._after])
+        return bool((before @ after.T).max() >= _SAME_LOOK)

@@ -1,0 +1,201 @@
+"""The stages that write ``speech`` and ``words``: from subtitles, or by recognising what is said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from world_api.build.stage import Clip, Record, Records, StageSpec
+from world_api.core.ports import SAMPLE_RATE, Samples, SpeechRecogniser, VoiceDetector
+from world_api.core.spans import TimeSpan, known_time, round_time
+from world_api.media.decode_pass import LossNote
+from world_api.media.subtitle_choice import Subtitles
+
+
+class SubtitleLines:
+    """Spoken lines as subtitles give them. A line is known once it has been said to its end.
+
+    ``losses`` says what was left out; words have no times here.
+    """
+
+    def __init__(self, subtitles: Subtitles, *, losses: Sequence[LossNote] = ()) -> None:
+        taken = subtitles.source
+        self._losses = (*subtitles.losses, *losses)
+        self.spec = StageSpec(
+            name="subtitles",
+            version=3,
+            tables=("speech", "words"),
+            parameters={
+                "taken": taken.name if taken is not None else "",
+                "language": subtitles.language,
+                "why": subtitles.why,
+                "cues": subtitles.content_hash(),
+            },
+            libraries=("av",),
+            whole_file=taken is None or taken.kind == "embedded",
+            modules=(
+                "world_api.build.speech",
+                "world_api.media.subtitles",
+                "world_api.media.subtitle_choice",
+                "world_api.media.subtitle_encoding",
+                "world_api.media.container",
+            ),
+        )
+        self._subtitles = subtitles
+
+    def losses(self, *, start: float, duration: float) -> list[LossNote]:
+        """What could not be read, and cues that are on screen only before the first picture or after the last."""
+        left_out = sum(
+            cue.end <= start or round_time(max(0.0, cue.start - start)) >= duration for cue in self._subtitles.cues
+        )
+        if self._subtitles.source is None or not left_out:
+            return list(self._losses)
+        what = "1 cue was" if left_out == 1 else f"{left_out} cues were"
+        message = f"{what} left out of {self._subtitles.source.name}: before or after the {duration:.1f} s of the video"
+        return [*self._losses, LossNote(code="subtitles_outside", message=message)]
+
+    def make_rows(self, clip: Clip) -> Records:
+        """The lines that begin in the clip's span; time 0 is the first presented frame.
+
+        A stream inside the video is on the file's clock, which may begin anywhere; a file beside it counts from the start.
+        """
+        subtitles = self._subtitles
+        kind = subtitles.source.kind if subtitles.source is not None else ""
+        shift = 0.0 if kind == "sidecar" else clip.source.start
+        facts = {
+            "language": subtitles.language, "source": kind, "confidence": 1.0, "producer": self.spec.producer,
+        }  # fmt: skip
+        rows: dict[tuple[float, float, str], Record] = {}
+        for cue in subtitles.cues:
+            start, end = round_time(max(0.0, cue.start - shift)), round_time(cue.end - shift)
+            if end > start and clip.span.contains(start):
+                rows[start, end, cue.text] = {
+                    "start": start, "end": end, "text": cue.text, "speaker": cue.speaker,
+                    "known_at": known_time(cue.end - shift), **facts,
+                }  # fmt: skip
+        return {"speech": list(rows.values()), "words": []}
+
+
+#: Long talk is cut once in so many seconds of the video, at the quietest moment within so many of that mark, if it has
+#: gone on for so long before the mark. So no piece is longer than LONGEST.
+_MARK, _NEAR, _GONE_ON = 10.0, 2.0, 7.0
+LONGEST = 2 * _MARK + _NEAR
+#: How long the quietest moment is (seconds).
+_MOMENT = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Utterance:
+    """A stretch to transcribe. ``settled``: up to when (seconds) must be heard to know where it ends."""
+
+    span: TimeSpan
+    settled: float
+
+
+def cut_utterances(voiced: Sequence[TimeSpan], samples: Samples, start: float) -> Iterator[Utterance]:
+    """Pieces of voiced stretches (video seconds), in time order. ``samples`` begin at ``start`` seconds."""
+    for span in voiced:
+        cuts = [(span.start, span.start), *_cuts(span, samples, start), (span.end, span.end)]
+        for (first, _), (last, settled) in pairwise(cuts):
+            yield Utterance(span=TimeSpan(start=first, end=last), settled=settled)
+
+
+def _cuts(span: TimeSpan, samples: Samples, start: float) -> Iterator[tuple[float, float]]:
+    """Where a stretch is cut, and up to when must be heard to know."""
+    mark = math.ceil((span.start + _GONE_ON) / _MARK) * _MARK
+    while mark + _NEAR < span.end:
+        yield _quietest(samples, start, mark - _NEAR, mark + _NEAR), mark + _NEAR
+        mark += _MARK
+
+
+def _quietest(samples: Samples, start: float, first: float, last: float) -> float:
+    """The middle of the quietest moment between two times, on a grid of moments."""
+    moments = range(math.ceil(first / _MOMENT), math.floor(last / _MOMENT))
+    size = round(_MOMENT * SAMPLE_RATE)
+
+    def power(moment: int) -> float:
+        at = max(0, round((moment * _MOMENT - start) * SAMPLE_RATE))
+        part = samples[at : at + size]
+        return float(np.square(part, dtype=np.float64).sum())
+
+    return (min(moments, key=power) + 0.5) * _MOMENT
+
+
+#: What is heard around a clip (seconds): an utterance that reaches into it, and before that what a detector looks back on.
+_BEFORE, _AFTER = LONGEST + 10.0, LONGEST + 3.0
+_SLACK = 1e-9
+
+
+class RecognisedSpeech:
+    """Spoken lines and words as a recogniser hears them. A line is known once its whole utterance has been heard."""
+
+    def __init__(
+        self, recogniser: Callable[[], SpeechRecogniser], detector: Callable[[], VoiceDetector], *, language: str = ""
+    ) -> None:
+        self._recogniser = recogniser
+        self._detector = detector
+        self._language = language
+        self.spec = StageSpec(
+            name="recognised_speech",
+            version=1,
+            tables=("speech", "words"),
+            parameters={
+                "recogniser": recogniser().producer,
+                "detector": detector().producer,
+                "language": language,
+                "before": _BEFORE,
+                "after": _AFTER,
+            },
+            libraries=("av", "numpy"),
+            whole_file=True,
+            modules=(
+                "world_api.build.speech",
+                "world_api.media.audio",
+                type(recogniser()).__module__,
+                type(detector()).__module__,
+            ),
+        )
+
+    def make_rows(self, clip: Clip) -> Records:
+        """The lines that start in the clip's span, and their words."""
+        lines: list[Record] = []
+        words: list[Record] = []
+        start = max(0.0, clip.span.start - _BEFORE)
+        samples = clip.audio(TimeSpan(start=start, end=clip.span.end + _AFTER))
+        if samples.any():
+            heard = self._detector().voiced(samples)
+            voiced = [TimeSpan(start=start + part.start, end=start + part.end) for part in heard]
+            for utterance in cut_utterances(voiced, samples, start):
+                if utterance.span.overlaps(clip.span):
+                    self._transcribe(utterance, samples, start, clip.span, lines, words)
+        return {"speech": lines, "words": words}
+
+    def _transcribe(
+        self,
+        utterance: Utterance,
+        samples: Samples,
+        start: float,
+        clip: TimeSpan,
+        lines: list[Record],
+        words: list[Record],
+    ) -> None:
+        """Add the lines of an utterance that start in a clip; ``samples`` begin at ``start`` seconds."""
+        shift = utterance.span.start
+        first, last = (round((time - start) * SAMPLE_RATE) for time in (shift, utterance.span.end))
+        known_at = known_time(max(utterance.settled, utterance.span.end) + self._detector().hang_over)
+        made = {"known_at": known_at, "producer": self.spec.producer}
+        for line in self._recogniser().transcribe(samples[first:last], self._language):
+            begin, end = round_time(shift + line.start), round_time(shift + line.end)
+            if not clip.contains(begin) or end <= begin + _SLACK:
+                continue
+            lines.append(
+                {"start": begin, "end": end, "text": line.text, "speaker": "", "language": line.language,
+                 "source": "recognised", "confidence": line.confidence, **made}
+            )  # fmt: skip
+            for word in line.words:
+                times = {"start": round_time(shift + word.start), "end": round_time(shift + word.end)}
+                words.append({"line_start": begin, **times, "word": word.text, "confidence": word.confidence, **made})

@@ -1,0 +1,254 @@
+"""Stages that work in a process of their own, beside the one that builds.
+
+Python runs one thread at a time, and a stage that makes many small calls keeps the others waiting. Here the stage itself lives in
+another process; what the build holds in its place passes on what it is shown. Pictures are made by the build, as for the other
+stages, so the rows are the same wherever a stage works.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from world_api.build.stage import Clip, FrameStage, Records, RowStage, Stage, StageSpec, Worker, clip_span
+from world_api.core.faults import BackendFault
+from world_api.core.spans import TimeSpan
+from world_api.media.container import Limits, Probe
+from world_api.media.decoder import MediaWorker
+from world_api.media.frames import Frame, PixelFormat, Pixels, Scaler
+from world_api.media.process import ChildProcess, Message, ProcessGone, Wire
+from world_api.media.shared_memory import PictureMemory, anonymous_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from av.video.frame import VideoFrame
+
+    from world_api.core.ports import Image
+
+PictureKey = tuple[int | None, PixelFormat]  #: longest side (None: as it is) and pixel format
+
+
+class StageProcess:
+    """One process with one stage, for one thread at a time. ``maker`` is ``module:function``, which makes the stage there."""
+
+    def __init__(self, maker: str) -> None:
+        self._maker = maker
+        shared = anonymous_file()
+        self._pictures = PictureMemory(shared)
+        self._usual: list[PictureKey] = []  #: what was asked for of the last frame
+        self._process = ChildProcess("world_api.build.stage_process:serve", maker, str(shared), shared=(shared,))
+
+    @property
+    def pid(self) -> int:
+        """Its number in the system."""
+        return self._process.pid
+
+    def open(self, clip: Clip) -> None:
+        """Begin a clip.
+
+        Raises:
+            VideoWorldError: what the stage names; ``stage_died``.
+        """
+        self._ask({"open": clip.number, "source": clip.source.record()})
+
+    def see(self, clips: list[int], frame: Frame) -> None:
+        """Show a frame to clips that are open. Pictures that the last frame was asked for are sent along.
+
+        Raises:
+            VideoWorldError: what the stage names; ``stage_died``.
+        """
+        self._pictures.clear()
+        sent = [[key, self._pictures.write(frame.picture(*key))] for key in self._usual]
+        answer = self._ask({"see": clips, "t": frame.time, "shape": frame.shape, "pictures": sent})
+        while "picture" in answer:
+            side, made = answer["picture"]
+            self._usual.append((side, made))
+            answer = self._ask({"place": self._pictures.write(frame.picture(side, made))})
+        self._usual = [key for key in self._usual if list(key) in answer["used"]]
+
+    def finish(self, clip: int) -> Records:
+        """End a clip: its rows.
+
+        Raises:
+            VideoWorldError: what the stage names; ``stage_died``.
+        """
+        rows: Records = self._ask({"finish": clip})["rows"]
+        return rows
+
+    def close(self) -> None:
+        """End it, in any state; one that was ended stays so."""
+        self._process.end()
+
+    def _ask(self, request: Message) -> Message:
+        try:
+            self._process.notify(request)
+            return self._process.receive()[0]
+        except ProcessGone as gone:
+            raise BackendFault(
+                "stage_died",
+                f"the process of {self._maker} ended while it worked",
+                hint="run the build again, it goes on where it stopped; where memory is short, end other programs first",
+            ) from gone
+
+
+class RemoteStage:
+    """What a build holds in place of a stage in another process; ``stage`` is the same one here, which says what it is."""
+
+    def __init__(self, stage: FrameStage, process: StageProcess) -> None:
+        self._stage = stage
+        self._process = process
+
+    @property
+    def spec(self) -> StageSpec:
+        """What it is."""
+        return self._stage.spec
+
+    def open(self, clip: Clip) -> Worker:
+        """A fresh worker for one clip."""
+        self._process.open(clip)
+        return RemoteWorker(clip.number, self._process)
+
+    def show(self, workers: Sequence[Worker], frame: Frame) -> None:
+        """Give a frame to workers of this stage."""
+        self._process.see([worker.number for worker in workers if isinstance(worker, RemoteWorker)], frame)
+
+
+class RemoteWorker:
+    """One clip of a stage in another process."""
+
+    def __init__(self, number: int, process: StageProcess) -> None:
+        self.number = number
+        self._process = process
+
+    def see(self, frame: Frame) -> None:
+        """Take one sampled frame of the clip's window."""
+        self._process.see([self.number], frame)
+
+    def finish(self) -> Records:
+        """The rows of the clip's own span, by table."""
+        return self._process.finish(self.number)
+
+
+class BuildProcesses:
+    """The processes beside a build: one that reads the video, and one for each stage of ``makers`` (``module:function`` by name).
+
+    Where there is one processor stages would only wait for one another, and none gets a process.
+    """
+
+    def __init__(self, limits: Limits, makers: Mapping[str, str]) -> None:
+        self.media = MediaWorker(limits)
+        self._makers = makers
+        self._stages: dict[str, StageProcess] = {}
+
+    def start(self) -> None:
+        """Start all now, so that they get ready while this process does something else."""
+        self.media.start()
+        if _processors() > 1 and not self._stages:
+            self._stages = {name: StageProcess(maker) for name, maker in self._makers.items()}
+
+    def place(self, stages: Sequence[Stage]) -> list[Stage]:
+        """The stages, those that have a process by what stands for them."""
+        placed: list[Stage] = []
+        for stage in stages:
+            process = self._stages.get(stage.spec.name)
+            placed.append(stage if process is None or isinstance(stage, RowStage) else RemoteStage(stage, process))
+        return placed
+
+    def close(self) -> None:
+        """End the processes."""
+        while self._stages:
+            self._stages.popitem()[1].close()
+        self.media.close()
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _SentPixels:
+    """Pixels of a frame that the build holds; pictures that did not come with it are asked for."""
+
+    turn = 0
+
+    def __init__(self, request: Message, memory: PictureMemory, wire: Wire) -> None:
+        self.height, self.width = request["shape"]
+        self._places = {(side, made): place for (side, made), place in request["pictures"]}
+        self._memory = memory
+        self._wire = wire
+        self.used: list[PictureKey] = []
+
+    def video_frame(self) -> VideoFrame:
+        """Not here."""
+        raise RuntimeError("a stage in a process of its own looks at pictures alone")
+
+    def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
+        """The displayed picture."""
+        key = (max_side, pixel_format)
+        if key not in self._places:
+            self._wire.send({"picture": key})
+            self._places[key] = self._wire.receive()[0]["place"]
+        self.used.append(key)
+        return self._memory.read(self._places[key])
+
+    def kept(self) -> Pixels:
+        """Not here."""
+        raise RuntimeError("a stage in a process of its own looks at pictures alone")
+
+
+class StageServer:
+    """One stage at work for another process."""
+
+    def __init__(self, wire: Wire, stage: FrameStage, memory: PictureMemory) -> None:
+        self._wire = wire
+        self._stage = stage
+        self._memory = memory
+        self._open: dict[int, Worker] = {}
+        self._scaler = Scaler()
+
+    def answer(self, request: Message) -> tuple[Message, bytes]:
+        """Do what is asked.
+
+        Raises:
+            Closed: the other side is gone.
+        """
+        if "see" in request:
+            pixels = _SentPixels(request, self._memory, self._wire)
+            frame = Frame(pixels, time=request["t"], scaler=self._scaler)
+            for number in request["see"]:
+                self._open[number].see(frame)
+            return {"used": pixels.used}, b""
+        if "open" in request:
+            number = request["open"]
+            self._open[number] = self._stage.open(_clip(number, Probe.restored(request["source"])))
+            return {}, b""
+        rows = self._open.pop(request["finish"]).finish()
+        return {"rows": {table: [_plain(row) for row in found] for table, found in rows.items()}}, b""
+
+
+def serve(wire: Wire, maker: str, shared: str) -> StageServer:
+    """A server of the stage that ``maker`` makes, in a process of its own."""
+    import cv2
+
+    cv2.setNumThreads(1)  # its pictures are small
+    module, _, function = maker.partition(":")
+    return StageServer(wire, getattr(import_module(module), function)(), PictureMemory(int(shared)))
+
+
+def _clip(number: int, source: Probe) -> Clip:
+    return Clip(number=number, span=clip_span(number), source=source, rows=_no_rows, keep_image=_no_images)
+
+
+def _no_rows(_table: str, _span: TimeSpan) -> pa.Table:
+    raise RuntimeError("a stage in a process of its own reads no rows")
+
+
+def _no_images(_jpeg: bytes) -> str:
+    raise RuntimeError("a stage in a process of its own keeps no images")
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as JSON can hold it; numbers of NumPy read back as the very same."""
+    return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in row.items()}

@@ -1,1 +1,0 @@
-"""The stages that write down what is said and what is written on the screen."""

@@ -1,0 +1,441 @@
+"""Things that meet, are one blob for a while, and part again.
+
+While real things share a blob, each is kept, with a box of its own size inside it. When the blob comes apart, its parts are
+given back by looks, size and place, at least one thing to each. This is the occlusion group of the tracking literature
+(McKenna et al., "Tracking groups of people", 2000).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Protocol
+
+from world_api.build.background import Blob, unite
+from world_api.core.boxes import Box
+from world_api.core.ports import Vector
+
+#: A thing not seen for this long (seconds) has gone.
+GONE = 1.2
+#: A thing that is not real after this long (seconds) is something left behind.
+UNDECIDED = 4.0
+#: A thing is real once it was seen this often and has moved by this share of its own size.
+_SIGHTINGS, _MOVED = 4, 0.35
+#: The least step (share of its size) that counts as movement.
+_STEP = 0.15
+#: How large it is (pixels) is remembered from when it was seen whole; each sighting forgets so much of that.
+_FORGET = 0.03
+
+
+@dataclass(kw_only=True)
+class Candidate:
+    """A thing being followed. ``confirmed_at`` is when it was seen to be real, ``moved_at`` when it last moved (seconds).
+
+    While it shares a blob with others (``shared``), its box is where it should be inside that; ``look`` is how it looked before.
+    Since ``doubted_at`` (seconds) nothing shows that it is still there.
+    """
+
+    number: int
+    born: float
+    box: Box
+    seen: float
+    hits: int = 0
+    confirmed_at: float | None = None
+    velocity: tuple[float, float] = (0.0, 0.0)
+    moved_at: float = 0.0
+    last_blob: Blob | None = None
+    origin: tuple[float, float] = (0.0, 0.0)
+    travelled: float = 0.0
+    area: float = 0.0
+    size: tuple[float, float] = (0.0, 0.0)
+    shared: Blob | None = None
+    look: Vector | None = None
+    doubted_at: float | None = None
+
+    def expected(self, time: float) -> Box:
+        """Where it should be: its last box carried on at its speed, for at most half a second."""
+        ahead = min(time - self.seen, 0.5)
+        right, down = self.velocity[0] * ahead, self.velocity[1] * ahead
+        return Box(x1=self.box.x1 + right, y1=self.box.y1 + down, x2=self.box.x2 + right, y2=self.box.y2 + down)
+
+    def take(self, blob: Blob, time: float) -> None:
+        """Note a sighting."""
+        if self.hits:
+            self._note_speed(blob.box, time)
+        else:
+            self.origin, self.moved_at = blob.box.center, time
+        self.box, self.seen, self.last_blob, self.hits = blob.box, time, blob, self.hits + 1
+        self.shared, self.look, self.doubted_at = None, None, None
+        self.area = max(float(blob.area), (1.0 - _FORGET) * self.area)
+        self.size = (blob.box.width, blob.box.height)
+        self._note_movement(time)
+
+    def share(self, blob: Blob, box: Box, time: float) -> None:
+        """Note that it is somewhere in a blob that it shares, most likely in a box."""
+        self._note_speed(box, time)
+        self.box, self.seen, self.last_blob, self.shared = box, time, blob, blob
+        self._note_movement(time)
+
+    def _note_speed(self, box: Box, time: float) -> None:
+        elapsed = max(time - self.seen, 1e-3)
+        (x, y), (was_x, was_y) = box.center, self.box.center
+        self.velocity = (
+            0.5 * (self.velocity[0] + (x - was_x) / elapsed),
+            0.5 * (self.velocity[1] + (y - was_y) / elapsed),
+        )
+
+    def _note_movement(self, time: float) -> None:
+        """Add up how far it got, step by step of some size, so that a trembling outline adds up to nothing."""
+        x, y = self.box.center
+        off = max(abs(x - self.origin[0]), abs(y - self.origin[1]))
+        if off > _STEP * side_of(self.box):
+            self.travelled += off
+            self.origin, self.moved_at = (x, y), time
+        if self.confirmed_at is None and self.hits >= _SIGHTINGS and self.travelled >= _MOVED * side_of(self.box):
+            self.confirmed_at = time
+
+
+def side_of(box: Box) -> float:
+    """The shorter side of a box, for comparing ways with (pixels)."""
+    return max(4.0, min(box.width, box.height))
+
+
+def cover(one: Box, other: Box) -> float:
+    """What two boxes share, as a share of the smaller one."""
+    return common(one, other) / max(min(one.area, other.area), 1.0)
+
+
+def common(one: Box, other: Box) -> float:
+    """The area that two boxes share."""
+    width = min(one.x2, other.x2) - max(one.x1, other.x1)
+    height = min(one.y2, other.y2) - max(one.y1, other.y1)
+    return width * height if width > 0.0 and height > 0.0 else 0.0
+
+
+Claims = dict[int, list[Blob]]  #: the blobs of each track, by its number
+Meeting = tuple[
+    list[Candidate], list[Blob]
+]  #: things that share blobs, the one that was followed first before the others
+
+#: A real thing without a blob is in another's when this share of where it should be lies in it, and it is no mere scrap of it.
+_WITHIN, _SCRAP = 0.5, 0.25
+#: A shared blob holds more than one thing for sure when it is larger than the largest of them by this factor.
+_MORE_THAN_ONE = 1.25
+#: Who cannot be seen to be there for this long (seconds) has gone.
+_HIDDEN = 4.0
+#: Part of a shared blob is a thing by itself when it has this share of the smallest one's size; blobs above one another, their
+#: columns shared to such an extent, are parts of one.
+_LARGE, _COLUMN = 0.4, 0.5
+#: A blob comes of a shared one when one of them covers so much of the other.
+_INSIDE_REGION = 0.4
+#: A blob is an outsider's when it overlaps its place so much.
+_OUTSIDERS = 0.5
+#: How much looks, the way to a part (shares of the shared blob's width), and size count when parts are given back.
+_LOOKS, _WAY, _SIZE = 12.0, 1.0, 0.5
+#: More things than this in one blob are told apart only by where the first of them are.
+_MOST = 4
+
+
+class Looks(Protocol):
+    """How blobs look, as unit vectors; None where too little is seen."""
+
+    def before(self, blob: Blob, time: float) -> Vector | None:
+        """One that was seen at a time, if that is the picture before this one."""
+        ...
+
+    def now(self, blob: Blob) -> Vector | None:
+        """One of the picture at hand."""
+        ...
+
+
+def part(real: Sequence[Candidate], blobs: Sequence[Blob], looks: Looks) -> list[Meeting]:
+    """The parts of shared blobs that came apart, each with the things that it is now, or that go on sharing it."""
+    found: list[Meeting] = []
+    for members in _groups(real):
+        region = members[0].shared
+        if region is None:
+            continue
+        outsiders = [track.box for track in real if track.shared is not region]
+        own = [
+            blob
+            for blob in blobs
+            if cover(region.box, blob.box) >= _INSIDE_REGION
+            and not any(box.iou(blob.box) > _OUTSIDERS for box in outsiders)
+        ]
+        smallest = min(track.area for track in members)
+        parts = [column for column in _columns(own) if sum(blob.area for blob in column) >= _LARGE * smallest]
+        if len(parts) > 1:
+            found.extend(_given_back(members, parts, region, looks))
+    return found
+
+
+def met(real: Sequence[Candidate], claims: Claims, expected: Mapping[int, Box], hosts: dict[int, int]) -> list[Meeting]:
+    """Real things without a blob that are where another's is: they share it from now on, and it is taken out of the claims.
+
+    ``hosts`` says in whose blob things are that shared one before, where that is known (numbers of tracks).
+    """
+    meetings: dict[int, list[Candidate]] = {}
+    holders = {track.number: track for track in real if track.number in claims}
+    boxes = {number: unite(claims[number]).box for number in holders}
+    for track in real:
+        if track.number in claims or not holders:
+            continue
+        number = hosts.get(track.number)
+        if number is None:
+            number = _host(track, expected[track.number], holders, boxes)
+        if number is not None:
+            meetings.setdefault(number, [holders[number]]).append(track)
+    return [
+        (sorted(members, key=lambda track: (track.born, track.number)), claims.pop(number))
+        for number, members in meetings.items()
+    ]
+
+
+def share(members: Sequence[Candidate], blob: Blob, time: float, looks: Looks) -> list[Candidate]:
+    """Let things share a blob; those that have gone, as far as can be told, are given back."""
+    for track in members:
+        if track.shared is None and track.last_blob is not None:
+            track.look = looks.before(track.last_blob, track.seen)
+    for track, box in zip(members, _places(members, blob.box, time), strict=True):
+        track.share(blob, box, time)
+    if blob.area >= _MORE_THAN_ONE * max(track.area for track in members):
+        for track in members:
+            track.doubted_at = None
+        return []
+    for track in members[1:]:
+        track.doubted_at = time if track.doubted_at is None else track.doubted_at
+    if not any(track.doubted_at is not None and time - track.doubted_at > _HIDDEN for track in members):
+        return []
+    look = looks.now(blob)
+    stays = max(members, key=lambda track: _likeness(track.look, look))  # the first where looks say nothing
+    stays.take(blob, time)
+    return [track for track in members if track is not stays]
+
+
+def _host(track: Candidate, place: Box, holders: Mapping[int, Candidate], boxes: Mapping[int, Box]) -> int | None:
+    """In whose blob a thing without one is: where it should be, or what the blob that it shared has become."""
+    if track.shared is not None:
+        place = track.shared.box
+    number = max(holders, key=lambda other: common(place, boxes[other]))
+    if track.shared is not None:
+        return number if cover(place, boxes[number]) >= _INSIDE_REGION else None
+    inside = common(place, boxes[number]) >= _WITHIN * place.area
+    return number if inside and track.area >= _SCRAP * holders[number].area else None
+
+
+def _groups(real: Iterable[Candidate]) -> list[list[Candidate]]:
+    groups: dict[int, list[Candidate]] = {}
+    for track in real:
+        if track.shared is not None:
+            groups.setdefault(id(track.shared), []).append(track)
+    return [sorted(group, key=lambda track: (track.born, track.number)) for group in groups.values() if len(group) > 1]
+
+
+def _columns(blobs: Sequence[Blob]) -> list[list[Blob]]:
+    """Blobs that lie above one another together: the parts of somebody in clothes like the wall."""
+    columns: list[list[Blob]] = []
+    for blob in sorted(blobs, key=lambda item: -item.area):
+        for column in columns:
+            box = column[0].box
+            width = min(box.x2, blob.box.x2) - max(box.x1, blob.box.x1)
+            if width >= _COLUMN * min(box.width, blob.box.width):
+                column.append(blob)
+                break
+        else:
+            columns.append([blob])
+    return columns
+
+
+def _given_back(members: Sequence[Candidate], parts: Sequence[list[Blob]], region: Blob, looks: Looks) -> list[Meeting]:
+    """The likeliest way to give parts of a shared blob to the things in it, as many parts as can be to one each."""
+    members, whole = members[:_MOST], [unite(list(column)) for column in parts[:_MOST]]
+    seen = [looks.now(blob) for blob in whole]
+    telling = all(look is not None for look in seen) and all(track.look is not None for track in members)
+    score = [
+        [
+            (_LOOKS * _likeness(track.look, look) if telling else 0.0)
+            - _WAY * abs(track.box.center[0] - blob.box.center[0]) / max(region.box.width, 1.0)
+            + _SIZE * min(track.area, blob.area) / max(track.area, blob.area, 1.0)
+            for blob, look in zip(whole, seen, strict=True)
+        ]
+        for track in members
+    ]
+    ways = [
+        way for way in product(range(len(whole)), repeat=len(members)) if len(set(way)) == min(len(whole), len(members))
+    ]
+    best = max(ways, key=lambda way: sum(row[place] for row, place in zip(score, way, strict=True)))
+    shares: dict[int, list[Candidate]] = {}
+    for track, place in zip(members, best, strict=True):
+        shares.setdefault(place, []).append(track)
+    return [(own, list(parts[place])) for place, own in shares.items()]
+
+
+def _places(members: Sequence[Candidate], region: Box, time: float) -> list[Box]:
+    """Where things are in the box that they share: as large as before; the outermost ones reach its sides."""
+    expected = [track.expected(time) for track in members]
+    order = sorted(range(len(members)), key=lambda place: expected[place].center[0])
+    boxes = []
+    for place, (track, box) in enumerate(zip(members, expected, strict=True)):
+        width, height = min(track.size[0], region.width), min(track.size[1], region.height)
+        left = min(max(box.center[0] - width / 2, region.x1), region.x2 - width)
+        if place == order[0]:
+            left = region.x1
+        elif place == order[-1]:
+            left = region.x2 - width
+        top = min(max(box.center[1] - height / 2, region.y1), region.y2 - height)
+        boxes.append(Box(x1=left, y1=top, x2=left + width, y2=top + height))
+    return boxes
+
+
+def _likeness(one: Vector | None, other: Vector | None) -> float:
+    return 0.0 if one is None or other is None else float(one @ other)
+
+
+#: A blob belongs to a track when it covers, or is covered by, so much of the place where the track is expected.
+_INSIDE = 0.4
+#: A blob with less than this share of a thing's size is a piece of it, or something that it left behind, and not the thing.
+_REMNANT = 0.3
+#: Pieces of a thing have their middle inside its largest piece grown by this share of its size.
+_AROUND = 0.3
+#: How far (share of its size, each second) a thing may get from where it is expected.
+_REACH = 1.5
+
+
+class Tracker:
+    """Follows the things of one shot."""
+
+    def __init__(self) -> None:
+        self.alive: list[Candidate] = []
+        self._count = 0
+
+    def step(self, blobs: Sequence[Blob], time: float, looks: Looks) -> list[Candidate]:
+        """Give each track its blobs; returns the tracks seen at this moment."""
+        claims, meetings = self._claims(blobs, time, looks)
+        seen = []
+        for track in self._by_standing():
+            if mine := claims.get(track.number):
+                track.take(unite(mine), time)
+                seen.append(track)
+        for members, own in meetings:
+            for gone in share(members, unite(own), time, looks):
+                self.drop(gone)
+            seen.extend(track for track in members if track in self.alive)
+        claimed = _taken(claims) | {id(blob) for _, own in meetings for blob in own}
+        for blob in blobs:
+            if id(blob) not in claimed:
+                seen.append(self._begin(blob, time))
+        self.alive = [track for track in self.alive if time - track.seen <= GONE]
+        return seen
+
+    def drop(self, track: Candidate) -> None:
+        """Follow it no longer."""
+        self.alive = [other for other in self.alive if other is not track]
+
+    def clear(self) -> None:
+        """Forget all tracks (the shot is over)."""
+        self.alive = []
+
+    def undecided(self, time: float) -> list[Candidate]:
+        """Things that stay where they appeared: left behind, not moving."""
+        return [t for t in self.alive if t.confirmed_at is None and time - t.born > UNDECIDED]
+
+    def _by_standing(self) -> list[Candidate]:
+        return sorted(self.alive, key=lambda item: (item.confirmed_at is None, item.born, item.number))
+
+    def _claims(self, blobs: Sequence[Blob], time: float, looks: Looks) -> tuple[Claims, list[Meeting]]:
+        """The blobs of each track that has some for itself, and the tracks that share some.
+
+        Real things come first, and each takes one blob before any takes others as pieces of it.
+        """
+        claims: Claims = {}
+        if not blobs or not self.alive:
+            return claims, []
+        real = [track for track in self.alive if track.confirmed_at is not None]
+        undecided = [track for track in self.alive if track.confirmed_at is None]
+        expected = {track.number: track.expected(time) for track in self.alive}
+        hosts: dict[int, int] = {}
+        for members, own in part(real, blobs, looks):
+            claims[members[0].number] = own
+            hosts |= {other.number: members[0].number for other in members[1:]}
+        free = [track for track in real if track.number not in hosts]
+        for tracks in (free, undecided):
+            _take_one_each(claims, tracks, blobs, lambda track, blob: _fit(track, expected[track.number], blob))
+            _take_pieces(claims, tracks, blobs, expected)
+        for tracks in (free, undecided):
+            _take_one_each(claims, tracks, blobs, lambda track, blob: _near(track, expected[track.number], blob, time))
+        return claims, met(real, claims, expected, hosts)
+
+    def _begin(self, blob: Blob, time: float) -> Candidate:
+        self._count += 1
+        track = Candidate(number=self._count, born=time, box=blob.box, seen=time)
+        track.take(blob, time)
+        self.alive.append(track)
+        return track
+
+
+def _take_one_each(
+    claims: Claims, tracks: Sequence[Candidate], blobs: Sequence[Blob], fit: Callable[[Candidate, Blob], float]
+) -> None:
+    """Give tracks without a blob one each of those left, the best fits first."""
+    taken = _taken(claims)
+    pairs = [
+        (score, -track.number, -place)
+        for place, blob in enumerate(blobs)
+        if id(blob) not in taken
+        for track in tracks
+        if track.number not in claims and (score := fit(track, blob)) > 0.0
+    ]
+    used: set[int] = set()
+    for _, number, place in sorted(pairs, reverse=True):
+        if -number not in claims and place not in used:
+            claims[-number] = [blobs[-place]]
+            used.add(place)
+
+
+def _take_pieces(
+    claims: Claims, tracks: Sequence[Candidate], blobs: Sequence[Blob], expected: Mapping[int, Box]
+) -> None:
+    """Give blobs that are left to the track of which they are pieces: close around its blob, and in its place."""
+    taken = _taken(claims)
+    holders = [(track, claims[track.number][0].box) for track in tracks if track.number in claims]
+    for blob in blobs:
+        if id(blob) in taken:
+            continue
+        fits = [
+            (_share(track, expected[track.number], blob), -track.number)
+            for track, main in holders
+            if _is_around(main, blob.box)
+        ]
+        best = max(fits, default=(0.0, 0))
+        if best[0] >= _INSIDE:
+            claims[-best[1]].append(blob)
+
+
+def _taken(claims: Claims) -> set[int]:
+    return {id(blob) for own in claims.values() for blob in own}
+
+
+def _share(track: Candidate, expected: Box, blob: Blob) -> float:
+    return max(cover(expected, blob.box), cover(track.box, blob.box))  # it may have stopped
+
+
+def _fit(track: Candidate, expected: Box, blob: Blob) -> float:
+    """How well a blob fills the place where a track is expected; 0 for one that lies elsewhere."""
+    inside = _share(track, expected, blob) >= _INSIDE and blob.area >= _REMNANT * track.area
+    return max(expected.iou(blob.box), track.box.iou(blob.box)) if inside else 0.0
+
+
+def _near(track: Candidate, expected: Box, blob: Blob, time: float) -> float:
+    """Whether a track may have got as far as a blob that is about as large: the nearer the more, 0 for no."""
+    reach = _REACH * max(expected.width, expected.height) * min(max(time - track.seen, 0.2), 1.0)
+    distance = max(abs(a - b) for a, b in zip(expected.center, blob.box.center, strict=True))
+    alike = 0.5 < blob.box.area / max(expected.area, 1.0) < 2.0
+    return 1.0 - distance / reach if alike and distance < reach else 0.0
+
+
+def _is_around(main: Box, piece: Box) -> bool:
+    """Whether the middle of a piece lies inside a box grown a little."""
+    x, y = piece.center
+    across, down = _AROUND * main.width, _AROUND * main.height
+    return main.x1 - across <= x <= main.x2 + across and main.y1 - down <= y <= main.y2 + down

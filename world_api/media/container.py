@@ -1,0 +1,357 @@
+"""Opening a video file or a stream within limits, and what the file is before it is decoded."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from world_api.core.faults import MediaFault
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from av.container import InputContainer
+    from av.packet import Packet
+    from av.video.frame import VideoFrame
+    from av.video.stream import VideoStream
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a file may ask of the process that decodes it.
+
+    ``pixels`` of one frame; ``duration`` of the video, ``patience`` to wait for the next sign of life (both seconds);
+    ``streams`` in one container; ``memory`` of the decoding process (bytes of address space, where the system can hold
+    it to that). ``network`` lets a stream address be opened; files and playlists never open one.
+    """
+
+    pixels: int = 100_000_000
+    duration: float = 48 * 3600.0
+    streams: int = 64
+    patience: float = 60.0
+    memory: int = 8 << 30
+    network: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return asdict(self)
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stamp:
+    """The state of a file: its place on the disk, its bytes, when it was last written (ns)."""
+
+    inode: int
+    size: int
+    written: int
+
+    @classmethod
+    def at(cls, path: Path) -> Stamp:
+        """The state of a file now.
+
+        Raises:
+            OSError: it cannot be told.
+        """
+        facts = path.stat()
+        return cls(inode=facts.st_ino, size=facts.st_size, written=facts.st_mtime_ns)
+
+
+#: Demuxers that draw a picture of text or of a listing; whatever they open is no video.
+_TEXT_CONTAINERS = frozenset({"tty", "bin", "xbin", "adf", "idf", "concat", "ffmetadata"})
+#: Demuxers of still pictures (animations such as gif and apng are video).
+_PICTURE_CONTAINERS = ("image2", "_pipe")
+#: Demuxers that open other files or addresses, or a device of this machine.
+_REACHING_OUT = frozenset({
+    "concat", "dash", "webm_dash_manifest", "hls", "imf", "sdp", "rtp", "rtsp", "sap", "lavfi", "image2", "image2pipe",
+    "alsa", "fbdev", "video4linux2,v4l2", "x11grab", "oss", "pulse", "jack", "sndio", "kmsgrab", "avfoundation", "dshow",
+    "gdigrab", "vfwcap", "decklink", "openal", "libcdio", "iec61883", "xcbgrab", "android_camera", "bktr", "dv1394",
+})  # fmt: skip
+#: Demuxers of files that hold no times of presentation, only an order of decoding: where frames are not stored in the order
+#: they are shown in, the times made up for their packets mean nothing; those at which the decoder puts them out do.
+_WITHOUT_PRESENTATION_TIMES = frozenset({"avi"})
+#: Smaller pictures (pixels) decode faster on one thread than anybody looks at them; sharing them out costs a tenth more.
+_MANY_PIXELS = 1280 * 720
+#: Where streams come from, when the user lets them; never from this machine's files, whatever a playlist says.
+_ADDRESSES = ("http", "https", "rtsp", "rtmp", "rtmps", "rtp", "srt", "udp", "tcp")
+_STREAMED = ("hls", "dash", "rtsp", "rtp", "sdp")
+_NETWORK = "http,https,tcp,udp,tls,crypto,rtp,srtp,rtmp,rtmps,rtsp,hls,srt"
+
+
+def open_video(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None = None) -> InputContainer:
+    """Open a container for reading, or say by name why it cannot be. It opens no other file and no address.
+
+    Raises:
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``file_system``,
+            ``not_a_video``, ``too_many_streams``.
+    """
+    import av
+
+    if file is None:
+        check_file(path)
+    options = {
+        "protocol_whitelist": "file",
+        "format_whitelist": _harmless_formats(),
+        "max_streams": str(limits.streams + 1),  # one more than may be, so that too many can be told
+    }
+    try:
+        # The prefix keeps a file named like an address a file.
+        container = av.open(file or f"file:{path.absolute()}", "r", metadata_errors="replace", options=options)
+    except (av.FFmpegError, ValueError) as error:
+        raise not_a_video(path, f"it cannot be opened ({_reason(error)})") from error
+    name = container.format.name
+    if name in _TEXT_CONTAINERS or name.endswith(_PICTURE_CONTAINERS):
+        container.close()
+        raise not_a_video(path, f"it is a {name} file")
+    if len(container.streams) > limits.streams:
+        container.close()
+        raise MediaFault(
+            "too_many_streams",
+            f"{path.name} has more than {limits.streams} streams",
+            hint="copy the streams that matter into a file of their own",
+        )
+    return container
+
+
+def open_stream(address: str, limits: Limits) -> InputContainer:
+    """Open a stream from the network, which the user has allowed.
+
+    Raises:
+        MediaFault: ``stream_not_reached``.
+    """
+    import av
+
+    if address.partition("://")[0].lower() not in _ADDRESSES:
+        raise MediaFault(
+            "stream_not_reached",
+            f"{address} is no address of a stream",
+            hint=f"one begins with {', '.join(_ADDRESSES)}",
+        )
+    options = {
+        "protocol_whitelist": _NETWORK,
+        "format_whitelist": ",".join([_harmless_formats(), *_STREAMED]),
+        "max_streams": str(limits.streams),
+    }
+    try:
+        return av.open(
+            address, "r", metadata_errors="replace", options=options, timeout=(limits.patience, limits.patience)
+        )
+    except (av.FFmpegError, ValueError, OSError) as error:
+        raise MediaFault(
+            "stream_not_reached",
+            f"the stream {address} cannot be opened ({_reason(error)})",
+            hint="check the address, and that this machine may reach it",
+        ) from error
+
+
+@cache
+def _harmless_formats() -> str:
+    """The names of all demuxers that read nothing but the file they are given."""
+    import av
+
+    return ",".join(sorted(av.formats_available - _REACHING_OUT))
+
+
+def video_stream(container: InputContainer, path: Path, *, limits: Limits = DEFAULT_LIMITS) -> VideoStream:
+    """The video stream to use: the best one that is no cover picture.
+
+    Raises:
+        MediaFault: ``no_video_stream``, ``too_many_pixels``.
+    """
+    from av.stream import Disposition
+
+    streams = [s for s in container.streams.video if not s.disposition & Disposition.attached_pic]
+    streams = [s for s in streams if s.codec_context is not None]
+    if not streams:
+        if not container.streams.audio:
+            raise not_a_video(path, f"it is a {container.format.name} file without a picture")
+        raise MediaFault(
+            "no_video_stream",
+            f"{path.name} has sound but no picture",
+            hint="give a file with a video stream",
+        )
+    best = container.streams.best("video")
+    chosen = next((s for s in streams if best is not None and s.index == best.index), streams[0])
+    check_pixels(chosen.codec_context.width, chosen.codec_context.height, path, limits)
+    chosen.codec_context.options = {"max_pixels": str(limits.pixels)}
+    chosen.thread_type = "AUTO"
+    if chosen.codec_context.width * chosen.codec_context.height < _MANY_PIXELS:
+        chosen.codec_context.thread_count = 1
+    return chosen
+
+
+def check_pixels(width: int, height: int, path: Path, limits: Limits) -> None:
+    """Refuse frames of more pixels than the limits allow.
+
+    Raises:
+        MediaFault: ``too_many_pixels``.
+    """
+    if width * height > limits.pixels:
+        raise MediaFault(
+            "too_many_pixels",
+            f"a frame of {path.name} has {width} x {height} pixels; more than {limits.pixels / 1e6:g} million are not decoded",
+            hint="scale the video down, or raise the limit with --max-megapixels",
+        )
+
+
+def check_file(path: Path) -> None:
+    """Refuse what is no file that can be read, before anything opens it: whoever opens a pipe waits for its other end.
+
+    Raises:
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``file_system``.
+    """
+    try:
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise MediaFault("file_system", f"{path}: {error.strerror}", hint="check the path") from error
+    if not path.exists():
+        raise MediaFault("no_such_file", f"there is no file {path}", hint="check the path")
+    if path.is_dir():
+        raise MediaFault("is_a_folder", f"{path} is a folder", hint="give the path of one video file")
+    if not path.is_file():
+        raise MediaFault(
+            "not_a_file",
+            f"{path} is a pipe, a socket or a device, and no file",
+            hint="write what it gives into a file; a file that is still being written is built with --follow",
+        )
+    if not os.access(path, os.R_OK):
+        raise MediaFault("not_readable", f"{path} cannot be read", hint="check the permissions of the file")
+    if path.stat().st_size == 0:
+        raise MediaFault("empty_file", f"{path.name} is empty", hint="the download or the copy may have failed")
+
+
+def not_a_video(path: Path, why: str) -> MediaFault:
+    """The fault of a file in which there is no picture to decode."""
+    return MediaFault(
+        "not_a_video",
+        f"{path.name} is not a video this can decode: {why}",
+        hint="give a video file such as mp4, mkv, webm or mov; a file cut off in copying must be copied again",
+    )
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """A video file as its header and its first frame describe it.
+
+    ``start`` is the presentation time (seconds) of the first frame on the file's own clock; project time is that
+    clock less ``start``. ``width`` and ``height`` are pixels of the displayed frame, after ``rotation`` (degrees
+    counter-clockwise). ``declared_duration`` is what the header says, in seconds, if it says so.
+    """
+
+    path: Path
+    container: str
+    codec: str
+    width: int
+    height: int
+    rotation: int
+    frame_rate: float
+    start: float
+    declared_duration: float | None
+    has_audio: bool
+
+    def record(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {**asdict(self), "path": str(self.path)}
+
+    @classmethod
+    def restored(cls, record: dict[str, Any]) -> Probe:
+        """The inverse of :meth:`record`."""
+        return cls(**{**record, "path": Path(record["path"])})
+
+
+def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None = None) -> Probe:
+    """Open a file, decode one frame and describe it. ``file`` is read in place of the path.
+
+    Raises:
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``not_a_video``,
+            ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``.
+    """
+    with open_video(path, limits=limits, file=file) as container:
+        stream = video_stream(container, path, limits=limits)
+        frame = _first_frame(container, stream, path)
+        check_pixels(frame.width, frame.height, path, limits)
+        rotation = quarter_turn(frame)
+        turned = rotation in (90, 270)
+        return Probe(
+            path=path,
+            container=container.format.name,
+            codec=stream.codec_context.name,
+            width=frame.height if turned else frame.width,
+            height=frame.width if turned else frame.height,
+            rotation=rotation,
+            frame_rate=_frame_rate(stream),
+            start=frame_time(frame),
+            declared_duration=_declared_duration(container, stream),
+            has_audio=bool(container.streams.audio),
+        )
+
+
+def _first_frame(container: InputContainer, stream: VideoStream, path: Path) -> VideoFrame:
+    import av
+
+    packets = container.demux(stream)
+    while True:
+        try:
+            packet = next(packets)
+        except (StopIteration, av.FFmpegError):
+            break
+        try:
+            frames = decode_pictures(packet)
+        except av.FFmpegError:
+            continue
+        for frame in frames:
+            if frame.width and frame.height:
+                return frame
+    raise not_a_video(path, "no picture in it can be decoded")
+
+
+def _frame_rate(stream: VideoStream) -> float:
+    rate = stream.average_rate or stream.guessed_rate or stream.base_rate
+    return round(float(rate), 6) if rate else 0.0
+
+
+def _declared_duration(container: InputContainer, stream: VideoStream) -> float | None:
+    if stream.duration and stream.time_base:
+        return float(stream.duration * stream.time_base)
+    return container.duration / 1_000_000 if container.duration else None
+
+
+def decode_pictures(packet: Packet[Any]) -> list[VideoFrame]:
+    """The pictures that a packet completes, in the order of presentation, with times that rise in that order.
+
+    Raises:
+        av.FFmpegError: the packet cannot be decoded.
+    """
+    import av
+
+    pictures = [frame for frame in packet.decode() if isinstance(frame, av.VideoFrame)]
+    if packet.stream.container.format.name in _WITHOUT_PRESENTATION_TIMES:
+        for picture in pictures:
+            picture.pts = picture.dts
+    return pictures
+
+
+def frame_time(frame: VideoFrame) -> float:
+    """Presentation time on the file's own clock in seconds (0 where the file gives none)."""
+    return frame.time or 0.0
+
+
+def in_seconds(count: int, step: Fraction) -> float:
+    """So many steps in seconds; the same number as by fractions, which cost more than the rest of what is known of a frame."""
+    return count * step.numerator / step.denominator
+
+
+def quarter_turn(frame: VideoFrame) -> int:
+    """The rotation to apply, counter-clockwise, as one of 0, 90, 180, 270 degrees."""
+    return round(frame.rotation / 90) % 4 * 90

@@ -1,0 +1,269 @@
+"""Child processes that serve requests over pipes: one for files of unknown making, one for each stage that works apart.
+
+A child may die of what it is given, or fall silent, without taking anybody along::
+
+    parent --stdin--> one JSON request a line
+    child --stdout--> JSON messages, one a line, some followed by raw bytes; the last one for a request holds "done"
+
+Frames lie in shared memory (:mod:`world_api.media.shared_memory`). The child's side is :mod:`world_api.media.child`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+from world_api.core.environment import restricted_environment
+from world_api.core.faults import VideoWorldError
+
+Message = dict[str, Any]
+
+_CHUNK = 1 << 16
+#: No message line is longer (bytes).
+_LONGEST = 1 << 22
+#: How long (seconds) a process that closed its pipes may take to end.
+_FAREWELL = 2.0
+#: Messages hold no circles, and looking for them takes a fifth of the time.
+_encode = json.JSONEncoder(check_circular=False).encode
+
+
+class Closed(Exception):
+    """The other side is gone."""
+
+
+class Silent(Exception):
+    """The other side said nothing in time."""
+
+
+class ProcessGone(Exception):
+    """A child process died or fell silent; ``stalled`` tells the second."""
+
+    def __init__(self, reason: str, *, stalled: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.stalled = stalled
+
+
+class Wire:
+    """One end of a pair of pipes, by their file descriptors."""
+
+    def __init__(self, *, read_from: int, write_to: int) -> None:
+        self._in, self._out = read_from, write_to
+        self._buffer = bytearray()
+        self._held: list[bytes] = []
+        self.sent_at = monotonic()
+
+    def send(self, message: Message, payload: bytes = b"") -> None:
+        """Send what is held and a message, with raw bytes after it.
+
+        Raises:
+            Closed: nobody reads.
+        """
+        whole = {**message, "bytes": len(payload)} if payload else message
+        self._held.append(_encode(whole).encode() + b"\n" + payload)
+        self.flush()
+
+    def hold(self, message: Message) -> None:
+        """Send a message together with later ones: waking the other side costs more than writing a message."""
+        self._held.append(_encode(message).encode() + b"\n")
+
+    def flush(self) -> None:
+        """Send what is held, if anything is.
+
+        Raises:
+            Closed: nobody reads.
+        """
+        if not self._held:
+            return
+        data = memoryview(b"".join(self._held))
+        self._held.clear()
+        self.sent_at = monotonic()
+        try:
+            while data:
+                data = data[os.write(self._out, data) :]
+        except OSError as error:
+            raise Closed from error
+
+    def has_message(self) -> bool:
+        """Whether a message, or the end, can be read at once."""
+        return b"\n" in self._buffer or bool(select.select([self._in], [], [], 0)[0])
+
+    def receive(self, *, patience: float | None = None) -> tuple[Message, bytes]:
+        """The next message and its raw bytes. ``patience`` is how long (seconds) to wait for more; None waits forever.
+
+        Raises:
+            Closed: the other side has ended.
+            Silent: nothing came in time.
+            ValueError: what came is no message.
+        """
+        while (end := self._buffer.find(b"\n")) < 0:
+            if len(self._buffer) > _LONGEST:
+                raise ValueError("a message without an end")
+            self._fill(patience)
+        message = json.loads(self._buffer[:end])
+        del self._buffer[: end + 1]
+        if not isinstance(message, dict):
+            raise ValueError("a message that is no object")
+        size = int(message.pop("bytes", 0))
+        while len(self._buffer) < size:
+            self._fill(patience)
+        payload = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return message, payload
+
+    def _fill(self, patience: float | None) -> None:
+        if not select.select([self._in], [], [], patience)[0]:
+            raise Silent
+        data = os.read(self._in, _CHUNK)
+        if not data:
+            raise Closed
+        self._buffer += data
+
+
+def process_environment(environment: Mapping[str, str], *, network: bool = False) -> dict[str, str]:
+    """The environment for a child process, made of this one's ``environment``.
+
+    It holds only what is on a list (``restricted_environment``), so no key. OpenBLAS starts no threads; a number that a person
+    has set stays. Modules are found where this process finds them: the child is isolated but for that path, so that no
+    file of the current folder is taken for one.
+    """
+    allowed = restricted_environment(environment, network=network)
+    return {"OPENBLAS_NUM_THREADS": "1", **allowed, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
+class ChildProcess:
+    """One child process and its service, for one thread at a time; ``notify``, ``kill`` and ``end`` may come from any.
+
+    It is ended with this object at the latest; passed on, it is the next owner's to end.
+
+    Args:
+        service: ``module:class`` of what serves in the child; it is made with the wire and ``arguments``.
+        shared: File descriptors that the child inherits; they are closed with the process.
+        patience: Seconds to wait for a sign of life; None waits forever.
+        network: Whether the child learns of a proxy.
+        fault: The class of the faults that the service names.
+    """
+
+    def __init__(
+        self,
+        service: str,
+        *arguments: str,
+        shared: Sequence[int] = (),
+        patience: float | None = None,
+        network: bool = False,
+        fault: type[VideoWorldError] = VideoWorldError,
+    ) -> None:
+        self._patience = patience
+        self._fault = fault
+        ours_in, theirs_out = os.pipe()
+        theirs_in, ours_out = os.pipe()
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "world_api.media.child", service, *arguments],
+            stdin=theirs_in,
+            stdout=theirs_out,
+            stderr=subprocess.DEVNULL,
+            pass_fds=tuple(shared),
+            env=process_environment(os.environ, network=network),
+        )
+        os.close(theirs_in)
+        os.close(theirs_out)
+        self._files = [ours_in, ours_out, *shared]
+        self._writing = Lock()
+        self._finish = weakref.finalize(self, _finish, self._process, self._files, self._writing)
+        self._wire = Wire(read_from=ours_in, write_to=ours_out)
+
+    @property
+    def pid(self) -> int:
+        """Its number in the system."""
+        return self._process.pid
+
+    def ask(self, request: Message) -> tuple[Message, bytes]:
+        """The last message about a request, and its raw bytes.
+
+        Raises:
+            VideoWorldError: what the service names.
+            ProcessGone: it died, or said nothing for too long.
+        """
+        *_, last = self.stream(request)
+        return last
+
+    def stream(self, request: Message) -> Iterator[tuple[Message, bytes]]:
+        """Every message about a request as it comes, with its raw bytes.
+
+        Raises:
+            VideoWorldError: what the service names.
+            ProcessGone: it died, or said nothing for too long.
+        """
+        self.notify(request)
+        while True:
+            message, payload = self.receive()
+            yield message, payload
+            if "done" in message:
+                return
+
+    def notify(self, message: Message) -> None:
+        """Send a message without waiting for an answer.
+
+        Raises:
+            ProcessGone: it died, or was ended.
+        """
+        with self._writing:
+            if not self._files:
+                raise ProcessGone("it was ended")
+            try:
+                self._wire.send(message)
+            except Closed:
+                raise ProcessGone(self._last_words()) from None
+
+    def receive(self) -> tuple[Message, bytes]:
+        """The next message that is more than a sign of life.
+
+        Raises:
+            VideoWorldError: what the service names.
+            ProcessGone: it died, or said nothing for too long.
+        """
+        while True:
+            try:
+                message, payload = self._wire.receive(patience=self._patience)
+            except (Closed, OSError):
+                raise ProcessGone(self._last_words()) from None
+            except Silent:
+                raise ProcessGone(f"no sign of life for {self._patience:g} s", stalled=True) from None
+            except ValueError:
+                raise ProcessGone("it sent what is no message") from None
+            if "fault" in message:
+                raise self._fault(message["code"], message["message"], hint=message["hint"])
+            if "waiting" not in message:
+                return message, payload
+
+    def kill(self) -> None:
+        """Let whoever waits for an answer see it die."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """End it at once, in any state; one that was ended stays so."""
+        self._finish()
+
+    def _last_words(self) -> str:
+        try:
+            code = self._process.wait(_FAREWELL)
+        except subprocess.TimeoutExpired:
+            return "it closed its pipes"
+        return f"it was ended by {signal.Signals(-code).name}" if code < 0 else f"it ended with status {code}"
+
+
+def _finish(process: subprocess.Popen[bytes], files: list[int], writing: Lock) -> None:
+    process.kill()  # it holds nothing that anybody needs
+    with writing:
+        while files:
+            os.close(files.pop())
+    process.wait()
