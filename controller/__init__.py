@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from controller.accounts import Accounts, accounts_of
-    from controller.asking import Answered, Unanswered, answer_many
     from controller.budgets import Budget
-    from controller.conversation.opening import FirstCall, Opening
     from controller.episode import Episode, episode_from_record
+    from controller.prompts import FirstCall, Opening
     from controller.questions import Question
     from controller.records.journal import Journal
-    from controller.records.recording import answer_recorded
+    from controller.records.recorder import answer_recorded
     from controller.records.replay import replay_recorded
+    from controller.runner import Answered, Unanswered, answer_many
     from controller.systems import (
         LoopSystem,
         OwnCalls,
@@ -36,25 +36,25 @@ if TYPE_CHECKING:
 _HOMES = {
     "Accounts": "controller.accounts",
     "accounts_of": "controller.accounts",
-    "Answered": "controller.asking",
-    "Unanswered": "controller.asking",
-    "answer_many": "controller.asking",
+    "Answered": "controller.runner",
+    "Unanswered": "controller.runner",
+    "answer_many": "controller.runner",
     "AtomicTools": "controller.toolsets",
     "Budget": "controller.budgets",
     "CombinedTools": "controller.toolsets",
     "Episode": "controller.episode",
-    "FirstCall": "controller.conversation.opening",
+    "FirstCall": "controller.prompts",
     "Journal": "controller.records.journal",
     "LoopSystem": "controller.systems",
     "OneVideo": "controller.toolsets",
-    "Opening": "controller.conversation.opening",
+    "Opening": "controller.prompts",
     "OwnCalls": "controller.systems",
     "Question": "controller.questions",
     "Setup": "controller.systems",
     "System": "controller.systems",
     "SystemContext": "controller.systems",
     "Toolset": "controller.toolsets",
-    "answer_recorded": "controller.records.recording",
+    "answer_recorded": "controller.records.recorder",
     "build_system": "controller.systems",
     "episode_from_record": "controller.episode",
     "flat": "controller.systems",

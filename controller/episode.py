@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from pydantic import TypeAdapter, ValidationError
 
 from controller.budgets import Budget
-from controller.conversation.citing import DIGEST, CitedSpan
-from controller.conversation.replies import Problem
+from controller.evidence import DIGEST, CitedSpan
 from controller.questions import Question
+from controller.replies import Problem
 from world_api.backends.chat.prices import Price
 from world_api.backends.chat.usage import Usage
 from world_api.core.ambient.spending import Spent

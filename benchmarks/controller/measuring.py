@@ -25,12 +25,12 @@ from typing import Any
 from benchmarks.controller.instant import ROUNDS, InstantGround, InstantModel, InstantTools, Times, script_on
 from benchmarks.controller.table import AT_ONCE, SEGMENTS, Figures, Overhead, table
 from benchmarks.page import replace_section
-from controller.asking import answer
 from controller.budgets import Budget
-from controller.conversation.digest import digest_of
+from controller.digest import digest_of
 from controller.questions import Question
 from controller.records.journal import Journal
 from controller.records.replay import replay_recorded
+from controller.runner import answer
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
 from tool_induction.library import ToolLibrary, load_library

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from controller.episode import Library
-from controller.systems.context import SystemContext
+from controller.systems.base import SystemContext
 from world_api.backends.chat.prompts import PromptFiles, PromptHashes
 from world_api.core.faults import EpisodeFault
 from world_api.version import project_version

@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from controller.display import WATERMARK
 from controller.episode import Episode
-from controller.summary import WATERMARK
 from eval.inspecting.messages import Record
 from eval.inspecting.samples import sample_record
 from eval.runs.cells import Cell

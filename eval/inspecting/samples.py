@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from controller.accounts import accounts_of
+from controller.display import WATERMARK
 from controller.episode import Episode
-from controller.summary import WATERMARK
 from eval.datasets.items import Item
 from eval.inspecting.messages import Record, messages_of
 from eval.runs.cells import Cell

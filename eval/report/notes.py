@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from controller.showing.lines import plural
+from controller.display import plural
 from eval.report.frames.pictures import Gallery
 from eval.report.gathering import Gathered
 from eval.report.page.blocks import Pool

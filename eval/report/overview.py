@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controller.showing.lines import plural
+from controller.display import plural
 from eval.report.page.building import Fact, FactGroup
 from eval.runs.cells import Arm
 from eval.runs.manifest import Stretch

@@ -9,14 +9,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from controller.accounts import accounts_of
-from controller.conversation.answers import SUBMIT_ANSWER
+from controller.answers import SUBMIT_ANSWER
+from controller.display import (
+    SILENT,
+    arguments_text,
+    assistant_message,
+    offered_text,
+    outputs_text,
+    result_text,
+    spent_text,
+    value_text,
+    watermark,
+)
 from controller.episode import CallRecord, Episode, RoundRecord
 from controller.records.conditions import Conditions
-from controller.showing.gists import arguments_text, outputs_text, result_text, spent_text
-from controller.showing.lines import value_text
-from controller.showing.pages import offered_text
-from controller.showing.rounds import SILENT, assistant_message
-from controller.summary import watermark
 from eval.report.page.blocks import Pool
 
 _MAX_INNER = 400  #: operations inside one call that are shown

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from controller.summary import WATERMARK
+from controller.display import WATERMARK
 from eval.report.figures.leading import lead_of
 from eval.report.frames.choosing import FrameKey, choose
 from eval.report.frames.pictures import Gallery, Worlds, pictures_of

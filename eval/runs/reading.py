@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from controller.episode import Episode
-from controller.records.files import is_there
-from controller.records.journal import Damaged, Entry, Journal, recorded
+from controller.records.journal import Damaged, Entry, Journal, is_there, recorded
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.lines import ItemLine, LineFile, SampleLine, ScoreLine, damaged

@@ -8,10 +8,8 @@ from itertools import zip_longest
 from typing import Any, Literal
 
 from controller.accounts import accounts_of, total
+from controller.display import cut, round_lines, summarise, value_text, wrapped
 from controller.episode import Episode
-from controller.showing.lines import cut, value_text, wrapped
-from controller.showing.rounds import round_lines
-from controller.summary import summarise
 from eval.datasets.items import Item
 from eval.runs.reading import Run
 from eval.tables.pairing import Pairs

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from controller.summary import WATERMARK
+from controller.display import WATERMARK
 from eval.runs.manifest import DatasetRecord
 from eval.runs.reading import Run
 from eval.tables.episodes.libraries import LibraryFacts

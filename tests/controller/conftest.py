@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
-from controller.conversation.opening import Opening
-from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Task
 from controller.loop import run_episode
+from controller.prompts import Opening, Prompts
 from controller.questions import Question
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call, completion

@@ -10,11 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controller.budgets import Budget
-from controller.conversation.prompting import Prompts
-from controller.conversation.typed.kinds import value_of
 from controller.episode import Episode, Task, episode_from_record
 from controller.loop import run_episode
-from controller.questions import Question
+from controller.prompts import Prompts
+from controller.questions import Question, value_of
 from controller.records.conditions import Conditions
 from controller.records.journal import Entry
 from controller.records.replay import replay_entry

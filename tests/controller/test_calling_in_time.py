@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
-from controller.calling import Calling
-from controller.conversation.replies import ToolCall
+from controller.calls import Calling
+from controller.replies import ToolCall
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.clocks import SystemClock
 from world_api.core.ambient.patience import at_most

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.conversation.citing import cite, spans_in
-from controller.conversation.digest import digest_of
-from controller.conversation.observations import Observation
-from controller.conversation.opening import Opening
-from controller.conversation.prompting import Prompts
-from controller.conversation.replies import ToolCall
-from controller.conversation.transcript import MAX_RESULT_CHARACTERS
-from controller.summary import tell
+from controller.digest import digest_of
+from controller.display import tell
+from controller.evidence import cite, spans_in
+from controller.observations import Observation
+from controller.prompts import Opening, Prompts
+from controller.replies import ToolCall
+from controller.transcript import MAX_RESULT_CHARACTERS
 from world_api.core.canonical import parse_json
 from world_api.core.spans import TimeSpan
 from world_api.operations import run

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
-from controller.conversation.opening import FirstCall, Opening
-from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Task
 from controller.loop import run_episode
+from controller.prompts import FirstCall, Opening, Prompts
 from controller.questions import Question
-from controller.systems.looping import OwnCalls
+from controller.systems.base import OwnCalls
 from tests.support.systems import data_in
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.scripted import ScriptedChatModel

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
+from controller.display import summarise, tell
 from controller.questions import Question
 from controller.records.journal import Journal
-from controller.records.recording import answer_recorded
+from controller.records.recorder import answer_recorded
 from controller.records.replay import replay_recorded
-from controller.summary import summarise, tell
 from controller.systems import SystemContext, flat, hier
 from controller.toolsets import JudgedItems
 from tool_induction.compiler.compiling import compile_document

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from controller.display import summarise, tell
 from controller.questions import Question
 from controller.records.conditions import Conditions
 from controller.records.journal import Journal
-from controller.records.recording import answer_recorded
+from controller.records.recorder import answer_recorded
 from controller.records.replay import replay_recorded
-from controller.summary import summarise, tell
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
 from world_api.backends.chat.completions import Call, completion

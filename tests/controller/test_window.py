@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
-from controller.conversation.opening import Opening
+from controller.prompts import Opening
 from world_api.backends.chat.completions import Call
 from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.backends.chat.usage import estimate_tokens

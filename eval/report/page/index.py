@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from controller.display import cut, one_line
 from controller.questions import Question
-from controller.showing.lines import cut, one_line
 from eval.datasets.items import Item
 from eval.tables.rows import SampleRow
 from eval.tables.table import ranges

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from controller.conversation.prompting import LANGUAGES, Prompts
+from controller.prompts import LANGUAGES, Prompts
 from controller.systems.registry import own_system, system_names
 from eval.runs.cells import Arm, Cell
 from eval.runs.configuration.document import ArmPart

@@ -10,8 +10,7 @@ from pathlib import Path
 from controller.accounts import accounts_of, total
 from controller.episode import Task
 from controller.questions import Question
-from controller.records.files import EPISODES, is_there, lines_of
-from controller.records.journal import Entry, Journal, recorded
+from controller.records.journal import EPISODES, Entry, Journal, is_there, lines_of, recorded
 from eval.runs.cells import Cell
 from eval.runs.lines import Cost, LineFile, SampleLine
 from eval.runs.places import RunFolder

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from controller.accounts import accounts_of, total
-from controller.asking import answer, opened
 from controller.budgets import Budget
-from controller.conversation.prompting import language_of
+from controller.prompts import language_of
 from controller.records.journal import Journal
-from controller.systems.context import SystemContext
+from controller.runner import answer, opened
+from controller.systems.base import SystemContext
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.configuration.reading import Configuration

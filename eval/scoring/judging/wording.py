@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from controller.conversation.prompting import LANGUAGES, language_of
+from controller.prompts import LANGUAGES, language_of
 from world_api.backends.chat.marking import data_line
 from world_api.backends.chat.prompts import PromptFiles
 from world_api.core.canonical import parse_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.conversation.typed.kinds import Mistyped, value_of
+from controller.questions import Mistyped, value_of
 from eval.datasets.items import Item
 from world_api.core.faults import EvalFault
 

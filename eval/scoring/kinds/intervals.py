@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from controller.conversation.typed.kinds import span_of
+from controller.questions import span_of
 from eval.datasets.items import Item
 from eval.scoring.kinds.expected import accepted_values, given_value
 from eval.scoring.port import Context

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from controller.accounts import PARTS, Account, Part, accounts_of, total
-from controller.conversation.answers import SUBMIT_ANSWER
+from controller.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode
 from controller.toolsets import JudgedItems
 from eval.tables.rows import Spend, ToolUse

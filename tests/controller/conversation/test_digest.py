@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from controller.conversation.digest import digest_of
+from controller.digest import digest_of
 from eval.sandbox.worlds import Plan, write_world
 from world_api.backends.chat.usage import estimate_tokens
 from world_api.core.canonical import json_line

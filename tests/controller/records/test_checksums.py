@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from controller.asking import answer
 from controller.episode import Episode
 from controller.questions import Question
 from controller.records.journal import Damaged, Journal
 from controller.records.replay import replay_recorded
+from controller.runner import answer
 from controller.systems import SystemContext
 from tests.support.journals import edit_lines, forge
 from world_api.backends.chat.recording import Exchange, append_line, read_lines
@@ -87,7 +87,7 @@ def test_an_exchange_that_was_added_is_damage_and_with_new_checksums_it_is_left_
     append_line(path, Exchange(request={"messages": []}, reply={"id": "x"}, fault=None, seconds=0.0).record())
     with pytest.raises(EpisodeFault, match="recording_damaged"):
         replay_recorded(Journal(kept), name)
-    from controller.records.sums import exchange_sum
+    from controller.records.journal import exchange_sum
 
     sums = content_hash([exchange_sum(item) for item in Journal(kept).exchanges(name)])
     forge(kept, lambda line: None, exchanges=sums)

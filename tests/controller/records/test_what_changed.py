@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import world_api.backends.chat.prompts as prompt_files
-from controller.asking import answer
 from controller.episode import Episode, Task
 from controller.loop import run_episode
 from controller.questions import Question
 from controller.records import conditions
 from controller.records.journal import Journal
 from controller.records.replay import Replayed, replay_recorded
+from controller.runner import answer
 from controller.systems import System, SystemContext
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.backends.chat.scripted import ScriptedChatModel
@@ -89,8 +89,7 @@ class Wordy:
         self._context, self._more = context, more
 
     def answer(self, question: Question, session: Session) -> Episode:
-        from controller.conversation.opening import Opening
-        from controller.conversation.prompting import Prompts
+        from controller.prompts import Opening, Prompts
 
         given, ground = self._context, self._context.ground
         task = Task.of(question, session, system="flat", settings=self._more)
@@ -137,7 +136,7 @@ class Plain(Wordy):
     """The loop without any tools."""
 
     def answer(self, question: Question, session: Session) -> Episode:
-        from controller.conversation.prompting import Prompts
+        from controller.prompts import Prompts
 
         given = self._context
         return run_episode(

@@ -11,14 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controller.budgets import Budget
-from controller.conversation.opening import Opening
+from controller.display import WIDTH, cut, episode_page, one_line, result_text, wrapped
 from controller.episode import Episode
+from controller.prompts import Opening
 from controller.questions import Question
 from controller.records.conditions import Conditions
 from controller.records.journal import Entry
-from controller.showing.gists import result_text
-from controller.showing.lines import WIDTH, cut, one_line, wrapped
-from controller.showing.pages import episode_page
 from controller.systems import flat, hier
 from tool_induction.library import load_library
 from world_api.backends.chat.prices import Price

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from controller.asking import answer
 from controller.questions import Question
 from controller.records.journal import Journal
 from controller.records.replay import replay_recorded
+from controller.runner import answer
 from tests.controller.systems.test_contract import every_system
 from world_api.core.canonical import json_line
 from world_api.profiles import open_session

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.summary import WATERMARK
+from controller.display import WATERMARK
 from eval.inspecting.logs import conditions_of, log_record
 from eval.inspecting.messages import messages_of, text_of
 from eval.inspecting.samples import told, usage_of

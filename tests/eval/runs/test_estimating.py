@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from controller.systems.transcript import USUAL_TOKENS
+from controller.systems.baselines import USUAL_TOKENS
 from eval.runs.planning.estimating import Estimate, estimate
 from eval.runs.running.experiment import given
 from tests.support.runs import QUESTIONS, prepare

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.records.files import EPISODES
-from controller.records.journal import Damaged, Entry, Journal
+from controller.records.journal import EPISODES, Damaged, Entry, Journal
 from eval.runs.cells import Arm, Cell
 from eval.runs.manifest import read_manifest
 from eval.runs.reading import read_run

@@ -1,19 +1,92 @@
-"""How an episode opens: calls that the system makes itself, and the first message with what they brought.
-
-What was found stands in the message as ``data_from_video``, like any result. A result names pictures by their hash
-(``{"frames": [{"time", "picture": "sha256:..."}]}``); the record keeps the names, a request carries the pictures.
-"""
+"""The controller's prompts, in two languages. Whatever the loop itself says to a model stands in these files."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
-from controller.conversation.opening import FirstCall
-from controller.conversation.replies import ToolCall
+from controller.replies import ToolCall
 from world_api.backends.chat.marking import DATA, data_line
+from world_api.backends.chat.prompts import PromptFiles
 from world_api.core.canonical import json_line
-from world_api.core.faults import BackendFault, EpisodeFault
+from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody
+
+Language = Literal["en", "zh"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_KANA_OR_HANGUL = re.compile(r"[\u3040-\u30ff\uac00-\ud7af]")
+_LATIN_WORD = re.compile(r"[A-Za-z]{2,}")
+
+
+class Prompts(PromptFiles):
+    """The prompt files of one language."""
+
+    def __init__(self, language: str = "en") -> None:
+        if language not in LANGUAGES:
+            raise EpisodeFault(
+                "unknown_language", f"there are no prompts in {language[:20]!r}", hint="one of: " + ", ".join(LANGUAGES)
+            )
+        super().__init__("controller", f"prompts/{language}")
+        self.language = language
+
+    def notice(self, code: str, detail: str = "") -> ErrorBody:
+        """What the model is told of a slip, or of what was done to a result."""
+        told, _, hint = self.render("notice", code=code, detail=detail).rpartition("\n")
+        return {"code": code, "message": told.strip(), "hint": hint}
+
+    def of_answer(self, part: str) -> str:
+        """A description in the declaration of ``submit_answer``."""
+        return self.render("submit_answer", part=part)
+
+
+def language_of(text: str) -> Language:
+    """The language of the prompts for a question: Chinese where most of it is written in Chinese, else English."""
+    han = len(_HAN.findall(text))
+    is_other = _KANA_OR_HANGUL.search(text) is not None
+    return "zh" if han and not is_other and han >= len(_LATIN_WORD.findall(text)) else "en"
+
+
+def error(body: ErrorBody) -> dict[str, Any]:
+    """A notice as the observation that stands in for a result."""
+    return {"error": body}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstCall:
+    """A call that the system makes before the model is asked; it counts as no call of the model's.
+
+    ``shown``: the model is given the result with the question. ``needed``: a fault of the call ends the episode. ``reads``: it
+    changes nothing, so that neighbours that read too are made side by side.
+    """
+
+    tool: str
+    arguments: dict[str, Any]
+    shown: bool = True
+    needed: bool = True
+    reads: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """Material a system opens with; it takes it from its ground, so that a replay has it too.
+
+    ``instructions`` names the prompt; ``briefing`` is text that is added to it, such as a domain's; ``digest`` is what the world
+    holds, as data. ``answer_after`` names a tool without which no answer is taken, until it was tried ``tries`` times.
+    """
+
+    instructions: str = "system"
+    briefing: str = ""
+    digest: dict[str, Any] | None = None
+    first_calls: tuple[FirstCall, ...] = ()
+    answer_after: str | None = None
+    tries: int = 1
+
+
+NOTHING_MORE = Opening()
+
 
 PICTURE = "sha256:"
 #: The ``data:`` address of a picture that is named by its hash.

@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import Any
 
-from controller.conversation.replies import ToolCall
+from controller.replies import ToolCall
 from controller.toolsets import Toolset
 from world_api.core.ambient.patience import patience
 from world_api.core.ambient.spending import Ledger, Spent, ledger

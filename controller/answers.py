@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controller.conversation.typed.kinds import (
+from controller.answer_parsing import read_prose
+from controller.questions import (
     MAX_ANSWER_CHARACTERS,
     Mistyped,
+    Question,
     Words,
     schema_of,
     span_of,
@@ -16,8 +18,6 @@ from controller.conversation.typed.kinds import (
     text_of,
     value_of,
 )
-from controller.conversation.typed.prose import read_prose
-from controller.questions import Question
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.wires.text_calls import json_objects
 from world_api.core.canonical import parse_json

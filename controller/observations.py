@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controller.conversation.citing import spans_in
-from controller.conversation.prompting import Prompts
-from controller.conversation.replies import Problem, ToolCall
+from controller.evidence import spans_in
+from controller.prompts import Prompts
+from controller.replies import Problem, ToolCall
 from world_api.backends.chat.marking import DATA, data_line
 from world_api.core.canonical import parse_json
 from world_api.core.faults import ErrorBody

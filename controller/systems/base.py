@@ -1,31 +1,145 @@
-"""Systems that run the loop: each says what it is given, the loop does the rest."""
+"""What every system is: a question and a session in, an episode out; and what it is built from."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
-from controller.conversation.digest import digest_of
-from controller.conversation.gathering import Pictures, no_pictures
-from controller.conversation.opening import NOTHING_MORE, Opening
-from controller.conversation.prompting import Prompts
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from controller.budgets import Budget
+from controller.digest import digest_of
 from controller.episode import Episode, Library, Task
 from controller.loop import run_episode
-from controller.systems.context import SystemContext
-from controller.systems.options import Options, read_options, refuse_shown
-from controller.toolsets import Toolset
+from controller.prompts import NOTHING_MORE, Opening, Pictures, Prompts, no_pictures
+from controller.toolsets import Ground, Live, Toolset
+from tool_induction.domains.domain import SplitName
+from tool_induction.language.diagnostics import closest
 from tool_induction.toolset import ToolDeclaration
-from world_api.core.faults import EpisodeFault, OperationFault
+from world_api.backends.chat.prices import Prices
+from world_api.core.faults import EpisodeFault, OperationFault, ToolFault
 from world_api.core.last_resort import observed
+from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from controller.episode import Episode
     from controller.questions import Question
+    from tool_induction.domains import Domain
+    from tool_induction.judging.port import Judge
+    from tool_induction.library import ToolLibrary
     from world_api.world.sessions.session import Session
+
+
+class System(Protocol):
+    """Whatever answers questions about a session's video."""
+
+    def answer(self, question: Question, session: Session) -> Episode:
+        """One episode; it always ends with an answer or a named reason why there is none."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemContext:
+    """What an experiment chooses, and the ports a system may use.
+
+    A system asks ``model``, reads ``clock`` and takes the tools and the material of an episode from ``ground``: no other
+    model, no other clock, nothing past the ground. Whoever records an episode wraps these three, and a replay has nothing but
+    them; its session, library, domain and judge are stand-ins that know their names. ``options`` are the system's own
+    settings as JSON, such as an exposure; a system refuses those it does not know.
+    """
+
+    model: ChatModel
+    clock: Clock
+    budget: Budget = field(default_factory=Budget)
+    prices: Prices = field(default_factory=Prices)
+    language: str = "en"  #: of the prompts: en or zh
+    library: ToolLibrary | None = None
+    judge: Judge | None = None  #: where judging is switched on
+    domain: Domain | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    takes_images: bool | None = None  #: whether the model does, as a probe found; None where nobody asked
+    ground: Ground = field(default_factory=Live)
+
+
+class SystemBuilder(Protocol):
+    """Makes a system from a context; it refuses a combination that makes no sense.
+
+    Raises:
+        EpisodeFault: what is missing, or cannot be combined.
+    """
+
+    def __call__(self, context: SystemContext, /) -> System:
+        """The system."""
+        ...
+
+
+class Options(BaseModel):
+    """Settings that every system has.
+
+    ``split``: what is asked is to be measured in this split of the context's domain; a question that the domain, or the
+    library's induction, keeps in another split is refused.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    split: SplitName | None = None
+
+
+Kind = TypeVar("Kind", bound=Options)
+
+
+def read_options(kind: type[Kind], given: Mapping[str, Any], *, system: str) -> Kind:
+    """The settings of a system.
+
+    Raises:
+        EpisodeFault: ``bad_option``, naming the first that is wrong.
+    """
+    try:
+        return kind.model_validate(dict(given))
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+    if name not in kind.model_fields:
+        near = closest(name, list(kind.model_fields))
+        hint = f"did you mean {near!r}?" if near else "it has: " + ", ".join(kind.model_fields)
+        raise EpisodeFault("bad_option", f"the system {system!r} has no option {name[:64]!r}", hint=hint)
+    raise EpisodeFault("bad_option", f"the option {name!r} of the system {system!r}: {first['msg']}")
+
+
+def refuse_shown(question: Question, session: Session, context: SystemContext, *, split: SplitName | None) -> None:
+    """Refuse a question whose answer, or whose like, was shown: to the model, or to the induction of the library.
+
+    The rule is the same for every system, whatever of domain and library it uses, so that arms which are given the same
+    context are asked the same questions. Without a split the worked examples are refused: those of the domain, and those that the
+    library's manifest says its induction was shown.
+
+    Raises:
+        ToolFault: ``split_leak``.
+    """
+    from tool_induction.domains.guard import Asked, Seen, normal, refuse_leaks
+
+    domain, library = context.domain, context.library
+    if domain is not None and split is not None:
+        asked = Asked(video_id=session.video_id, question=question.text)
+        refuse_leaks(domain, split, [asked], library=library.manifest if library is not None else None)
+        return
+    words, shown_by = normal(question.text), ""
+    if domain is not None and words in {normal(example.question) for example in domain.examples}:
+        shown_by = f"the domain {domain.name}"
+    elif library is not None and words in Seen.by(library.manifest).questions:
+        shown_by = f"the induction of the library {library.name}"
+    if shown_by:
+        raise ToolFault(
+            "split_leak",
+            f"{question.text[:60]!r} is a worked example of {shown_by}: its answer was shown",
+            hint="ask it without that domain and library, or ask something else; what was shown measures nothing",
+        )
+
 
 Chosen = TypeVar("Chosen", bound=Options)
 Own = Callable[..., dict[str, Any]]

@@ -8,16 +8,13 @@ from threading import Lock
 from typing import Any
 
 from controller.episode import CallRecord, Episode, Library, Task
-from controller.ground import Ground
 from controller.questions import Question
 from controller.records.conditions import Conditions
-from controller.records.endings import begun, broken_off
-from controller.records.journal import Journal
-from controller.records.running import refuse_unpriced, run_system, task_of
-from controller.records.writing import Recording, label_for
-from controller.systems.context import System, SystemBuilder, SystemContext
+from controller.records.journal import Journal, Recording, begun, broken_off, label_for
+from controller.runner import refuse_unpriced, run_system, task_of
+from controller.systems.base import System, SystemBuilder, SystemContext
 from controller.systems.registry import build_system
-from controller.toolsets import Toolset, split_result
+from controller.toolsets import Ground, Toolset, split_result
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.prompts import noting_prompts
 from world_api.backends.chat.recording import Exchange, RecordingChatModel
