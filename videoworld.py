@@ -54,7 +54,8 @@ COMMANDS: dict[str, Room] = {
         "controller.commands", "replay_app", "Run recorded episodes again, offline, and compare byte for byte."
     ),
     "show": Room(
-        "controller.commands", "show_app",
+        "controller.commands",
+        "show_app",
         "Show a recorded episode: question, rounds, calls, answer, evidence, cost.",
     ),
     "serve": Room(

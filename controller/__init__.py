@@ -14,12 +14,11 @@ if TYPE_CHECKING:
     from controller.accounts import Accounts, accounts_of
     from controller.budgets import Budget
     from controller.episode import Episode, episode_from_record
-    from controller.prompts import FirstCall, Opening
+    from controller.prompts import FirstCall, Preamble
     from controller.questions import Question
     from controller.records.journal import Journal
-    from controller.records.recorder import answer_recorded
+    from controller.records.recorder import Answered, Unanswered, answer_many, answer_recorded
     from controller.records.replay import replay_recorded
-    from controller.runner import Answered, Unanswered, answer_many
     from controller.systems import (
         LoopSystem,
         OwnCalls,
@@ -36,9 +35,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "Accounts": "controller.accounts",
     "accounts_of": "controller.accounts",
-    "Answered": "controller.runner",
-    "Unanswered": "controller.runner",
-    "answer_many": "controller.runner",
+    "Answered": "controller.records.recorder",
+    "Unanswered": "controller.records.recorder",
+    "answer_many": "controller.records.recorder",
     "AtomicTools": "controller.toolsets",
     "Budget": "controller.budgets",
     "CombinedTools": "controller.toolsets",
@@ -47,7 +46,7 @@ _HOMES = {
     "Journal": "controller.records.journal",
     "LoopSystem": "controller.systems",
     "OneVideo": "controller.toolsets",
-    "Opening": "controller.prompts",
+    "Preamble": "controller.prompts",
     "OwnCalls": "controller.systems",
     "Question": "controller.questions",
     "Setup": "controller.systems",
@@ -74,8 +73,8 @@ __all__ = [
     "Journal",
     "LoopSystem",
     "OneVideo",
-    "Opening",
     "OwnCalls",
+    "Preamble",
     "Question",
     "Setup",
     "System",

@@ -1,4 +1,12 @@
-"""Numbers and stretches in words, English and Chinese: read where they are all that is said."""
+"""Parsing typed answers from plain text, in English and Chinese.
+
+A text is accepted only where the answer is all it says, from its beginning to its end::
+
+    [lead: "Answer:", "The answer is", "答案是"] answer [words that cannot change it]
+
+or where its last line is a lead and the answer. Every other text gives None, and the model is asked again. Searching for a letter
+or number anywhere in the text would also accept answers that are denied, doubted or only mentioned.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +15,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from controller.questions import Mistyped, Question, value_of
+from controller.questions import InvalidAnswer, Question, value_of
 from world_api.core.canonical import parse_json
 
 # --- how many -----------------------------------------------------------------------------------------------------
@@ -48,7 +56,7 @@ _CHINESE_NUMBER = re.compile(
 _ASKED_CHINESE = re.compile(r"(?:几|多少)([\u4e00-\u9fff]{0,6})")
 
 
-def whole_number(text: str, question: str) -> int | None:
+def parse_count(text: str, question: str) -> int | None:
     """The number that a text is, alone or with what the question counts; None where it says anything else."""
     words = " ".join(text.casefold().replace("’", "'").split())
     match = _ENGLISH.fullmatch(words)
@@ -102,7 +110,7 @@ def _of_chinese(words: str) -> int | None:
 
 _TIME = r"(\d{1,6}(?::[0-5]?\d){1,2}(?:\.\d{1,6})?|\d{1,9}(?:\.\d{1,6})?)"
 _UNIT = r"(?:\s?(?:s|secs?|seconds?|秒))?"
-_STRETCHES = tuple(
+_SPANS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"(?:from )?{_TIME}{_UNIT}\s?(?:[-–—~→]|to|until|through)\s?{_TIME}{_UNIT}",
@@ -115,10 +123,10 @@ _STRETCHES = tuple(
 )
 
 
-def whole_stretch(text: str) -> tuple[float, float] | None:
+def parse_span(text: str) -> tuple[float, float] | None:
     """The stretch of time that a text is, in seconds; None where it says anything else."""
     words = " ".join(text.split())
-    match = next((match for pattern in _STRETCHES if (match := pattern.fullmatch(words))), None)
+    match = next((match for pattern in _SPANS if (match := pattern.fullmatch(words))), None)
     return None if match is None else (_in_seconds(match[1]), _in_seconds(match[2]))
 
 
@@ -187,7 +195,7 @@ def _from_json(question: Question, text: str) -> Any | None:
     try:
         given = parse_json(text)
         return value_of(question, given["answer"] if isinstance(given, dict) and "answer" in given else given)
-    except (ValueError, Mistyped):
+    except (ValueError, InvalidAnswer):
         return None
 
 
@@ -197,11 +205,11 @@ def _whole(question: Question, text: str) -> Any | None:
     said = text[lead.end() :] if lead else text
     # "The answer is a" may go on; "Answer: a" is the letter.
     small = lead is None or lead[0].rstrip().endswith((":", "："))
-    value = _exactly(question, said, small=small)
+    value = _answer_from(question, said, small=small)
     if value is not None:
         return value
-    for head, rest in _parted(question, said):
-        value = _exactly(question, head, small=False)
+    for head, rest in _split_at_ends(question, said):
+        value = _answer_from(question, head, small=False)
         if value is not None:
             return value if _is_settled(question, value, rest) else None
     return None
@@ -213,19 +221,19 @@ def _last_line(question: Question, text: str) -> Any | None:
     lead = _LEADS.match(last)
     if lead is None or not _SAID.search(before) or _LEAD_ANYWHERE.search(before) or len(_QUOTES.findall(before)) % 2:
         return None
-    return _exactly(question, last[lead.end() :], small=False)
+    return _answer_from(question, last[lead.end() :], small=False)
 
 
-def _exactly(question: Question, text: str, *, small: bool) -> Any | None:
+def _answer_from(question: Question, text: str, *, small: bool) -> Any | None:
     """The answer that a text is; ``small`` letters count where they cannot be an article."""
     said = text.strip(_FULL_STOP)
     match question.kind:
         case "choice":
             return _choice(question, said, small=small)
         case "count":
-            return _checked(question, whole_number(said, question.text))
+            return _checked(question, parse_count(said, question.text))
         case "interval":
-            found = whole_stretch(said)
+            found = parse_span(said)
             return None if found is None else _checked(question, {"start_time": found[0], "end_time": found[1]})
         case _:
             return _order(question, said)
@@ -234,11 +242,11 @@ def _exactly(question: Question, text: str, *, small: bool) -> Any | None:
 def _checked(question: Question, given: Any) -> Any | None:
     try:
         return value_of(question, given)
-    except Mistyped:
+    except InvalidAnswer:
         return None
 
 
-def _parted(question: Question, text: str) -> Iterator[tuple[str, str]]:
+def _split_at_ends(question: Question, text: str) -> Iterator[tuple[str, str]]:
     """What stands before and after each place where an answer may end, the longest answer first."""
     ends = [(found.start(), found.end()) for found in islice(_END.finditer(text), _MOST_ENDS)]
     if question.kind == "choice":  # "Yes, he does."; a letter before a comma may be an article or a name
@@ -252,7 +260,7 @@ def _parted(question: Question, text: str) -> Iterator[tuple[str, str]]:
 def _is_settled(question: Question, value: Any, rest: str) -> bool:
     """Whether words after an answer leave it as it is: no number, no other option, no denial, doubt or plan."""
     if question.kind == "choice":
-        rest = _without(question.options[question.letters.index(value)], rest)
+        rest = _without_option(question.options[question.letters.index(value)], rest)
     others = [letter for letter in question.letters if letter != value]
     spoken = _fold(rest)
     return not (
@@ -262,7 +270,7 @@ def _is_settled(question: Question, value: Any, rest: str) -> bool:
     )
 
 
-def _without(option: str, text: str) -> str:
+def _without_option(option: str, text: str) -> str:
     words = option.strip()
     bounds = (r"\b", r"\b") if words.isascii() and words[:1].isalnum() and words[-1:].isalnum() else ("", "")
     return re.sub(bounds[0] + re.escape(words) + bounds[1], " ", text, flags=re.IGNORECASE) if words else text

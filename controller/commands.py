@@ -1,4 +1,4 @@
-"""The options of ``videoworld ask``, and what they mean together."""
+"""The commands ``videoworld ask``, ``videoworld replay`` and ``videoworld show``."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from world_api.exposure.cli import (
     under_headings,
 )
 from world_api.exposure.models import WireChoice
-from world_api.exposure.perceiving import options as looking
+from world_api.exposure.perceiving import options as perception
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from controller.records.journal import Damaged, Entry, Journal
-    from controller.runner import Answered
+    from controller.records.journal import DamagedEntry, Journal, JournalEntry
+    from controller.records.recorder import Answered
 
 
 #: Under which heading of the help each parameter stands; the rest are "Options".
@@ -197,14 +197,14 @@ def ask(
     money: MoneyOption = None,
     window: WindowOption = None,
     digest_tokens: DigestOption = _USUAL.digest_tokens,
-    profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
-    vision_model: looking.VisionModelOption = None,
-    embedding_model: looking.EmbeddingModelOption = None,
-    frames: looking.FramesOption = looking.DEFAULT_FRAMES,
-    side: looking.SideOption = looking.DEFAULT_SIDE,
-    look_language: looking.LookLanguageOption = None,
-    looks: looking.LooksOption = looking.DEFAULT_LOOKS,
-    yes: looking.YesOption = False,
+    profile: perception.PerceptionOption = perception.Perception.CLASSICAL,
+    vision_model: perception.VisionModelOption = None,
+    embedding_model: perception.EmbeddingModelOption = None,
+    frames: perception.FramesOption = perception.DEFAULT_FRAMES,
+    side: perception.SideOption = perception.DEFAULT_SIDE,
+    look_language: perception.LookLanguageOption = None,
+    looks: perception.LooksOption = perception.DEFAULT_LOOKS,
+    yes: perception.YesOption = False,
     store: StoreOption = DEFAULT_STORE,
     session: OwnSessionOption = None,
     commit: CommitOption = False,
@@ -215,7 +215,7 @@ def ask(
     from controller.prompts import language_of
     from controller.questions import Question
     from controller.records.journal import Journal
-    from controller.runner import answer, refuse_unpriced
+    from controller.records.recorder import answer, refuse_unpriced
     from controller.systems import SystemContext, build_system
     from tool_induction.domains.loading import load_domain
     from tool_induction.judging.options import judge_of
@@ -230,8 +230,8 @@ def ask(
     asked = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
     clock, environment = SystemClock(), os.environ
     spoken = language_of(asked.text) if language == "auto" else language
-    eyes = looking.eyes_of(
-        looking.EyeChoices(
+    eyes = perception.eyes_of(
+        perception.EyeChoices(
             profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
             frames=frames, side=side, looks=looks, language=look_language or spoken,
         ),
@@ -300,11 +300,11 @@ def _refuse_failed(answered: Answered) -> None:
 
 
 def _show_answer(answered: Answered, committed: dict[str, Any] | None, *, as_json: bool) -> None:
-    from controller.display import summarise, tell
+    from controller.display import summary_record, summary_text
 
     episode, name = answered.episode, answered.name
-    summary = summarise(episode, recorded_as=name) | ({} if committed is None else {"committed": committed})
-    show(summary, as_json=as_json, text=lambda: tell(episode, recorded_as=name, committed=committed))
+    summary = summary_record(episode, recorded_as=name) | ({} if committed is None else {"committed": committed})
+    show(summary, as_json=as_json, text=lambda: summary_text(episode, recorded_as=name, committed=committed))
 
 
 def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
@@ -338,9 +338,9 @@ def replay(episode: EpisodeArgument, name: NameArgument = None, as_json: JsonOpt
     Of a folder, all of them. Neither an endpoint nor the world is needed. Ends with status 1 unless there is an episode and every
     one is the same.
     """
-    from controller.records.journal import place_of
+    from controller.records.journal import locate_episode
 
-    place = place_of(episode, name)
+    place = locate_episode(episode, name)
     if place.name is not None:
         found, unfinished = [_replayed(place.journal, place.journal.find(place.name))], []
     else:
@@ -352,14 +352,14 @@ def replay(episode: EpisodeArgument, name: NameArgument = None, as_json: JsonOpt
         raise typer.Exit(1)
 
 
-def _replayed(journal: Journal, found: Entry | Damaged) -> dict[str, Any]:
+def _replayed(journal: Journal, found: JournalEntry | DamagedEntry) -> dict[str, Any]:
     """How a replay went; a refusal is one way."""
-    from controller.records.journal import Damaged
+    from controller.records.journal import DamagedEntry
     from controller.records.replay import replay_found
     from world_api.core.faults import VideoWorldError
 
     try:
-        if isinstance(found, Damaged):
+        if isinstance(found, DamagedEntry):
             raise found.fault
         done = replay_found(journal, found)
     except VideoWorldError as fault:
@@ -401,15 +401,15 @@ def show_episode(
     of them is damaged.
     """
     from controller.display import episode_page, list_of
-    from controller.records.journal import Damaged, place_of
+    from controller.records.journal import DamagedEntry, locate_episode
 
-    place = place_of(episode, name)
+    place = locate_episode(episode, name)
     if place.name is not None:
         entry = _find_entry(place.journal, place.name)
     else:
         scanned, unfinished = list(place.journal.scan()), place.journal.unfinished()
-        found = [item for item in scanned if not isinstance(item, Damaged)]
-        broken = [item for item in scanned if isinstance(item, Damaged)]
+        found = [item for item in scanned if not isinstance(item, DamagedEntry)]
+        broken = [item for item in scanned if isinstance(item, DamagedEntry)]
         if broken or unfinished or len(found) != 1:
             record: dict[str, Any] = {"episodes": [_list_entry(item) for item in found], "unfinished": unfinished}
             record["damaged"] = [{"name": item.name, **item.fault.record()} for item in broken]
@@ -424,7 +424,7 @@ def show_episode(
     show(_episode_record(entry), as_json=as_json, text=lambda: episode_page(entry, only=only, full=full))
 
 
-def _find_entry(journal: Journal, name: str) -> Entry:
+def _find_entry(journal: Journal, name: str) -> JournalEntry:
     """An episode by name, as it was recorded; one without an end as far as it came."""
     if name in journal.unfinished():
         return journal.beginning(name)
@@ -433,7 +433,7 @@ def _find_entry(journal: Journal, name: str) -> Entry:
     return entry
 
 
-def _list_entry(entry: Entry) -> dict[str, Any]:
+def _list_entry(entry: JournalEntry) -> dict[str, Any]:
     episode = entry.episode
     return {
         "name": entry.name,
@@ -444,14 +444,14 @@ def _list_entry(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _episode_record(entry: Entry) -> dict[str, Any]:
+def _episode_record(entry: JournalEntry) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from controller.display import summarise
+    from controller.display import summary_record
 
     timings = entry.episode.timings
     return {
-        "summary": summarise(entry.episode, recorded_as=entry.name),
+        "summary": summary_record(entry.episode, recorded_as=entry.name),
         "conditions": entry.conditions.record(),
         "episode": entry.episode.record(),
         "timings": asdict(timings) if timings is not None else None,

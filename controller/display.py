@@ -1,4 +1,4 @@
-"""An episode for people and for scripts: what came out, on what evidence, at what price."""
+"""Episodes as text for a terminal of 80 columns, and as the JSON summary that ``videoworld ask --json`` prints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from controller.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode, RoundRecord
 from controller.evidence import CitedSpan
 from controller.records.conditions import Conditions
-from controller.records.journal import Entry
+from controller.records.journal import JournalEntry
 from controller.toolsets import judging_tokens
 from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.backends.chat.rules.asked import text_of
@@ -26,7 +26,7 @@ from world_api.exposure.cli import clock_text, to_json
 WATERMARK = "plumbing, not a result: the rule-based model answered"
 
 
-def summarise(episode: Episode, *, recorded_as: str | None = None) -> dict[str, Any]:
+def summary_record(episode: Episode, *, recorded_as: str | None = None) -> dict[str, Any]:
     """The summary as JSON."""
     usage, timings = episode.usage, episode.timings
     return {
@@ -57,7 +57,9 @@ def summarise(episode: Episode, *, recorded_as: str | None = None) -> dict[str, 
     }
 
 
-def tell(episode: Episode, *, recorded_as: str | None = None, committed: Mapping[str, Any] | None = None) -> str:
+def summary_text(
+    episode: Episode, *, recorded_as: str | None = None, committed: Mapping[str, Any] | None = None
+) -> str:
     """The summary in a few lines; ``committed`` is what of the session's memory became the world's."""
     lines = [episode.answer or "", ""]
     if episode.spans:
@@ -173,7 +175,7 @@ _MORE = "…"
 _TEXT_COLUMNS = 32  #: of one text among arguments
 
 
-def one_line(text: str) -> str:
+def single_line(text: str) -> str:
     """The text on one line, with signs for what would steer a terminal."""
     return pictured(" ".join(text.split()))
 
@@ -221,12 +223,12 @@ def _fitting(text: str, width: int) -> int:
 def value_text(value: Any, width: int = _TEXT_COLUMNS) -> str:
     """A JSON value, short."""
     if isinstance(value, str):
-        return f'"{cut(one_line(value), width)}"'
+        return f'"{cut(single_line(value), width)}"'
     if isinstance(value, float):
         return f"{value:g}" if abs(value) >= 1e6 or value == 0 else f"{round(value, 3):.10g}"
     if isinstance(value, Mapping) and {"start_time", "end_time"} <= value.keys():
         return span_text(value)
-    return cut(one_line(canonical(value)), width)
+    return cut(single_line(canonical(value)), width)
 
 
 def span_text(record: Mapping[str, Any]) -> str:
@@ -260,7 +262,7 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
     span = ""
     if {"start_time", "end_time"} <= given.keys():
         span = span_text({key: given.pop(key) for key in ("start_time", "end_time")})
-    told = [f"{one_line(key)}={value_text(value)}" for key, value in given.items()]
+    told = [f"{single_line(key)}={value_text(value)}" for key, value in given.items()]
     return ", ".join([*([span] if span else []), *sorted(told, key=len)])
 
 
@@ -268,13 +270,13 @@ def result_text(result: Mapping[str, Any]) -> str:
     """What a result says."""
     error = result.get("error")
     if isinstance(error, Mapping):
-        return one_line(f"fault {error.get('code')}: {error.get('message')}")
+        return single_line(f"fault {error.get('code')}: {error.get('message')}")
     found = result.get("outputs")
     status = result.get("status")
-    parts = [one_line(str(status))] if isinstance(status, str) and status != "ok" else []
+    parts = [single_line(str(status))] if isinstance(status, str) and status != "ok" else []
     shown = found if isinstance(found, Mapping) else result
     parts += [_part(key, value) for key, value in _telling(shown)]
-    return "; ".join(parts) or one_line(str(result.get("hint") or "nothing"))
+    return "; ".join(parts) or single_line(str(result.get("hint") or "nothing"))
 
 
 def outputs_text(origins: Mapping[str, Any]) -> str:
@@ -286,7 +288,7 @@ def outputs_text(origins: Mapping[str, Any]) -> str:
     for name, source in outputs.items():
         calls = source.get("calls") if isinstance(source, Mapping) else None
         if isinstance(calls, list) and calls:
-            told.append(f"{one_line(str(name))} from {_numbers(calls)}")
+            told.append(f"{single_line(str(name))} from {_numbers(calls)}")
     return ", ".join(told)
 
 
@@ -302,7 +304,7 @@ def spent_text(spent: Sequence[Spent]) -> str:
         more = [f"{images} images"] if images else []
         more += [f"{kept} kept from before"] if kept else []
         aside = f" ({', '.join(more)})" if more else ""
-        told.append(f"{purpose} by {one_line(model)}: {len(items)} asked, {about}{tokens:,} tokens{aside}")
+        told.append(f"{purpose} by {single_line(model)}: {len(items)} asked, {about}{tokens:,} tokens{aside}")
     return "; ".join(told)
 
 
@@ -320,7 +322,7 @@ def _telling(found: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _part(key: str, value: Any) -> str:
-    name = one_line(str(key))
+    name = single_line(str(key))
     if isinstance(value, list):
         first = "; ".join(_item(item) for item in value[:_FIRST]) + (" ..." if len(value) > _FIRST else "")
         return (
@@ -423,7 +425,7 @@ def _call_lines(call: CallRecord, branch: Branch, *, full: bool) -> Iterator[str
     if call.tool == SUBMIT_ANSWER and call.problem is None:
         yield f"{branch.first}{SUBMIT_ANSWER}: see the answer"
         return
-    yield cut(f"{branch.first}{one_line(call.tool)}({arguments_text(call.arguments)})", WIDTH)
+    yield cut(f"{branch.first}{single_line(call.tool)}({arguments_text(call.arguments)})", WIDTH)
     for slip in (call.problem, call.note):
         if slip is not None:
             yield f"{branch.then}slip: {slip}"
@@ -459,9 +461,9 @@ def _inner_lines(calls: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[
         outcome = call.get("outcome")
         came = f"{call['size']} found" if isinstance(call.get("size"), int) else ""
         if outcome != "ok":
-            came = f"{came} {one_line(str(outcome))}".strip()
+            came = f"{came} {single_line(str(outcome))}".strip()
         # What came back stands before the arguments: these may be cut off.
-        yield f"{call.get('call', '-')!s:>3} {one_line(str(call.get('name')))}: {came or 'done'}" + (
+        yield f"{call.get('call', '-')!s:>3} {single_line(str(call.get('name')))}: {came or 'done'}" + (
             f" ({given})" if given else ""
         )
     if len(shown) < len(calls):
@@ -487,7 +489,7 @@ def cost_lines(accounts: Accounts) -> list[str]:
     if everything.estimated:
         lines.append("~ estimated: the server did not count them")
     if everything.unpriced:
-        lines.append("no price is known for " + ", ".join(map(one_line, everything.unpriced)))
+        lines.append("no price is known for " + ", ".join(map(single_line, everything.unpriced)))
     return lines
 
 
@@ -511,7 +513,7 @@ _BEGINNING = 400  #: characters of given material, where not all is shown
 _HASH = 12  #: characters of a hash that people compare
 
 
-def episode_page(entry: Entry, *, only: int | None = None, full: bool = False) -> str:
+def episode_page(entry: JournalEntry, *, only: int | None = None, full: bool = False) -> str:
     """The whole episode, or one of its rounds (0: what was given and done before the first).
 
     Raises:
@@ -537,12 +539,12 @@ def episode_page(entry: Entry, *, only: int | None = None, full: bool = False) -
     return "\n".join(lines).lstrip("\n")
 
 
-def list_of(entries: Sequence[Entry], unfinished: Sequence[str]) -> str:
+def list_of(entries: Sequence[JournalEntry], unfinished: Sequence[str]) -> str:
     """The episodes of a folder, one a line."""
     lines = []
     for entry in entries:
         episode = entry.episode
-        asked = cut(one_line(episode.task.question.text), 34)
+        asked = cut(single_line(episode.task.question.text), 34)
         lines.append(cut(f"{entry.name}  {episode.outcome:9} {asked}", WIDTH))
     lines += [f"{name}  not finished" for name in unfinished]
     return "\n".join(lines) or "no episode is recorded there"
@@ -570,13 +572,13 @@ def _head(episode: Episode, name: str, conditions: Conditions) -> Iterator[str]:
     bounds += [f"${budget.money:g}"] if budget.money is not None else []
     bounds += [f"window of {budget.window:,}"] if budget.window is not None else []
     yield from _field("budget", ", ".join(bounds))
-    told = ", ".join(_told_at_the_start(episode.messages))
+    told = ", ".join(_preamble_parts(episode.messages))
     if told:
         yield from _field("told", f"{told}, before anything was called")
     yield from _field("recorded", f"{name}, by version {conditions.version}")
 
 
-def _told_at_the_start(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _preamble_parts(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What the first message gives the model beside the question, by name and size."""
     for name, text in _given(messages):
         yield f"{name} ({len(text):,} characters)" if text else name
@@ -588,7 +590,7 @@ def _given(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     for line in text_of(first).splitlines():
         named = _FOUND_BY.match(line)
         if named:
-            yield one_line(named[1]), line
+            yield single_line(named[1]), line
     content = first.get("content")
     pictures = sum(part.get("type") == "image_url" for part in content) if isinstance(content, list) else 0
     if pictures:
@@ -597,10 +599,10 @@ def _given(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
 
 def _material(messages: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[str]:
     """What was given before the first round, with the beginning of its text or, if ``full``, all of it."""
-    for (_, text), told in zip(_given(messages), _told_at_the_start(messages), strict=True):
+    for (_, text), told in zip(_given(messages), _preamble_parts(messages), strict=True):
         yield from _field("told", told)
         if text:
-            yield from _field("", one_line(text) if full else cut(one_line(text), _BEGINNING))
+            yield from _field("", single_line(text) if full else cut(single_line(text), _BEGINNING))
 
 
 def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
@@ -609,7 +611,7 @@ def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(value, Mapping):
             yield from _settings(value)
         elif value not in (None, [], "") and key not in _ELSEWHERE:
-            yield f"{one_line(key)} {value_text(value)}"
+            yield f"{single_line(key)} {value_text(value)}"
 
 
 def offered_text(episode: Episode, conditions: Conditions) -> str:

@@ -1,7 +1,7 @@
-"""The record of one episode: what was asked, what was done, what came out.
+"""The record of one episode: the question, the calls and replies, the answer.
 
-Everything here follows from the question, the model's replies and the tools' results, so that a replay gives the same
-bytes; wall times stand apart, in ``Timings``. Field names are the wire names.
+Everything here is determined by the question, the model's replies and the tool results, so that a replay gives the same bytes. Wall
+times are kept apart, in ``Timings``. Field names are those of the JSON form.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The controller's prompts, in two languages. Whatever the loop itself says to a model stands in these files."""
+"""Everything the loop itself says to the model: the prompt files of both languages, and the first message of an episode.
+
+The first message holds the question and the results of the calls that the system makes itself before the first round. Results are
+data: they are put into ``data_from_video``, as every tool result is. A result names pictures by hash
+(``{"frames": [{"time", "picture": "sha256:..."}]}``). Records keep these names; requests carry the pictures.
+"""
 
 from __future__ import annotations
 
@@ -70,8 +75,8 @@ class FirstCall:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opening:
-    """Material a system opens with; it takes it from its ground, so that a replay has it too.
+class Preamble:
+    """What the model is given before the first round; a system takes it from its inputs, so that a replay has it too.
 
     ``instructions`` names the prompt; ``briefing`` is text that is added to it, such as a domain's; ``digest`` is what the world
     holds, as data. ``answer_after`` names a tool without which no answer is taken, until it was tried ``tries`` times.
@@ -85,7 +90,7 @@ class Opening:
     tries: int = 1
 
 
-NOTHING_MORE = Opening()
+EMPTY_PREAMBLE = Preamble()
 
 
 PICTURE = "sha256:"

@@ -1,7 +1,8 @@
-"""Questions and the types of their answers.
+"""Questions, and the five types of their answers.
 
-An answer is asked for, and checked, in the type of its question: free text, the letter of a choice, a stretch of the
-video, a number, or an order.
+The type of a question decides the JSON Schema that asks for the answer, the check that accepts it and the text that shows it: free
+text (``open``), the letter of an option (``choice``), a time span (``interval``), a number (``count``) or an order of options
+(``order``).
 """
 
 from __future__ import annotations
@@ -84,14 +85,14 @@ MAX_ANSWER_CHARACTERS = 20_000
 #: No video is longer (some thirty years), and no number that is counted in one is larger.
 _MOST = 1_000_000_000
 
-Words = Callable[[str], str]  #: the description of a part of an answer, by its name
+Describe = Callable[[str], str]  #: the description of a part of an answer, by its name
 
 
-class Mistyped(ValueError):
+class InvalidAnswer(ValueError):
     """A value is no answer to the question; the text says why."""
 
 
-def schema_of(question: Question, words: Words) -> dict[str, Any]:
+def schema_of(question: Question, words: Describe) -> dict[str, Any]:
     """The JSON Schema of the answer."""
     told = {"description": words(question.kind)}
     letter = {"type": "string", "enum": list(question.letters)}
@@ -116,7 +117,7 @@ def schema_of(question: Question, words: Words) -> dict[str, Any]:
             return {"type": "string", "minLength": 1, "maxLength": MAX_ANSWER_CHARACTERS, **told}
 
 
-def span_schema(words: Words) -> dict[str, Any]:
+def span_schema(words: Describe) -> dict[str, Any]:
     """The JSON Schema of a stretch of the video."""
     time = {"type": "number", "minimum": 0, "maximum": _MOST}
     names = ("start_time", "end_time")
@@ -132,7 +133,7 @@ def value_of(question: Question, given: Any) -> Any:
     """The answer as the question's type has it.
 
     Raises:
-        Mistyped: it is none, and why.
+        InvalidAnswer: it is none, and why.
     """
     match question.kind:
         case "choice":
@@ -152,15 +153,15 @@ def span_of(given: Any) -> TimeSpan:
     """A stretch of the video.
 
     Raises:
-        Mistyped: it is none, and why.
+        InvalidAnswer: it is none, and why.
     """
     if not isinstance(given, dict) or given.keys() != {"start_time", "end_time"}:
-        raise Mistyped("give an object of start_time and end_time, and nothing else")
+        raise InvalidAnswer("give an object of start_time and end_time, and nothing else")
     start, end = given["start_time"], given["end_time"]
     if not (_is_number(start) and _is_number(end) and 0 <= start <= _MOST and 0 <= end <= _MOST):
-        raise Mistyped("start_time and end_time are seconds from the start of the video, as numbers")
+        raise InvalidAnswer("start_time and end_time are seconds from the start of the video, as numbers")
     if end < start:
-        raise Mistyped("end_time lies before start_time")
+        raise InvalidAnswer("end_time lies before start_time")
     return TimeSpan(start=float(start), end=float(end))
 
 
@@ -183,36 +184,36 @@ def _seconds(time: float) -> str:
 
 def _letter(question: Question, given: Any) -> str:
     if not isinstance(given, str) or given not in question.letters:
-        raise Mistyped(f"give one letter of {', '.join(question.letters)}, and nothing else")
+        raise InvalidAnswer(f"give one letter of {', '.join(question.letters)}, and nothing else")
     return given
 
 
 def _count(given: Any) -> int:
     # 3.0 is a whole number in JSON, and valid by the schema that was sent.
     if not _is_number(given) or given != int(given) or not 0 <= given <= _MOST:
-        raise Mistyped("give a whole number from 0, as a number and not as text")
+        raise InvalidAnswer("give a whole number from 0, as a number and not as text")
     return int(given)
 
 
 def _order(question: Question, given: Any) -> list[str]:
     letters = question.letters
     if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
-        raise Mistyped("give a list of letters")
+        raise InvalidAnswer("give a list of letters")
     unknown = [item for item in given if item not in letters]
     twice = [letter for letter in letters if given.count(letter) > 1]
     missing = [letter for letter in letters if letter not in given]
     if unknown or twice or missing:
         named = {"there is no": unknown[:3], "more than once": twice, "missing": missing}
         faults = "; ".join(f"{what} {', '.join(item[:20] for item in items)}" for what, items in named.items() if items)
-        raise Mistyped(f"give each of {', '.join(letters)} once ({faults})")
+        raise InvalidAnswer(f"give each of {', '.join(letters)} once ({faults})")
     return list(given)
 
 
 def _text(given: Any) -> str:
     if not isinstance(given, str) or not given.strip():
-        raise Mistyped("give the answer as text; it must not be empty")
+        raise InvalidAnswer("give the answer as text; it must not be empty")
     if len(given) > MAX_ANSWER_CHARACTERS:
-        raise Mistyped(f"give at most {MAX_ANSWER_CHARACTERS} characters")
+        raise InvalidAnswer(f"give at most {MAX_ANSWER_CHARACTERS} characters")
     return given.strip()
 
 

@@ -1,8 +1,16 @@
-"""What a model may call: toolsets, and the wrappers that put them together.
+"""Toolsets: what a model may call, and the wrappers that combine and restrict them.
 
-A toolset offers declarations (``get_tools``) and runs calls (``call_tool``). A fault that the model can act on comes
-back as ``{"error": {code, message, hint}}``; nothing a model sends raises. A tool that is made of operations may put
-what it did under ``trace``; that is recorded and not shown to the model.
+A toolset declares tools (``get_tools``) and runs calls (``call_tool``). A fault that the model can act on is returned as
+``{"error": {code, message, hint}}``; nothing that a model sends raises. A tool that is composed of operations may return what it did
+under ``trace``, which is recorded and not shown to the model.
+
+A system takes its toolset, and every value that its prompts are built from, through ``EpisodeInputs``::
+
+    tools = context.inputs.tools(lambda: CombinedTools([...]))
+    digest = context.inputs.material("digest", lambda: digest_of(session, ...))
+
+In a live episode both are created. While recording, materials are stored as well. In a replay neither is created: the recorded
+results and materials are returned, and the session is a stub that knows only its names.
 """
 
 from __future__ import annotations
@@ -214,7 +222,7 @@ def _unknown_tool(name: str) -> OperationFault:
     return OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint="call one of the tools offered")
 
 
-class Ground(Protocol):
+class EpisodeInputs(Protocol):
     """Where a system gets what it takes from a session, a library or a domain."""
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
@@ -226,7 +234,7 @@ class Ground(Protocol):
         ...
 
 
-class Live:
+class LiveInputs:
     """Makes what is asked for."""
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:

@@ -1,4 +1,7 @@
-"""The messages of an episode, kept under the model's window by folding old results into summaries of themselves."""
+"""The message list of an episode and the model requests made from it, kept within the context window.
+
+When a request would not fit, old tool results are replaced by summaries of themselves, oldest first.
+"""
 
 from __future__ import annotations
 
@@ -165,16 +168,16 @@ def _joined(first: Any, second: str) -> Any:
 _LEAST_AT_LAST, _MOST_AT_LAST = 10.0, 120.0
 
 
-class NoRoom(Exception):
+class WindowExceeded(Exception):
     """The conversation does not fit the model's window, even with its old results folded."""
 
 
-class TimeUp(Exception):
+class DeadlineReached(Exception):
     """The model had no answer by the time that the episode may take."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ModelReply:
     """A reply as it came; ``folded`` results were folded for its request."""
 
     reply: dict[str, Any]
@@ -190,7 +193,7 @@ class Asked:
         return reason if isinstance(reason, str) else None
 
 
-class Requests:
+class ModelRequests:
     """The requests of one episode."""
 
     def __init__(
@@ -211,32 +214,32 @@ class Requests:
         self._clock = clock
         self._folded = 0  #: since the last request that was answered
 
-    def ask(self) -> Asked:
+    def ask(self) -> ModelReply:
         """Ask with the tools on offer.
 
         Raises:
-            NoRoom, TimeUp: there is no further round.
+            WindowExceeded, DeadlineReached: there is no further round.
             BackendFault: the model's.
         """
         self._fold(last=False)
         if not self._transcript.fits(with_tools=True):
-            raise NoRoom
+            raise WindowExceeded
         try:
-            return self._asked_in_time()
+            return self._request_in_time()
         except BackendFault as fault:
             if not is_too_long(fault):
                 raise
-        if not self._shrunk(last=False):
-            raise NoRoom
+        if not self._shrink(last=False):
+            raise WindowExceeded
         try:
-            return self._asked_in_time()
+            return self._request_in_time()
         except BackendFault as fault:
             if not is_too_long(fault):
                 raise
             self._transcript.refused(with_tools=True)
-            raise NoRoom from fault
+            raise WindowExceeded from fault
 
-    def ask_at_last(self) -> Asked:
+    def ask_final(self) -> ModelReply:
         """Ask without tools; results of the last round are folded too where they must be.
 
         Raises:
@@ -245,31 +248,31 @@ class Requests:
         self._fold(last=True)
         seconds = min(_MOST_AT_LAST, max(_LEAST_AT_LAST, self._meter.budget.seconds))
         try:
-            return self._asked(with_tools=False, seconds=seconds)
+            return self._request(with_tools=False, seconds=seconds)
         except BackendFault as fault:
-            if not (is_too_long(fault) and self._shrunk(last=True)):
+            if not (is_too_long(fault) and self._shrink(last=True)):
                 raise
-        return self._asked(with_tools=False, seconds=seconds)
+        return self._request(with_tools=False, seconds=seconds)
 
     def _fold(self, *, last: bool) -> int:
         folded = self._transcript.fold(with_tools=not last, last_round_too=last)
         self._folded += folded
         return folded
 
-    def _shrunk(self, *, last: bool) -> bool:
+    def _shrink(self, *, last: bool) -> bool:
         """Whether a request that was found too long is shorter now."""
         self._transcript.refused(with_tools=not last)
         return self._fold(last=last) > 0
 
-    def _asked_in_time(self) -> Asked:
+    def _request_in_time(self) -> ModelReply:
         try:
-            return self._asked(with_tools=True, seconds=self._meter.left())
+            return self._request(with_tools=True, seconds=self._meter.left())
         except BackendFault as fault:
             if self._meter.left() <= 0:
-                raise TimeUp from fault
+                raise DeadlineReached from fault
             raise
 
-    def _asked(self, *, with_tools: bool, seconds: float) -> Asked:
+    def _request(self, *, with_tools: bool, seconds: float) -> ModelReply:
         request: dict[str, Any] = {
             "model": self._model.name,
             "messages": self._pictures.put_into(self._transcript.messages),
@@ -286,4 +289,4 @@ class Requests:
             usage = replace(usage, prompt=self._transcript.estimate(with_tools=with_tools))
         self._transcript.learn(usage, with_tools=with_tools)
         folded, self._folded = self._folded, 0
-        return Asked(reply=reply, usage=usage, physical=not from_cache(reply), folded=folded, seconds=took)
+        return ModelReply(reply=reply, usage=usage, physical=not from_cache(reply), folded=folded, seconds=took)

@@ -1,4 +1,18 @@
-"""The files of a journal, and their lines: each is looked at by itself, so that a damaged one harms no other."""
+"""The folder that ``--record`` writes, and reading it again.
+
+::
+
+    DIR/episodes.jsonl           one line per finished episode: its name, record, conditions, and checksums of all parts
+    DIR/timings.jsonl            its wall times and clock readings, kept apart so that a replay gives the same episode line
+    DIR/begun.jsonl              what was known of it at the start, for episodes that have no end
+    DIR/recordings/NAME.jsonl    its exchanges with the model, one per line, written while it runs
+    DIR/materials/NAME.jsonl     the other values its requests were built from, if there are any
+
+Files are only appended to, one line per write and under a lock, so that many threads and processes can record side by side. An
+exchange is written before the episode goes on and survives the process; the line of a finished episode is synced and survives a power
+failure. A last line without a line end, left by a killed writer, is ignored. Each line is checked by itself, so that a damaged one
+costs no other. Checksums show that a record is as it was written; they are no signature, since anybody can compute them again.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +50,7 @@ Fields = Mapping[str, Callable[[Any], bool]]
 
 
 @dataclass(frozen=True)
-class Line:
+class JournalLine:
     """One line of a file, as it stands there."""
 
     path: Path
@@ -78,7 +92,7 @@ class Line:
         return damaged(f"line {self.number} of {self.path.name} {what}")
 
 
-def lines_of(path: Path) -> Iterator[Line]:
+def lines_of(path: Path) -> Iterator[JournalLine]:
     """The lines of a file; a last one that a crash cut short was never a line.
 
     Raises:
@@ -88,7 +102,7 @@ def lines_of(path: Path) -> Iterator[Line]:
         with open_regular(path) as file:
             for number, data in enumerate(file, start=1):
                 if data.endswith(b"\n"):
-                    yield Line(path, number, data)
+                    yield JournalLine(path, number, data)
     except OSError as error:
         raise cannot_read(path, error) from None
 
@@ -226,7 +240,7 @@ def _line_sum(line: Mapping[str, Any], parts: Mapping[str, Any]) -> str:
     return content_hash([rest, dict(parts)])
 
 
-class Recording:
+class EpisodeWriter:
     """One episode that is being recorded."""
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -363,10 +377,10 @@ def broken_off(
     asked = {item.model: context.prices.of(item.model) for call in calls for item in call.spent}
     prices = beginning.prices | {model: price for model, price in asked.items() if price is not None}
     ended = replace(beginning, prices=dict(sorted(prices.items())), calls=list(calls), reason=fault.code, fault=fault)
-    return with_talk(ended, exchanges)
+    return with_rounds(ended, exchanges)
 
 
-def with_talk(episode: Episode, exchanges: Sequence[Exchange]) -> Episode:
+def with_rounds(episode: Episode, exchanges: Sequence[Exchange]) -> Episode:
     """The episode with the rounds that its exchanges tell of."""
     tools: list[dict[str, Any]] = next(
         (exchange.request["tools"] for exchange in exchanges if "tools" in exchange.request), []
@@ -394,7 +408,7 @@ _TIME = {"name": is_label, "clock": are_readings}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class JournalEntry:
     """A recorded episode: its name in the journal, its record, its conditions, and the clock readings it was run with.
 
     ``sums`` are those of what was recorded beside it. ``timed`` says whether its times are there; without them it can be
@@ -410,7 +424,7 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Damaged:
+class DamagedEntry:
     """A line that cannot be taken for an episode: its name where that can be read, else its place; and why."""
 
     name: str
@@ -418,7 +432,7 @@ class Damaged:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Taken:
+class RecordedParts:
     """What an episode took while it ran."""
 
     exchanges: list[Exchange]
@@ -431,7 +445,7 @@ class Journal:
     def __init__(self, folder: Path | str) -> None:
         self._folder = Path(folder)
 
-    def begin(self, label: str) -> Recording:
+    def begin(self, label: str) -> EpisodeWriter:
         """Start recording an episode under a name nobody has taken: the label, numbered if need be.
 
         Raises:
@@ -439,7 +453,7 @@ class Journal:
         """
         try:
             (self._folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
-            return Recording(self._folder, self._take_name(label))
+            return EpisodeWriter(self._folder, self._take_name(label))
         except OSError as error:
             raise not_writable(self._folder, error) from None
 
@@ -454,7 +468,7 @@ class Journal:
             else:
                 return name
 
-    def scan(self, *, only: Collection[str] | None = None) -> Iterator[Entry | Damaged]:
+    def scan(self, *, only: Collection[str] | None = None) -> Iterator[JournalEntry | DamagedEntry]:
         """The finished episodes, in the order in which they finished, each checked by itself; ``only`` those of some names.
 
         Raises:
@@ -465,28 +479,28 @@ class Journal:
         for line in self._episode_lines():
             if only is not None and line.name not in only:
                 continue
-            found: Entry | Damaged
+            found: JournalEntry | DamagedEntry
             try:
                 if line.name is not None and line.name in seen:
-                    raise _two_of(line.name)
+                    raise _duplicate(line.name)
                 found = _entry(line, times.get(line.name))
             except EpisodeFault as fault:
-                found = Damaged(name=line.name or f"line {line.number} of {EPISODES}", fault=fault)
+                found = DamagedEntry(name=line.name or f"line {line.number} of {EPISODES}", fault=fault)
             seen.add(line.name)
             yield found
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[JournalEntry]:
         """The same, where all of them are whole.
 
         Raises:
             EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``, of the first that is not.
         """
         for found in self.scan():
-            if isinstance(found, Damaged):
+            if isinstance(found, DamagedEntry):
                 raise found.fault
             yield found
 
-    def find(self, name: str) -> Entry:
+    def find(self, name: str) -> JournalEntry:
         """A finished episode by name; no other is looked at.
 
         Raises:
@@ -497,7 +511,7 @@ class Journal:
             names += [line.name] if line.name is not None else []
             lines += [line] if line.name == name else []
         if len(lines) > 1:
-            raise _two_of(name)
+            raise _duplicate(name)
         if lines:
             return _entry(lines[0], self._last(TIMINGS, name))
         begun = name in self.unfinished()
@@ -511,7 +525,7 @@ class Journal:
         """Episodes that were begun and have no end: they still run, or their process died. Their exchanges are there."""
         return sorted(recorded(self._folder) - {line.name for line in self._lines(EPISODES)})
 
-    def beginning(self, name: str) -> Entry:
+    def beginning(self, name: str) -> JournalEntry:
         """What there is of an episode without an end: what it began with, and the talk so far.
 
         Raises:
@@ -525,11 +539,11 @@ class Journal:
                 hint="ask the question again",
             )
         record = line.read(_BEGINNING)
-        episode = with_talk(episode_from_record(record["episode"]), self.exchanges(name))
+        episode = with_rounds(episode_from_record(record["episode"]), self.exchanges(name))
         conditions = conditions_from_record(record["conditions"])
-        return Entry(name=name, episode=episode, conditions=conditions, readings=(), timed=False)
+        return JournalEntry(name=name, episode=episode, conditions=conditions, readings=(), timed=False)
 
-    def taken(self, entry: Entry) -> Taken:
+    def taken(self, entry: JournalEntry) -> RecordedParts:
         """What an episode took, as it was recorded.
 
         Raises:
@@ -539,7 +553,7 @@ class Journal:
         check_sum(entry.name, "exchanges", entry.sums, content_hash([exchange_sum(item) for item in exchanges]))
         found = sorted(material_sum(name, value) for name, value in materials.items())
         check_sum(entry.name, "materials", entry.sums, content_hash(found))
-        return Taken(exchanges=exchanges, materials=materials)
+        return RecordedParts(exchanges=exchanges, materials=materials)
 
     def exchanges(self, name: str) -> list[Exchange]:
         """The exchanges of an episode with its model, as they stand in the file.
@@ -561,17 +575,17 @@ class Journal:
         found = [line.read({"name": is_text}) for line in lines_of(path)]
         return {line["name"]: line.get("value") for line in found}
 
-    def _episode_lines(self) -> Iterator[Line]:
+    def _episode_lines(self) -> Iterator[JournalLine]:
         """The lines of the episodes; none where nothing has come to its end yet."""
         if is_there(self._folder / EPISODES) or not is_there(self._folder / RECORDINGS):
             yield from lines_of(self._folder / EPISODES)
 
-    def _lines(self, file: str) -> Iterator[Line]:
+    def _lines(self, file: str) -> Iterator[JournalLine]:
         """The lines of a file that may be missing."""
         if is_there(self._folder / file):
             yield from lines_of(self._folder / file)
 
-    def _last(self, file: str, name: str) -> Line | None:
+    def _last(self, file: str, name: str) -> JournalLine | None:
         found = None
         for line in self._lines(file):
             if line.name == name:
@@ -584,7 +598,7 @@ def recorded(folder: Path) -> set[str]:
     return {path.stem for path in (folder / RECORDINGS).glob("*.jsonl")}
 
 
-def _entry(line: Line, time: Line | None) -> Entry:
+def _entry(line: JournalLine, time: JournalLine | None) -> JournalEntry:
     """An episode with its times.
 
     Raises:
@@ -597,7 +611,7 @@ def _entry(line: Line, time: Line | None) -> Entry:
     timings = _timings(timed["timings"]) if timed.get("timings") is not None else None
     if timed:
         check_sum(record["name"], "timings", record["sums"], timings_sum(timed))
-    return Entry(
+    return JournalEntry(
         name=record["name"],
         episode=episode.with_timings(timings) if timings is not None else episode,
         conditions=conditions,
@@ -607,7 +621,7 @@ def _entry(line: Line, time: Line | None) -> Entry:
     )
 
 
-def _two_of(name: str) -> EpisodeFault:
+def _duplicate(name: str) -> EpisodeFault:
     return EpisodeFault(
         "recording_damaged",
         f"two episodes are named {name[:80]!r}",
@@ -633,14 +647,14 @@ _SUFFIX = ".jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class EpisodeLocation:
     """A journal, and the name of one of its episodes; None means all of them."""
 
     journal: Journal
     name: str | None
 
 
-def place_of(episode: Path, name: str | None = None) -> Place:
+def locate_episode(episode: Path, name: str | None = None) -> EpisodeLocation:
     """``DIR`` is the folder that ``--record`` made, ``DIR/NAME`` an episode in it, and so is ``DIR`` with a ``name``.
 
     ``DIR/recordings/NAME.jsonl``, which a shell completes, is that episode too.
@@ -649,14 +663,14 @@ def place_of(episode: Path, name: str | None = None) -> Place:
         EpisodeFault: ``recording_missing``.
     """
     if _is_journal(episode):
-        return Place(journal=Journal(episode), name=name)
+        return EpisodeLocation(journal=Journal(episode), name=name)
     if name is not None:
-        return place_of(episode / name)
+        return locate_episode(episode / name)
     folder, name = episode.parent, episode.name
     if folder.name == RECORDINGS and name.endswith(_SUFFIX):
         folder, name = folder.parent, name.removesuffix(_SUFFIX)
     if _is_journal(folder):
-        return Place(journal=Journal(folder), name=name)
+        return EpisodeLocation(journal=Journal(folder), name=name)
     raise EpisodeFault(
         "recording_missing",
         f"no episodes are recorded in {str(episode)[:200]}",

@@ -1,4 +1,8 @@
-"""What a replay puts in the place of a world: recorded tools and materials, a session and a judge that know their names only."""
+"""Running a recorded episode again, offline.
+
+A replay builds the system again and gives it the recorded replies, tool results, materials and clock readings; it needs neither
+endpoint nor world nor video. It proves that the record follows from its parts: the bytes are equal, or the first difference is named.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,8 @@ from controller.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode, Task
 from controller.questions import Question
 from controller.records.conditions import Conditions
-from controller.records.journal import Entry, Journal, damaged
-from controller.runner import run_system
+from controller.records.journal import Journal, JournalEntry, damaged
+from controller.records.recorder import run_system
 from controller.systems.base import SystemBuilder, SystemContext
 from controller.toolsets import TRACE, Toolset
 from tool_induction.domains import Domain
@@ -30,7 +34,7 @@ from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.world.sessions.session import Session
 
 
-class RecordedGround:
+class RecordedInputs:
     """Gives back what an episode took."""
 
     def __init__(self, episode: Episode, materials: Mapping[str, Any]) -> None:
@@ -101,13 +105,13 @@ class RecordedModel(ReplayChatModel):
 
     def __init__(self, exchanges: Sequence[Exchange], *, name: str) -> None:
         super().__init__(exchanges, name=name)
-        self._all, self._asked = len(exchanges), 0
+        self._all, self._request = len(exchanges), 0
         self._counting = Lock()
 
     @property
     def left(self) -> int:
         """Exchanges that were recorded and not made again."""
-        return self._all - self._asked
+        return self._all - self._request
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """The recorded reply to this very request.
@@ -126,7 +130,7 @@ class RecordedModel(ReplayChatModel):
 
     def _count(self) -> None:
         with self._counting:
-            self._asked += 1
+            self._request += 1
 
 
 class RecordedSession(Session):
@@ -173,7 +177,7 @@ class RecordedSession(Session):
         raise _mismatch(f"the system reaches for the session's {name[:64]}, which is in no record")
 
 
-class SilentJudge:
+class RecordedJudge:
     """A judge by name; what it judged stands in the recorded results."""
 
     def __init__(self, name: str) -> None:
@@ -242,7 +246,7 @@ def replay_recorded(
 
 
 def replay_found(
-    journal: Journal, entry: Entry, *, question: Question | None = None, build: SystemBuilder | None = None
+    journal: Journal, entry: JournalEntry, *, question: Question | None = None, build: SystemBuilder | None = None
 ) -> Replayed:
     """The same, on an entry that was found."""
     taken = journal.taken(entry)
@@ -252,7 +256,7 @@ def replay_found(
 
 
 def replay_entry(
-    entry: Entry,
+    entry: JournalEntry,
     exchanges: Sequence[Exchange],
     *,
     materials: Mapping[str, Any] | None = None,
@@ -263,7 +267,7 @@ def replay_entry(
     recorded, conditions = entry.episode, entry.conditions
     _refuse_what_changed(conditions)
     model, clock = RecordedModel(exchanges, name=recorded.model), ReplayClock(entry.readings)
-    ground = RecordedGround(recorded, materials or {})
+    inputs = RecordedInputs(recorded, materials or {})
     context = SystemContext(
         model=model,
         clock=clock,
@@ -271,11 +275,11 @@ def replay_entry(
         prices=_prices(recorded),
         language=conditions.language,
         library=_library(conditions),
-        judge=SilentJudge(conditions.judge) if conditions.judge is not None else None,
+        judge=RecordedJudge(conditions.judge) if conditions.judge is not None else None,
         domain=_domain(conditions),
         options=conditions.options,
         takes_images=conditions.takes_images,
-        ground=ground,
+        inputs=inputs,
     )
     session = RecordedSession(recorded.task, groups=frozenset(conditions.groups))
     asked = question or recorded.task.question
@@ -284,7 +288,7 @@ def replay_entry(
         again, kept = episode.record(), recorded.record()
         identical = json_line(again) == json_line(kept)
         if identical:
-            _refuse_left({"exchange": model.left, **ground.left, "clock reading": clock.left})
+            _refuse_left({"exchange": model.left, **inputs.left, "clock reading": clock.left})
     except EpisodeFault as fault:
         if fault.code == "replay_mismatch" and conditions.is_other_loop():
             raise _loop_changed(conditions, fault.message) from None

@@ -1,4 +1,4 @@
-"""What every system is: a question and a session in, an episode out; and what it is built from."""
+"""The system interface, the context a system is built from, and the base class of systems that run the loop."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from controller.budgets import Budget
 from controller.digest import digest_of
 from controller.episode import Episode, Library, Task
 from controller.loop import run_episode
-from controller.prompts import NOTHING_MORE, Opening, Pictures, Prompts, no_pictures
-from controller.toolsets import Ground, Live, Toolset
+from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
+from controller.toolsets import EpisodeInputs, LiveInputs, Toolset
 from tool_induction.domains.domain import SplitName
 from tool_induction.language.diagnostics import closest
 from tool_induction.toolset import ToolDeclaration
@@ -47,8 +47,8 @@ class System(Protocol):
 class SystemContext:
     """What an experiment chooses, and the ports a system may use.
 
-    A system asks ``model``, reads ``clock`` and takes the tools and the material of an episode from ``ground``: no other
-    model, no other clock, nothing past the ground. Whoever records an episode wraps these three, and a replay has nothing but
+    A system asks ``model``, reads ``clock`` and takes the tools and the material of an episode from ``inputs``: no other
+    model, no other clock, nothing past the inputs. Whoever records an episode wraps these three, and a replay has nothing but
     them; its session, library, domain and judge are stand-ins that know their names. ``options`` are the system's own
     settings as JSON, such as an exposure; a system refuses those it does not know.
     """
@@ -63,7 +63,7 @@ class SystemContext:
     domain: Domain | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     takes_images: bool | None = None  #: whether the model does, as a probe found; None where nobody asked
-    ground: Ground = field(default_factory=Live)
+    inputs: EpisodeInputs = field(default_factory=LiveInputs)
 
 
 class SystemBuilder(Protocol):
@@ -141,8 +141,8 @@ def refuse_shown(question: Question, session: Session, context: SystemContext, *
         )
 
 
-Chosen = TypeVar("Chosen", bound=Options)
-Own = Callable[..., dict[str, Any]]
+OptionsT = TypeVar("OptionsT", bound=Options)
+OwnCall = Callable[..., dict[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,12 +150,12 @@ class Setup:
     """What the loop is given for one question. ``make_tools`` is called where the episode runs, not where it is replayed."""
 
     make_tools: Callable[[], Toolset]
-    opening: Opening = NOTHING_MORE
+    preamble: Preamble = EMPTY_PREAMBLE
     pictures: Pictures = no_pictures
 
 
 @dataclass(frozen=True)
-class LoopSystem(ABC, Generic[Chosen]):
+class LoopSystem(ABC, Generic[OptionsT]):
     """A system that runs the loop. It keeps nothing between questions, so that threads may share it.
 
     Raises:
@@ -168,7 +168,7 @@ class LoopSystem(ABC, Generic[Chosen]):
     options_kind: ClassVar[type[Options]] = Options
     uses_library: ClassVar[bool] = False
     shows_domain: ClassVar[bool] = False
-    tells_digest: ClassVar[bool] = False
+    gives_digest: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self.check()
@@ -194,9 +194,9 @@ class LoopSystem(ABC, Generic[Chosen]):
         """What the loop is given. What is taken from the session comes through the tools or ``material``."""
 
     @cached_property
-    def options(self) -> Chosen:
+    def options(self) -> OptionsT:
         """The system's own settings."""
-        return cast(Chosen, read_options(self.options_kind, self.context.options, system=self.name))
+        return cast(OptionsT, read_options(self.options_kind, self.context.options, system=self.name))
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -205,7 +205,7 @@ class LoopSystem(ABC, Generic[Chosen]):
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
         """A JSON value taken from the session, the library or the domain; in a replay the recorded one."""
-        return self.context.ground.material(name, make)
+        return self.context.inputs.material(name, make)
 
     def task(self, question: Question, session: Session) -> Task:
         """What an episode on this session records of its beginning.
@@ -243,23 +243,23 @@ class LoopSystem(ABC, Generic[Chosen]):
         refuse_shown(question, session, self.context, split=self.options.split)
         task = self.task(question, session)
         setup = self.setup(question, session)
-        opening = replace(setup.opening, digest=self._digest(session))
+        preamble = replace(setup.preamble, digest=self._digest(session))
         return run_episode(
             task,
             model=self.context.model,
-            tools=self.context.ground.tools(setup.make_tools),
+            tools=self.context.inputs.tools(setup.make_tools),
             budget=self.context.budget,
             clock=self.context.clock,
             prompts=self.prompts,
             prices=self.context.prices,
-            opening=opening,
+            preamble=preamble,
             pictures=lambda name: str(self.material(name, lambda: setup.pictures(name))),
         )
 
     def _digest(self, session: Session) -> dict[str, Any] | None:
         """What is told of the world at the start, by systems that act in it."""
         tokens = self.context.budget.digest_tokens
-        if not (self.tells_digest and tokens):
+        if not (self.gives_digest and tokens):
             return None
         digest: dict[str, Any] | None = self.material("digest", lambda: digest_of(session, tokens))
         return digest
@@ -268,7 +268,7 @@ class LoopSystem(ABC, Generic[Chosen]):
 class OwnCalls:
     """Calls that a system makes itself; none of them is offered to the model."""
 
-    def __init__(self, calls: Mapping[str, Own]) -> None:
+    def __init__(self, calls: Mapping[str, OwnCall]) -> None:
         self._calls = calls
 
     def get_tools(self) -> Sequence[ToolDeclaration]:

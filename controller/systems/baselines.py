@@ -1,4 +1,7 @@
-"""What is said in the visible part of a video, as text that fits a model's window."""
+"""Baselines without tools: ``blind`` (no video), ``direct`` (sampled frames) and ``socratic`` (captions of clips).
+
+``socratic`` follows Zeng et al., Socratic Models: Composing Zero-Shot Multimodal Reasoning with Language (2022).
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from controller.prompts import PICTURE, FirstCall, Opening
-from controller.systems.base import LoopSystem, Options, Own, OwnCalls, Setup
+from controller.prompts import PICTURE, FirstCall, Preamble
+from controller.systems.base import LoopSystem, Options, OwnCall, OwnCalls, Setup
 from controller.toolsets import AtomicTools
 from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.backends.chat.usage import estimate_tokens
@@ -87,11 +90,13 @@ class Blind(LoopSystem[BlindOptions]):
     def setup(self, question: Question, session: Session) -> Setup:
         """No tools."""
         if self.options.variant == "question":
-            return Setup(make_tools=lambda: OwnCalls({}), opening=Opening(instructions="blind"))
+            return Setup(make_tools=lambda: OwnCalls({}), preamble=Preamble(instructions="blind"))
         arguments = {"max_tokens": transcript_tokens(self.context.budget)}
         own = {SPOKEN_LINES: lambda max_tokens: transcript(session, max_tokens=max_tokens)}
         calls = (FirstCall(tool=SPOKEN_LINES, arguments=arguments),)
-        return Setup(make_tools=lambda: OwnCalls(own), opening=Opening(instructions="from_material", first_calls=calls))
+        return Setup(
+            make_tools=lambda: OwnCalls(own), preamble=Preamble(instructions="from_material", first_calls=calls)
+        )
 
 
 SAMPLE_FRAMES = "sample_frames"
@@ -136,13 +141,13 @@ class Direct(LoopSystem[DirectOptions]):
         if options.transcript:
             tokens = transcript_tokens(self.context.budget)
             calls.append(FirstCall(tool=SPOKEN_LINES, arguments={"max_tokens": tokens}))
-        own: dict[str, Own] = {
+        own: dict[str, OwnCall] = {
             SAMPLE_FRAMES: frames.sample,
             SPOKEN_LINES: lambda max_tokens: transcript(session, max_tokens=max_tokens),
         }
         return Setup(
             make_tools=lambda: OwnCalls(own),
-            opening=Opening(instructions="from_material", first_calls=tuple(calls)),
+            preamble=Preamble(instructions="from_material", first_calls=tuple(calls)),
             pictures=frames.address,
         )
 
@@ -226,8 +231,8 @@ class Socratic(LoopSystem[SocraticOptions]):
             captions = Captions(session, clips=len(tiles))
             return OwnCalls({DESCRIBE: captions.describe, SEARCH_CAPTIONS: captions.search})
 
-        opening = Opening(instructions="from_material", first_calls=tuple(calls))
-        return Setup(make_tools=make_tools, opening=opening)
+        preamble = Preamble(instructions="from_material", first_calls=tuple(calls))
+        return Setup(make_tools=make_tools, preamble=preamble)
 
     def _visible(self, session: Session) -> float:
         """How long the visible video is, in seconds.

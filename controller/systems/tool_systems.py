@@ -1,4 +1,4 @@
-"""The systems that act with tools, and what is told beside them: ``flat``, ``flat+domain``, ``hints``, ``hier``."""
+"""Systems that act with tools: ``flat``, ``flat+domain``, ``flat+compose``, ``hints``, ``hier`` and ``pipeline``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from controller.budgets import Budget
-from controller.prompts import Opening
+from controller.prompts import Preamble
 from controller.systems.base import LoopSystem, Options, Setup, SystemContext
 from controller.toolsets import AtomicTools, CombinedTools, Exposure, FallbackTools, JudgedItems, OneVideo, Toolset
 from tool_induction.judging.remembered import RememberedJudge
@@ -41,7 +41,7 @@ class Flat(LoopSystem[Options]):
     """The sixteen operations only; a library is left aside."""
 
     name = "flat"
-    tells_digest = True
+    gives_digest = True
 
     def setup(self, question: Question, session: Session) -> Setup:
         """The operations."""
@@ -78,8 +78,8 @@ class FlatWithDomain(Flat):
     def setup(self, question: Question, session: Session) -> Setup:
         """The operations; the domain is told."""
         told = self.material("domain", self._domain_text)
-        opening = Opening(briefing=self.prompts.render("domain", domain=told))
-        return Setup(make_tools=lambda: self.tools(session), opening=opening)
+        preamble = Preamble(briefing=self.prompts.render("domain", domain=told))
+        return Setup(make_tools=lambda: self.tools(session), preamble=preamble)
 
     def _domain_text(self) -> str:
         from tool_induction.inducing.asking.prompting import InducerPrompts
@@ -93,7 +93,7 @@ class _WithLibrary(LoopSystem[Any]):
     """What a library is needed for."""
 
     uses_library = True
-    tells_digest = True
+    gives_digest = True
 
     def check(self) -> None:
         """A library has to be there.
@@ -128,8 +128,8 @@ class Hints(_WithLibrary):
     def setup(self, question: Question, session: Session) -> Setup:
         """The operations; the tools are told."""
         told = self.material("hints", lambda: _described(self.library))
-        opening = Opening(briefing=self.prompts.render("hints", tools=told))
-        return Setup(make_tools=lambda: self.tools(session), opening=opening)
+        preamble = Preamble(briefing=self.prompts.render("hints", tools=told))
+        return Setup(make_tools=lambda: self.tools(session), preamble=preamble)
 
     def tools(self, session: Session) -> Toolset:
         """The operations."""
@@ -155,8 +155,8 @@ class Hier(_WithLibrary):
 
     def setup(self, question: Question, session: Session) -> Setup:
         """The library's tools first, since they do more at once; and the operations."""
-        opening = Opening(instructions=_INSTRUCTIONS[self.options.exposure])
-        return Setup(make_tools=lambda: self.tools(session), opening=opening)
+        preamble = Preamble(instructions=_INSTRUCTIONS[self.options.exposure])
+        return Setup(make_tools=lambda: self.tools(session), preamble=preamble)
 
     def tools(self, session: Session) -> Toolset:
         """What the exposure says of the operations. Judging is no operation: where it is on, it is open in each of them."""
@@ -331,7 +331,7 @@ class FlatCompose(LoopSystem[ComposeOptions]):
     """The operations, and in any round a throw-away tool made of them: programmability without a library."""
 
     name = "flat+compose"
-    tells_digest = True
+    gives_digest = True
     options_kind = ComposeOptions
 
     def setup(self, question: Question, session: Session) -> Setup:
@@ -344,14 +344,14 @@ class FlatCompose(LoopSystem[ComposeOptions]):
 
         told = tool_language(session.groups, allow_judge=self.context.judge is not None)
         briefing = self.prompts.render("compose", tool_language=told)
-        return Setup(make_tools=make_tools, opening=Opening(briefing=briefing))
+        return Setup(make_tools=make_tools, preamble=Preamble(briefing=briefing))
 
 
 class Pipeline(LoopSystem[Options]):
     """One throw-away tool first, mended once at most; then an answer from what it found."""
 
     name = "pipeline"
-    tells_digest = True
+    gives_digest = True
 
     def setup(self, question: Question, session: Session) -> Setup:
         """Only ``compose_tool``, and no answer before it ran."""
@@ -361,13 +361,13 @@ class Pipeline(LoopSystem[Options]):
             composed = ComposedTools(session, judge=judge, documents=PIPELINE_DOCUMENTS, once=True)
             return OneVideo(composed, session.video_id)
 
-        opening = Opening(
+        preamble = Preamble(
             instructions="pipeline",
             briefing=tool_language(session.groups, allow_judge=self.context.judge is not None),
             answer_after=COMPOSE,
             tries=PIPELINE_DOCUMENTS,
         )
-        return Setup(make_tools=make_tools, opening=opening)
+        return Setup(make_tools=make_tools, preamble=preamble)
 
     def settings(self) -> dict[str, Any]:
         """How often the document may be sent."""

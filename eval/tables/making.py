@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.episode import Episode
-from controller.records.journal import Entry, Journal
+from controller.records.journal import Journal, JournalEntry
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.lines import SampleLine
@@ -137,7 +137,7 @@ def _episodes(
     try:
         for found in journal.scan():
             if found.name in wanted:
-                if isinstance(found, Entry):
+                if isinstance(found, JournalEntry):
                     seen[found.name] = _seen(found.episode, wanted[found.name], hashes, kept)
                 else:
                     lost[found.name] = found.fault.code

@@ -13,8 +13,8 @@ import pytest
 from controller.budgets import Budget
 from controller.questions import Question
 from controller.records.journal import Journal
+from controller.records.recorder import Answered, Unanswered, answer_many
 from controller.records.replay import replay_recorded
-from controller.runner import Answered, Unanswered, answer_many
 from controller.systems import SystemContext
 from tool_induction.library import load_library
 from world_api.backends.chat.rule_based import RuleBasedChatModel

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
-from controller.calls import Calling
+from controller.calls import CallExecutor
 from controller.replies import ToolCall
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.clocks import SystemClock
@@ -33,8 +33,8 @@ class Tools:
         return self._work(arguments)
 
 
-def calling(tools: Tools) -> Calling:
-    return Calling(tools, SystemClock(), overtime=OVERTIME, too_late=TOO_LATE)
+def calling(tools: Tools) -> CallExecutor:
+    return CallExecutor(tools, SystemClock(), overtime=OVERTIME, too_late=TOO_LATE)
 
 
 def many(number: int) -> list[ToolCall]:

@@ -11,7 +11,7 @@ import pytest
 from controller.budgets import Budget
 from controller.episode import Episode, Task
 from controller.loop import run_episode
-from controller.prompts import FirstCall, Opening, Prompts
+from controller.prompts import FirstCall, Preamble, Prompts
 from controller.questions import Question
 from controller.systems.base import OwnCalls
 from tests.support.systems import data_in
@@ -49,7 +49,7 @@ def hold(stepping_clock: Any) -> Callable[..., Held]:
             budget=budget or Budget(),
             clock=stepping_clock(**chosen),
             prompts=Prompts(),
-            opening=Opening(instructions="from_material", first_calls=calls),
+            preamble=Preamble(instructions="from_material", first_calls=calls),
         )
         return Held(episode, model)
 

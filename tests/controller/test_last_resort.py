@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from controller.display import summarise, tell
+from controller.display import summary_record, summary_text
 from controller.questions import Question
 from controller.records.conditions import Conditions
 from controller.records.journal import Journal
@@ -55,8 +55,8 @@ def test_a_tool_that_breaks_is_an_observation_and_counted(
     assert told["code"] == "internal_fault"
     assert "words of the video" not in told["message"]
     assert (held.episode.outcome, held.episode.internal_faults, held.episode.slips) == ("submitted", 1, {})
-    assert summarise(held.episode)["internal_faults"] == 1
-    assert "internal fault" in tell(held.episode)
+    assert summary_record(held.episode)["internal_faults"] == 1
+    assert "internal fault" in summary_text(held.episode)
 
 
 def test_a_named_fault_that_a_toolset_raises_is_an_observation(hold: Any, replies: Any, fake_tools: Any) -> None:

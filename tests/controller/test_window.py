@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
-from controller.prompts import Opening
+from controller.prompts import Preamble
 from world_api.backends.chat.completions import Call
 from world_api.backends.chat.scripted import ScriptedChatModel
 from world_api.backends.chat.usage import estimate_tokens
@@ -65,7 +65,7 @@ def test_instructions_question_and_digest_are_never_folded(hold: Any, replies: A
         replies.submits(),
         budget=Budget(window=WINDOW),
         tools=wide(fake_tools),
-        opening=Opening(digest=digest, briefing="Mind the rain."),
+        preamble=Preamble(digest=digest, briefing="Mind the rain."),
     )
     first = held.model.requests[0]["messages"]
     assert all(request["messages"][:2] == first for request in held.model.requests)

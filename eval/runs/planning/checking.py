@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from controller.runner import refuse_unpriced
+from controller.records.recorder import refuse_unpriced
 from controller.systems.registry import build_system
 from eval.runs.cells import Cell
 from eval.runs.configuration.reading import Configuration

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from controller.records.journal import Entry, Journal
+from controller.records.journal import Journal, JournalEntry
 from eval.datasets.items import Item
 from eval.runs.configuration.reading import Configuration, read_configuration
 from eval.runs.lines import LineFile, SampleLine, ScoreLine
@@ -226,7 +226,11 @@ def _told_right(plan: Plan, folder: RunFolder, standing: Standing, known: Collec
     for cell, lines in recorded.items():
         for entry in Journal(folder.journal(cell)).scan(only=lines):
             line = lines[entry.name]
-            asked = Asked(value=entry.episode.value, answer=entry.episode.answer) if isinstance(entry, Entry) else None
+            asked = (
+                Asked(value=entry.episode.value, answer=entry.episode.answer)
+                if isinstance(entry, JournalEntry)
+                else None
+            )
             item = items[cells[cell].dataset, line.item]
             found[line.sample] = right(item, asked) if asked is not None else False
     return {key: correct for key, correct in found.items() if correct is not None}

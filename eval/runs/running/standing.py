@@ -10,7 +10,7 @@ from pathlib import Path
 from controller.accounts import accounts_of, total
 from controller.episode import Task
 from controller.questions import Question
-from controller.records.journal import EPISODES, Entry, Journal, is_there, lines_of, recorded
+from controller.records.journal import EPISODES, Journal, JournalEntry, is_there, lines_of, recorded
 from eval.runs.cells import Cell
 from eval.runs.lines import Cost, LineFile, SampleLine
 from eval.runs.places import RunFolder
@@ -121,10 +121,10 @@ def _adopted(journal: Path, names: set[str], waiting: Sequence[Sample]) -> Itera
             yield line_of(sample, asked), asked
 
 
-def _readable(journal: Path, names: set[str]) -> Iterator[Entry]:
+def _readable(journal: Path, names: set[str]) -> Iterator[JournalEntry]:
     """The episodes that came to an end of their own and are whole; others are asked again, under another name."""
     for entry in Journal(journal).scan(only=names):
-        if isinstance(entry, Entry):
+        if isinstance(entry, JournalEntry):
             fault = entry.episode.fault
             if not entry.conditions.broken_off and not (fault is not None and fault.code in _NO_RESULT):
                 yield entry

@@ -12,7 +12,7 @@ from controller.accounts import accounts_of, total
 from controller.budgets import Budget
 from controller.prompts import language_of
 from controller.records.journal import Journal
-from controller.runner import answer, opened
+from controller.records.recorder import answer, opened
 from controller.systems.base import SystemContext
 from eval.datasets.items import Item
 from eval.runs.cells import Cell

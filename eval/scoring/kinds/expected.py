@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.questions import Mistyped, value_of
+from controller.questions import InvalidAnswer, value_of
 from eval.datasets.items import Item
 from world_api.core.faults import EvalFault
 
@@ -17,7 +17,7 @@ def accepted_values(item: Item) -> tuple[Any, ...]:
     """
     try:
         return tuple(value_of(item.question, value) for value in (item.answer, *item.also))
-    except Mistyped as why:
+    except InvalidAnswer as why:
         raise _unusable(item, str(why)) from None
 
 
@@ -39,7 +39,7 @@ def given_value(item: Item, value: Any) -> Any | None:
     """The given answer in the type of the question; None where it is none."""
     try:
         return value_of(item.question, value)
-    except Mistyped:
+    except InvalidAnswer:
         return None
 
 

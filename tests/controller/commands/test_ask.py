@@ -304,8 +304,9 @@ def test_a_cached_reply_costs_logically_and_not_physically(
 
 def test_every_option_can_be_given_and_does_something(ask: Ask, vision_server: Any, tmp_path: Path) -> None:
     """One question with all options that there are: one that is parsed and reaches nothing, or the wrong place, shows here."""
-    from controller.commands import ask_app as app
     from typer.main import get_command
+
+    from controller.commands import ask_app as app
 
     vision_server.say = lambda body, pictures: {"caption": "red", "answer": "red"} if pictures else "B"
     (tmp_path / "prices.json").write_text(

@@ -10,9 +10,9 @@ import pytest
 
 from controller.episode import Episode
 from controller.questions import Question
-from controller.records.journal import Damaged, Journal
+from controller.records.journal import DamagedEntry, Journal
+from controller.records.recorder import answer
 from controller.records.replay import replay_recorded
-from controller.runner import answer
 from controller.systems import SystemContext
 from tests.support.journals import edit_lines, forge
 from world_api.backends.chat.recording import Exchange, append_line, read_lines
@@ -113,7 +113,7 @@ def test_a_damaged_line_harms_no_other_episode(kept: Path, open_made: Any) -> No
     one, two = path.read_text().splitlines()
     path.write_text(one[: len(one) // 2] + "\n" + two + "\n")
     journal = Journal(kept)
-    assert [(item.name, isinstance(item, Damaged)) for item in journal.scan()] == [(first, True), (second, False)]
+    assert [(item.name, isinstance(item, DamagedEntry)) for item in journal.scan()] == [(first, True), (second, False)]
     assert replay_recorded(journal, second).identical
     with pytest.raises(EpisodeFault, match="recording_damaged"):
         journal.find(first)

@@ -8,8 +8,8 @@ from typing import Any
 
 from controller.records import conditions, journal, recorder, replay
 from controller.records.journal import Journal
+from controller.records.recorder import Answered
 from controller.records.replay import replay_recorded
-from controller.runner import Answered
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "controller.md").read_text(encoding="utf-8")
 

@@ -11,8 +11,8 @@ import pytest
 
 from controller.questions import Question
 from controller.records.journal import Journal
+from controller.records.recorder import answer
 from controller.records.replay import replay_recorded
-from controller.runner import answer
 from tests.controller.systems.test_contract import every_system
 from world_api.core.canonical import json_line
 from world_api.profiles import open_session
