@@ -49,13 +49,13 @@ COMMANDS: dict[str, Room] = {
         "app",
         "Have a model write a tool library for a domain.",
     ),
-    "ask": Room("controller.commands.ask", "app", "Ask a question about a video."),
+    "ask": Room("controller.commands", "ask_app", "Ask a question about a video."),
     "replay": Room(
-        "controller.commands.replaying", "app", "Run recorded episodes again, offline, and compare byte for byte."
+        "controller.commands", "replay_app", "Run recorded episodes again, offline, and compare byte for byte."
     ),
     "show": Room(
-        "controller.commands.showing",
-        "app",
+        "controller.commands",
+        "show_app",
         "Show a recorded episode: question, rounds, calls, answer, evidence, cost.",
     ),
     "serve": Room(

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from controller.accounts import Accounts, accounts_of
-    from controller.asking import Answered, Unanswered, answer_many
     from controller.budgets import Budget
-    from controller.conversation.opening import FirstCall, Opening
     from controller.episode import Episode, episode_from_record
+    from controller.prompts import FirstCall, Preamble
     from controller.questions import Question
     from controller.records.journal import Journal
-    from controller.records.recording import answer_recorded
+    from controller.records.recorder import Answered, Unanswered, answer_many, answer_recorded
     from controller.records.replay import replay_recorded
     from controller.systems import (
         LoopSystem,
@@ -36,25 +35,25 @@ if TYPE_CHECKING:
 _HOMES = {
     "Accounts": "controller.accounts",
     "accounts_of": "controller.accounts",
-    "Answered": "controller.asking",
-    "Unanswered": "controller.asking",
-    "answer_many": "controller.asking",
+    "Answered": "controller.records.recorder",
+    "Unanswered": "controller.records.recorder",
+    "answer_many": "controller.records.recorder",
     "AtomicTools": "controller.toolsets",
     "Budget": "controller.budgets",
     "CombinedTools": "controller.toolsets",
     "Episode": "controller.episode",
-    "FirstCall": "controller.conversation.opening",
+    "FirstCall": "controller.prompts",
     "Journal": "controller.records.journal",
     "LoopSystem": "controller.systems",
     "OneVideo": "controller.toolsets",
-    "Opening": "controller.conversation.opening",
+    "Preamble": "controller.prompts",
     "OwnCalls": "controller.systems",
     "Question": "controller.questions",
     "Setup": "controller.systems",
     "System": "controller.systems",
     "SystemContext": "controller.systems",
     "Toolset": "controller.toolsets",
-    "answer_recorded": "controller.records.recording",
+    "answer_recorded": "controller.records.recorder",
     "build_system": "controller.systems",
     "episode_from_record": "controller.episode",
     "flat": "controller.systems",
@@ -74,8 +73,8 @@ __all__ = [
     "Journal",
     "LoopSystem",
     "OneVideo",
-    "Opening",
     "OwnCalls",
+    "Preamble",
     "Question",
     "Setup",
     "System",

@@ -1,9 +1,8 @@
-"""What an episode cost: tokens and money of controller, perception and judge, logical and physical.
+"""What an episode cost: tokens and money of the controller, of perception and of the judge, logical and physical.
 
-*Logical* is what the episode costs as if no cache existed: each distinct request once, and no token cheaper because a server had
-kept it. *Physical* is what was really asked, at what was really paid. Tokens are always stated; they are *estimated* where a
-server did not count them. Money is stated only where a price is known, and a sum with a part nobody knows the price of says
-that it is the least it can be.
+*Logical* cost is counted as if no cache existed: each distinct request once, with no discount for tokens that a server had cached.
+*Physical* cost is what was really requested and paid. Tokens are always given, and marked *estimated* where a server did not count
+them. Money is given only where a price is known; a sum with an unpriced part is marked as a lower bound.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an episode may spend, and what it has spent."""
+"""Budgets of an episode, and the meter that compares them with what was spent."""
 
 from __future__ import annotations
 

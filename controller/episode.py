@@ -1,7 +1,7 @@
-"""The record of one episode: what was asked, what was done, what came out.
+"""The record of one episode: the question, the calls and replies, the answer.
 
-Everything here follows from the question, the model's replies and the tools' results, so that a replay gives the same
-bytes; wall times stand apart, in ``Timings``. Field names are the wire names.
+Everything here is determined by the question, the model's replies and the tool results, so that a replay gives the same bytes. Wall
+times are kept apart, in ``Timings``. Field names are those of the JSON form.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from pydantic import TypeAdapter, ValidationError
 
 from controller.budgets import Budget
-from controller.conversation.citing import DIGEST, CitedSpan
-from controller.conversation.replies import Problem
+from controller.evidence import DIGEST, CitedSpan
 from controller.questions import Question
+from controller.replies import Problem
 from world_api.backends.chat.completions import Usage
 from world_api.backends.chat.prices import Price
 from world_api.core.cost import Spent

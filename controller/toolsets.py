@@ -1,14 +1,23 @@
-"""What a model may call: toolsets, and the wrappers that put them together.
+"""Toolsets: what a model may call, and the wrappers that combine and restrict them.
 
-A toolset offers declarations (``get_tools``) and runs calls (``call_tool``). A fault that the model can act on comes
-back as ``{"error": {code, message, hint}}``; nothing a model sends raises. A tool that is made of operations may put
-what it did under ``trace``; that is recorded and not shown to the model.
+A toolset declares tools (``get_tools``) and runs calls (``call_tool``). A fault that the model can act on is returned as
+``{"error": {code, message, hint}}``; nothing that a model sends raises. A tool that is composed of operations may return what it did
+under ``trace``, which is recorded and not shown to the model.
+
+A system takes its toolset, and every value that its prompts are built from, through ``EpisodeInputs``::
+
+    tools = context.inputs.tools(lambda: CombinedTools([...]))
+    digest = context.inputs.material("digest", lambda: digest_of(session, ...))
+
+In a live episode both are created. While recording, materials are stored as well. In a replay neither is created: the recorded
+results and materials are returned, and the session is a stub that knows only its names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, Protocol
 
 from tool_induction.compiler.price import JUDGEMENT
 from tool_induction.judging.answers import asked_item, asked_question, chosen
@@ -16,7 +25,7 @@ from tool_induction.judging.port import Judge
 from tool_induction.language import limits
 from tool_induction.toolset import ToolDeclaration
 from world_api.core.faults import OperationFault, ToolFault
-from world_api.core.last_resort import observed
+from world_api.core.last_resort import INTERNAL_FAULT, observed
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import operations_for, run
 from world_api.session.session import Session
@@ -211,3 +220,91 @@ def _calls_in(trace: Any) -> Iterator[dict[str, Any]]:
 
 def _unknown_tool(name: str) -> OperationFault:
     return OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint="call one of the tools offered")
+
+
+class EpisodeInputs(Protocol):
+    """Where a system gets what it takes from a session, a library or a domain."""
+
+    def tools(self, make: Callable[[], Toolset]) -> Toolset:
+        """The toolset of the episode; asked for once an episode, before the first call."""
+        ...
+
+    def material(self, name: str, make: Callable[[], Any]) -> Any:
+        """A JSON value that requests are built from, under a name that the episode uses once."""
+        ...
+
+
+class LiveInputs:
+    """Makes what is asked for."""
+
+    def tools(self, make: Callable[[], Toolset]) -> Toolset:
+        """The toolset as it is made."""
+        return make()
+
+    def material(self, name: str, make: Callable[[], Any]) -> Any:
+        """The value as it is made."""
+        return make()
+
+
+#: all: operations and tools; tools: the library's tools only; tools_first: operations as a fallback
+Exposure = Literal["all", "tools", "tools_first"]
+
+#: What a tool says when it has found nothing or could not do its work.
+_FRUITLESS = frozenset({"empty", "error", "budget_exhausted"})
+#: The state of a tool that ran; a result without one says what was wrong with the call.
+_STATUS = "status"
+
+
+class FallbackTools:
+    """A library's tools, and the operations once these have not helped.
+
+    The operations are on offer from the start, so that what is sent stays the same from round to round; a call of one is
+    refused until a tool found nothing or failed, or ``patience`` tools ran. A call that was itself wrong (an unknown tool, bad
+    arguments) ran nothing: it neither opens them nor counts. For the order of calls to decide that, and not the order in which
+    they end, all of them are made one after the other.
+    """
+
+    def __init__(self, first: Toolset, fallback: Toolset, *, patience: int) -> None:
+        self._first = first
+        self._fallback = fallback
+        self._later = frozenset(tool.name for tool in fallback.get_tools())
+        self._patience = patience
+        self._ran = 0
+        self._is_open = False
+
+    def get_tools(self) -> Sequence[ToolDeclaration]:
+        """The tools, then the operations."""
+        return [replace(tool, writes=True) for tool in (*self._first.get_tools(), *self._fallback.get_tools())]
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Run the call; an operation only where the tools have been tried."""
+        if name in self._later:
+            if not (self._is_open or self._ran >= self._patience):
+                return {**_not_yet(name).record()}
+            return self._fallback.call_tool(name, arguments)
+        result = self._first.call_tool(name, arguments)
+        self._ran += _has_run(result)
+        self._is_open = self._is_open or _is_fruitless(result)
+        return result
+
+
+def _has_run(result: Mapping[str, Any]) -> bool:
+    return _STATUS in result or _is_defect(result)
+
+
+def _is_fruitless(result: Mapping[str, Any]) -> bool:
+    return result.get(_STATUS) in _FRUITLESS or _is_defect(result)
+
+
+def _is_defect(result: Mapping[str, Any]) -> bool:
+    """Whether the tool broke down for a reason that no other call of it would mend."""
+    error = result.get("error")
+    return isinstance(error, Mapping) and error.get("code") == INTERNAL_FAULT
+
+
+def _not_yet(name: str) -> OperationFault:
+    return OperationFault(
+        "operation_not_open",
+        f"{name} can be called once a tool has found nothing or failed",
+        hint="call the tool that fits the question best first",
+    )

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from controller.accounts import accounts_of
+from controller.display import WATERMARK
 from controller.episode import Episode
-from controller.summary import WATERMARK
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.files import SampleLine

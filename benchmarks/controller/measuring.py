@@ -25,11 +25,11 @@ from typing import Any
 from benchmarks.controller.instant import ROUNDS, InstantGround, InstantModel, InstantTools, Times, script_on
 from benchmarks.controller.table import AT_ONCE, SEGMENTS, Figures, Overhead, table
 from benchmarks.page import replace_section
-from controller.asking import answer
 from controller.budgets import Budget
-from controller.conversation.digest import digest_of
+from controller.digest import digest_of
 from controller.questions import Question
 from controller.records.journal import Journal
+from controller.records.recorder import answer
 from controller.records.replay import replay_recorded
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
@@ -154,7 +154,7 @@ class Bench:
             clock=SystemClock(),
             library=self._library,
             budget=Budget(rounds=ROUNDS + 1, calls=1000, tokens=10**9),
-            ground=InstantGround(InstantTools(self._declared, self._script, times), self._made),
+            inputs=InstantGround(InstantTools(self._declared, self._script, times), self._made),
         )
         question = Question(text="When does the person in red first appear?")
         done = answer(question, session, system="hier", context=context, journal=Journal(folder))

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from benchmarks.function_calling.cases import Answer, Case
 from benchmarks.function_calling.declarations import TYPE_WORDS, declaration, tool_name
 from benchmarks.function_calling.variants import variants
-from controller.conversation.replies import read_reply
+from controller.replies import read_reply
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call, completion
 from world_api.core.canonical import canonical

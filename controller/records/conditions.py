@@ -1,6 +1,6 @@
-"""The conditions an episode was recorded under: what its system was built from, its prompts, the version of the loop.
+"""The conditions an episode was recorded under: the parts of its system, its prompts, and the version of the loop.
 
-They stand beside the episode in its journal. A replay is built from them, and what has changed since is named.
+They are stored in the journal with the episode. A replay is built from them, and reports what has changed since.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from controller.episode import Library
-from controller.systems.context import SystemContext
+from controller.systems.base import SystemContext
 from world_api.backends.chat.prompts import PromptFiles, PromptHashes
 from world_api.core.faults import EpisodeFault
 from world_api.version import project_version
 
 #: What has no part in how an episode comes about.
-_APART = frozenset({"records", "showing", "commands", "asking.py", "accounts.py", "summary.py"})
+_APART = frozenset({"records", "display.py", "commands.py", "accounts.py"})
 _CODE_SUFFIX = ".py"
 #: What decides bytes beside the controller: how requests are spelled, marked, cut and counted, and how replies are read.
 _BESIDE = (

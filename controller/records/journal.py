@@ -1,52 +1,406 @@
-"""The folder that ``--record`` makes, and reading it again.
+"""The folder that ``--record`` writes, and reading it again.
 
 ::
 
-    DIR/episodes.jsonl           one episode a line, named, with the conditions it was recorded under and checksums of all parts
-    DIR/timings.jsonl            its wall times and clock readings, so that the line above is the same in a replay
-    DIR/begun.jsonl              what was known of it at its beginning, for those that have no end
-    DIR/recordings/NAME.jsonl    its exchanges with the model, one a line, written while it runs
-    DIR/materials/NAME.jsonl     what its requests were built from beside question and results, where it took any
+    DIR/episodes.jsonl           one line per finished episode: its name, record, conditions, and checksums of all parts
+    DIR/timings.jsonl            its wall times and clock readings, kept apart so that a replay gives the same episode line
+    DIR/begun.jsonl              what was known of it at the start, for episodes that have no end
+    DIR/recordings/NAME.jsonl    its exchanges with the model, one per line, written while it runs
+    DIR/materials/NAME.jsonl     the other values its requests were built from, if there are any
 
-Files are only ever appended to, a line in one write and under a lock, so that episodes of many threads and processes may
-be recorded side by side. An exchange is in the system's hands when the episode goes on, and outlives the process; an
-episode's own line is synced, and outlives a power cut. What a dead writer left without its end was never a line.
+Files are only appended to, one line per write and under a lock, so that many threads and processes can record side by side. An
+exchange is written before the episode goes on and survives the process; the line of a finished episode is synced and survives a power
+failure. A last line without a line end, left by a killed writer, is ignored. Each line is checked by itself, so that a damaged one
+costs no other. Checksums show that a record is as it was written; they are no signature, since anybody can compute them again.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from controller.episode import Episode, Timings, episode_from_record
+from controller.episode import CallRecord, Episode, FaultRecord, RoundRecord, Task, Timings, episode_from_record
 from controller.records.conditions import Conditions, conditions_from_record
-from controller.records.endings import with_talk
-from controller.records.files import (
-    BEGUN,
-    EPISODES,
-    MATERIALS,
-    RECORDINGS,
-    TIMINGS,
-    Line,
-    are_readings,
-    damaged,
-    is_label,
-    is_object,
-    is_text,
-    is_there,
-    lines_of,
-    own_file,
+from controller.systems.base import SystemContext
+from world_api.backends.chat.caching import from_cache
+from world_api.backends.chat.completions import usage_of
+from world_api.backends.chat.prompts import PromptHashes
+from world_api.backends.chat.recording import Exchange, append_line, check_schema, read_exchanges
+from world_api.core.canonical import content_hash, parse_json
+from world_api.core.faults import EpisodeFault, VideoWorldError
+from world_api.world.files import open_regular
+
+SCHEMA_VERSION = 3
+EPISODES, TIMINGS, BEGUN = "episodes.jsonl", "timings.jsonl", "begun.jsonl"
+RECORDINGS, MATERIALS = "recordings", "materials"
+
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,127}")
+#: How lines are written: their name can be told without reading the rest.
+_HEAD = re.compile(rb'\{"schema_version":\d+,"name":"([A-Za-z0-9._+-]{1,128})"[,}]')
+
+Fields = Mapping[str, Callable[[Any], bool]]
+
+
+@dataclass(frozen=True)
+class JournalLine:
+    """One line of a file, as it stands there."""
+
+    path: Path
+    number: int
+    data: bytes
+
+    @cached_property
+    def name(self) -> str | None:
+        """The episode it is of; None where that cannot be read."""
+        head = _HEAD.match(self.data)
+        if head is not None:
+            return head[1].decode()
+        try:
+            value = parse_json(self.data.decode())
+        except ValueError:
+            return None
+        name = value.get("name") if isinstance(value, dict) else None
+        return name if is_label(name) else None
+
+    def read(self, fields: Fields) -> dict[str, Any]:
+        """The object on it, whose fields hold what they should.
+
+        Raises:
+            EpisodeFault: ``recording_damaged``, ``recording_schema``.
+        """
+        try:
+            value = parse_json(self.data.decode())
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise self._damaged("is not a JSON object")
+        check_schema(value, SCHEMA_VERSION, self.path)
+        broken = [key for key, holds in fields.items() if not holds(value.get(key))]
+        if broken:
+            raise self._damaged(f"is not whole: {broken[0]}")
+        return value
+
+    def _damaged(self, what: str) -> EpisodeFault:
+        return damaged(f"line {self.number} of {self.path.name} {what}")
+
+
+def lines_of(path: Path) -> Iterator[JournalLine]:
+    """The lines of a file; a last one that a crash cut short was never a line.
+
+    Raises:
+        EpisodeFault: ``recording_missing``; ``recording_not_readable``, where it may not be read.
+    """
+    try:
+        with open_regular(path) as file:
+            for number, data in enumerate(file, start=1):
+                if data.endswith(b"\n"):
+                    yield JournalLine(path, number, data)
+    except OSError as error:
+        raise cannot_read(path, error) from None
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is something under a path.
+
+    Raises:
+        EpisodeFault: ``recording_not_readable``: nobody may look there.
+    """
+    try:
+        return path.exists()
+    except OSError as error:
+        raise cannot_read(path, error) from None
+
+
+def cannot_read(path: Path, error: OSError) -> EpisodeFault:
+    """Why a file cannot be read; one that may not be is a matter of the set-up, and says nothing of what is in it."""
+    what = f"cannot read {path}: {error.strerror}"
+    if isinstance(error, PermissionError):
+        return EpisodeFault("recording_not_readable", what, hint="see that this user may read it")
+    return EpisodeFault(
+        "recording_missing",
+        what,
+        hint="give the folder that --record made; if its files are gone, restore them from a copy",
+    )
+
+
+def damaged(what: str) -> EpisodeFault:
+    """A record that is not what was written."""
+    return EpisodeFault("recording_damaged", what, hint="restore the file from a copy; records are never repaired")
+
+
+def own_file(folder: Path, kind: str, name: str) -> Path:
+    """The file of one episode."""
+    return folder / kind / f"{name}.jsonl"
+
+
+def is_text(value: Any) -> bool:
+    """Whether it is text."""
+    return isinstance(value, str)
+
+
+def is_label(value: Any) -> bool:
+    """Whether it is a name of an episode; it names files too."""
+    return isinstance(value, str) and _LABEL.fullmatch(value) is not None
+
+
+def is_object(value: Any) -> bool:
+    """Whether it is a JSON object."""
+    return isinstance(value, dict)
+
+
+def are_readings(value: Any) -> bool:
+    """Whether it is a list of wall times as text, and of seconds."""
+    return isinstance(value, list) and all(
+        isinstance(item, str | int | float) and not isinstance(item, bool) for item in value
+    )
+
+
+#: What of a record each sum is over.
+PARTS = {
+    "conditions": "the conditions",
+    "episode": "the episode's record",
+    "exchanges": "the exchanges with the model",
+    "materials": "the materials",
+    "timings": "the times",
+    "line": "the line",
+}
+
+
+def exchange_sum(exchange: Exchange, request_hash: str | None = None) -> str:
+    """Of one exchange; its request is in it by its hash."""
+    return content_hash(
+        [request_hash or exchange.request_hash, exchange.reply, exchange.fault, float(exchange.seconds)]
+    )
+
+
+def material_sum(name: str, value: Any) -> str:
+    """Of one material."""
+    return content_hash([name, value])
+
+
+def sums_of(
+    line: Mapping[str, Any], time: Mapping[str, Any], exchanges: Sequence[str], materials: Iterable[str]
+) -> dict[str, str]:
+    """The sums of an episode: of its line's parts, its times, and what it took, given by the sums of each."""
+    return sealed(
+        line,
+        {
+            "conditions": content_hash(line["conditions"]),
+            "episode": content_hash(line["episode"]),
+            "exchanges": content_hash(list(exchanges)),
+            "materials": content_hash(sorted(materials)),
+            "timings": timings_sum(time),
+        },
+    )
+
+
+def sealed(line: Mapping[str, Any], parts: Mapping[str, str]) -> dict[str, str]:
+    """The sums of the parts, and that of the whole line."""
+    return {**parts, "line": _line_sum(line, parts)}
+
+
+def timings_sum(time: Mapping[str, Any]) -> str:
+    """Of wall times and clock readings."""
+    return content_hash([time.get("timings"), time.get("clock")])
+
+
+def check_sum(name: str, part: str, sums: Mapping[str, Any], found: str) -> None:
+    """Refuse a part that is not what was written.
+
+    Raises:
+        EpisodeFault: ``recording_damaged``.
+    """
+    if sums.get(part) != found:
+        raise damaged(f"{PARTS[part]} of {name} are not what was recorded: its checksum ({part}) differs")
+
+
+def check_line(line: Mapping[str, Any]) -> None:
+    """Refuse an episode's line of which anything was changed.
+
+    Raises:
+        EpisodeFault: ``recording_damaged``.
+    """
+    name, sums = line["name"], line["sums"]
+    for part in ("conditions", "episode"):
+        check_sum(name, part, sums, content_hash(line[part]))
+    check_sum(name, "line", sums, _line_sum(line, {key: value for key, value in sums.items() if key != "line"}))
+
+
+def _line_sum(line: Mapping[str, Any], parts: Mapping[str, Any]) -> str:
+    """Over everything on the line, conditions and episode by their sums."""
+    rest = {key: value for key, value in line.items() if key not in ("conditions", "episode", "sums")}
+    return content_hash([rest, dict(parts)])
+
+
+class EpisodeWriter:
+    """One episode that is being recorded."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.name = name
+        self._folder = folder
+        self._exchanges: list[str] = []
+        self._materials: list[str] = []
+        self._ended = False
+        self._lock = Lock()  # the sums stand in the order of the lines
+
+    def start(self, episode: Episode, conditions: Conditions) -> None:
+        """Append what is known at the beginning, for whoever looks at an episode that has no end.
+
+        Raises:
+            EpisodeFault: ``record_not_writable``.
+        """
+        line = {"schema_version": SCHEMA_VERSION, "name": self.name}
+        self._append(self._folder / BEGUN, {**line, "conditions": conditions.record(), "episode": episode.record()})
+
+    def keep(self, exchange: Exchange) -> None:
+        """Append an exchange.
+
+        Raises:
+            EpisodeFault: ``record_not_writable``.
+        """
+        record = exchange.record()
+        with self._lock:
+            self._refuse_more()
+            self._append(own_file(self._folder, RECORDINGS, self.name), record)
+            self._exchanges.append(exchange_sum(exchange, record["request_hash"]))
+
+    def keep_material(self, name: str, value: Any) -> None:
+        """Append what requests are built from.
+
+        Raises:
+            EpisodeFault: ``record_not_writable``.
+        """
+        line = {"schema_version": SCHEMA_VERSION, "name": name, "value": value}
+        with self._lock:
+            self._refuse_more()
+            self._append(own_file(self._folder, MATERIALS, self.name), line)
+            self._materials.append(material_sum(name, value))
+
+    def finish(self, episode: Episode, conditions: Conditions, readings: Sequence[str | float]) -> None:
+        """Append the episode and its times.
+
+        Raises:
+            EpisodeFault: ``record_not_writable``.
+        """
+        timings = asdict(episode.timings) if episode.timings is not None else None
+        head = {"schema_version": SCHEMA_VERSION, "name": self.name}
+        time = {**head, "timings": timings, "clock": list(readings)}
+        line = {**head, "conditions": conditions.record(), "episode": episode.record()}
+        with self._lock:
+            self._refuse_more()
+            sums = sums_of(line, time, self._exchanges, self._materials)
+            self._append(self._folder / TIMINGS, time)
+            self._append(self._folder / EPISODES, {**line, "sums": sums}, sync=True)
+            self._ended = True
+
+    def _refuse_more(self) -> None:
+        if self._ended:
+            raise EpisodeFault(
+                "record_not_writable",
+                f"the episode {self.name} has ended, and its record is closed",
+                hint="a system must not ask any more once it has given its episode back",
+            )
+
+    def _append(self, path: Path, record: dict[str, Any], *, sync: bool = False) -> None:
+        try:
+            append_line(path, record, sync=sync)
+        except OSError as error:
+            raise not_writable(self._folder, error) from None
+
+
+def label_for(task: Task, started_at: str) -> str:
+    """A readable name for an episode: when it began, the system, and a hash of what was asked."""
+    time = "".join(character for character in started_at[:19] if character.isdigit())
+    system = "".join(letter if letter.isalnum() else "-" for letter in task.system)[:40]
+    return f"{time}-{system}-{content_hash(asdict(task))[:8]}"
+
+
+def not_writable(folder: Path, error: OSError) -> EpisodeFault:
+    """What a full disk or a folder that may not be written comes to."""
+    return EpisodeFault(
+        "record_not_writable",
+        f"cannot record in {folder}: {error.strerror}",
+        hint="give --record a folder that can be written and has room",
+    )
+
+
+NOT_FINISHED = FaultRecord(
+    code="not_finished",
+    message="the episode has no end: it still runs, or its process died",
+    hint="ask the question again if it does not run any more",
 )
-from controller.records.sums import check_line, check_sum, exchange_sum, material_sum, timings_sum
-from controller.records.writing import Recording, not_writable
-from world_api.backends.chat.recording import Exchange, read_exchanges
-from world_api.core.canonical import content_hash
-from world_api.core.faults import EpisodeFault
+_INTERRUPTED = FaultRecord(code="interrupted", message="the episode was interrupted", hint="ask again")
+
+
+def begun(task: Task, context: SystemContext, prompts: PromptHashes) -> Episode:
+    """An episode at its beginning."""
+    price = context.prices.of(context.model.name)
+    return Episode(
+        task=task,
+        model=context.model.name,
+        prompt_hash=content_hash(prompts),
+        language=context.language,
+        tools=[],
+        tools_hash=content_hash([]),
+        budget=context.budget,
+        prices={context.model.name: price} if price is not None else {},
+        messages=[],
+        rounds=[],
+        calls=[],
+        outcome="failed",
+        reason=NOT_FINISHED.code,
+        fault=NOT_FINISHED,
+        value=None,
+        answer=None,
+        spans=[],
+    )
+
+
+def broken_off(
+    beginning: Episode,
+    context: SystemContext,
+    *,
+    exchanges: Sequence[Exchange],
+    calls: Sequence[CallRecord],
+    failure: VideoWorldError | KeyboardInterrupt,
+) -> Episode:
+    """What its exchanges and calls tell of an episode that was broken off: the talk, what was made, and its price."""
+    fault = _INTERRUPTED if isinstance(failure, KeyboardInterrupt) else FaultRecord.of(failure)
+    asked = {item.model: context.prices.of(item.model) for call in calls for item in call.spent}
+    prices = beginning.prices | {model: price for model, price in asked.items() if price is not None}
+    ended = replace(beginning, prices=dict(sorted(prices.items())), calls=list(calls), reason=fault.code, fault=fault)
+    return with_rounds(ended, exchanges)
+
+
+def with_rounds(episode: Episode, exchanges: Sequence[Exchange]) -> Episode:
+    """The episode with the rounds that its exchanges tell of."""
+    tools: list[dict[str, Any]] = next(
+        (exchange.request["tools"] for exchange in exchanges if "tools" in exchange.request), []
+    )
+    rounds = [
+        RoundRecord(
+            number=number,
+            tools_offered="tools" in request,
+            usage=usage_of(request, reply),
+            finish_reason=None,
+            problems=[],
+            physical=not from_cache(reply),
+        )
+        for number, (request, reply) in enumerate(
+            ((item.request, item.reply) for item in exchanges if item.reply is not None), start=1
+        )
+    ]
+    messages = exchanges[-1].request.get("messages", []) if exchanges else []
+    return replace(episode, tools=tools, tools_hash=content_hash(tools), messages=messages, rounds=rounds)
+
 
 _BEGINNING = {"name": is_label, "conditions": is_object, "episode": is_object}
 _EPISODE = {**_BEGINNING, "sums": is_object}
@@ -54,7 +408,7 @@ _TIME = {"name": is_label, "clock": are_readings}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class JournalEntry:
     """A recorded episode: its name in the journal, its record, its conditions, and the clock readings it was run with.
 
     ``sums`` are those of what was recorded beside it. ``timed`` says whether its times are there; without them it can be
@@ -70,7 +424,7 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Damaged:
+class DamagedEntry:
     """A line that cannot be taken for an episode: its name where that can be read, else its place; and why."""
 
     name: str
@@ -78,7 +432,7 @@ class Damaged:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Taken:
+class RecordedParts:
     """What an episode took while it ran."""
 
     exchanges: list[Exchange]
@@ -91,7 +445,7 @@ class Journal:
     def __init__(self, folder: Path | str) -> None:
         self._folder = Path(folder)
 
-    def begin(self, label: str) -> Recording:
+    def begin(self, label: str) -> EpisodeWriter:
         """Start recording an episode under a name nobody has taken: the label, numbered if need be.
 
         Raises:
@@ -99,7 +453,7 @@ class Journal:
         """
         try:
             (self._folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
-            return Recording(self._folder, self._take_name(label))
+            return EpisodeWriter(self._folder, self._take_name(label))
         except OSError as error:
             raise not_writable(self._folder, error) from None
 
@@ -114,7 +468,7 @@ class Journal:
             else:
                 return name
 
-    def scan(self, *, only: Collection[str] | None = None) -> Iterator[Entry | Damaged]:
+    def scan(self, *, only: Collection[str] | None = None) -> Iterator[JournalEntry | DamagedEntry]:
         """The finished episodes, in the order in which they finished, each checked by itself; ``only`` those of some names.
 
         Raises:
@@ -125,28 +479,28 @@ class Journal:
         for line in self._episode_lines():
             if only is not None and line.name not in only:
                 continue
-            found: Entry | Damaged
+            found: JournalEntry | DamagedEntry
             try:
                 if line.name is not None and line.name in seen:
-                    raise _two_of(line.name)
+                    raise _duplicate(line.name)
                 found = _entry(line, times.get(line.name))
             except EpisodeFault as fault:
-                found = Damaged(name=line.name or f"line {line.number} of {EPISODES}", fault=fault)
+                found = DamagedEntry(name=line.name or f"line {line.number} of {EPISODES}", fault=fault)
             seen.add(line.name)
             yield found
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[JournalEntry]:
         """The same, where all of them are whole.
 
         Raises:
             EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``, of the first that is not.
         """
         for found in self.scan():
-            if isinstance(found, Damaged):
+            if isinstance(found, DamagedEntry):
                 raise found.fault
             yield found
 
-    def find(self, name: str) -> Entry:
+    def find(self, name: str) -> JournalEntry:
         """A finished episode by name; no other is looked at.
 
         Raises:
@@ -157,7 +511,7 @@ class Journal:
             names += [line.name] if line.name is not None else []
             lines += [line] if line.name == name else []
         if len(lines) > 1:
-            raise _two_of(name)
+            raise _duplicate(name)
         if lines:
             return _entry(lines[0], self._last(TIMINGS, name))
         begun = name in self.unfinished()
@@ -171,7 +525,7 @@ class Journal:
         """Episodes that were begun and have no end: they still run, or their process died. Their exchanges are there."""
         return sorted(recorded(self._folder) - {line.name for line in self._lines(EPISODES)})
 
-    def beginning(self, name: str) -> Entry:
+    def beginning(self, name: str) -> JournalEntry:
         """What there is of an episode without an end: what it began with, and the talk so far.
 
         Raises:
@@ -185,11 +539,11 @@ class Journal:
                 hint="ask the question again",
             )
         record = line.read(_BEGINNING)
-        episode = with_talk(episode_from_record(record["episode"]), self.exchanges(name))
+        episode = with_rounds(episode_from_record(record["episode"]), self.exchanges(name))
         conditions = conditions_from_record(record["conditions"])
-        return Entry(name=name, episode=episode, conditions=conditions, readings=(), timed=False)
+        return JournalEntry(name=name, episode=episode, conditions=conditions, readings=(), timed=False)
 
-    def taken(self, entry: Entry) -> Taken:
+    def taken(self, entry: JournalEntry) -> RecordedParts:
         """What an episode took, as it was recorded.
 
         Raises:
@@ -199,7 +553,7 @@ class Journal:
         check_sum(entry.name, "exchanges", entry.sums, content_hash([exchange_sum(item) for item in exchanges]))
         found = sorted(material_sum(name, value) for name, value in materials.items())
         check_sum(entry.name, "materials", entry.sums, content_hash(found))
-        return Taken(exchanges=exchanges, materials=materials)
+        return RecordedParts(exchanges=exchanges, materials=materials)
 
     def exchanges(self, name: str) -> list[Exchange]:
         """The exchanges of an episode with its model, as they stand in the file.
@@ -221,17 +575,17 @@ class Journal:
         found = [line.read({"name": is_text}) for line in lines_of(path)]
         return {line["name"]: line.get("value") for line in found}
 
-    def _episode_lines(self) -> Iterator[Line]:
+    def _episode_lines(self) -> Iterator[JournalLine]:
         """The lines of the episodes; none where nothing has come to its end yet."""
         if is_there(self._folder / EPISODES) or not is_there(self._folder / RECORDINGS):
             yield from lines_of(self._folder / EPISODES)
 
-    def _lines(self, file: str) -> Iterator[Line]:
+    def _lines(self, file: str) -> Iterator[JournalLine]:
         """The lines of a file that may be missing."""
         if is_there(self._folder / file):
             yield from lines_of(self._folder / file)
 
-    def _last(self, file: str, name: str) -> Line | None:
+    def _last(self, file: str, name: str) -> JournalLine | None:
         found = None
         for line in self._lines(file):
             if line.name == name:
@@ -244,7 +598,7 @@ def recorded(folder: Path) -> set[str]:
     return {path.stem for path in (folder / RECORDINGS).glob("*.jsonl")}
 
 
-def _entry(line: Line, time: Line | None) -> Entry:
+def _entry(line: JournalLine, time: JournalLine | None) -> JournalEntry:
     """An episode with its times.
 
     Raises:
@@ -257,7 +611,7 @@ def _entry(line: Line, time: Line | None) -> Entry:
     timings = _timings(timed["timings"]) if timed.get("timings") is not None else None
     if timed:
         check_sum(record["name"], "timings", record["sums"], timings_sum(timed))
-    return Entry(
+    return JournalEntry(
         name=record["name"],
         episode=episode.with_timings(timings) if timings is not None else episode,
         conditions=conditions,
@@ -267,7 +621,7 @@ def _entry(line: Line, time: Line | None) -> Entry:
     )
 
 
-def _two_of(name: str) -> EpisodeFault:
+def _duplicate(name: str) -> EpisodeFault:
     return EpisodeFault(
         "recording_damaged",
         f"two episodes are named {name[:80]!r}",
@@ -287,3 +641,45 @@ def _timings(record: Any) -> Timings:
 def _timings_adapter() -> TypeAdapter[Timings]:
     """Making one takes longer than reading an episode."""
     return TypeAdapter(Timings)
+
+
+_SUFFIX = ".jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeLocation:
+    """A journal, and the name of one of its episodes; None means all of them."""
+
+    journal: Journal
+    name: str | None
+
+
+def locate_episode(episode: Path, name: str | None = None) -> EpisodeLocation:
+    """``DIR`` is the folder that ``--record`` made, ``DIR/NAME`` an episode in it, and so is ``DIR`` with a ``name``.
+
+    ``DIR/recordings/NAME.jsonl``, which a shell completes, is that episode too.
+
+    Raises:
+        EpisodeFault: ``recording_missing``.
+    """
+    if _is_journal(episode):
+        return EpisodeLocation(journal=Journal(episode), name=name)
+    if name is not None:
+        return locate_episode(episode / name)
+    folder, name = episode.parent, episode.name
+    if folder.name == RECORDINGS and name.endswith(_SUFFIX):
+        folder, name = folder.parent, name.removesuffix(_SUFFIX)
+    if _is_journal(folder):
+        return EpisodeLocation(journal=Journal(folder), name=name)
+    raise EpisodeFault(
+        "recording_missing",
+        f"no episodes are recorded in {str(episode)[:200]}",
+        hint="give the folder that --record made, or FOLDER/NAME for one of its episodes",
+    )
+
+
+def _is_journal(folder: Path) -> bool:
+    try:
+        return (folder / EPISODES).is_file() or (folder / RECORDINGS).is_dir()
+    except OSError:  # a name no file system takes
+        return False

@@ -1,33 +1,225 @@
-"""Running a recorded episode again offline.
+"""Running a recorded episode again, offline.
 
-A replay builds the system anew and gives it recorded replies, tool results, materials and clock readings. It needs
-neither endpoint nor world nor video. It proves that the record follows from what was recorded: the bytes are equal or a
-difference is named.
+A replay builds the system again and gives it the recorded replies, tool results, materials and clock readings; it needs neither
+endpoint nor world nor video. It proves that the record follows from its parts: the bytes are equal, or the first difference is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from threading import Lock
+from typing import Any, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
-from controller.episode import Episode
+from controller.answers import SUBMIT_ANSWER
+from controller.episode import CallRecord, Episode, Task
 from controller.questions import Question
 from controller.records.conditions import Conditions
-from controller.records.files import damaged
-from controller.records.journal import Entry, Journal
-from controller.records.running import run_system
-from controller.records.stand_ins import RecordedGround, RecordedModel, RecordedSession, SilentJudge
-from controller.systems.context import SystemBuilder, SystemContext
+from controller.records.journal import Journal, JournalEntry, damaged
+from controller.records.recorder import run_system
+from controller.systems.base import SystemBuilder, SystemContext
+from controller.toolsets import TRACE, Toolset
 from tool_induction.domains import Domain
 from tool_induction.library import ToolLibrary
+from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.prices import Price, Prices
-from world_api.backends.chat.recording import Exchange, first_difference
+from world_api.backends.chat.recording import Exchange, ReplayChatModel, first_difference
 from world_api.backends.clocks import ReplayClock
-from world_api.core.canonical import json_line
-from world_api.core.faults import EpisodeFault
+from world_api.core.canonical import canonical, json_line
+from world_api.core.cost import charge
+from world_api.core.faults import BackendFault, EpisodeFault
+from world_api.session.session import Session
+
+
+class RecordedInputs:
+    """Gives back what an episode took."""
+
+    def __init__(self, episode: Episode, materials: Mapping[str, Any]) -> None:
+        self._materials = materials
+        self._tools = RecordedTools(episode.tool_calls, offered=offered_tools(episode))
+        self._untaken = set(materials)
+
+    @property
+    def left(self) -> dict[str, int]:
+        """What was recorded and nobody asked for."""
+        return {"call": self._tools.left, "material": len(self._untaken)}
+
+    def tools(self, make: Callable[[], Toolset]) -> Toolset:
+        """The recorded toolset; nothing is made."""
+        return self._tools
+
+    def material(self, name: str, make: Callable[[], Any]) -> Any:
+        """The recorded value; nothing is made.
+
+        Raises:
+            EpisodeFault: ``replay_mismatch``, when none was recorded under the name.
+        """
+        if name not in self._materials:
+            raise _mismatch(f"the replay takes the material {name[:64]!r}, which was not recorded")
+        self._untaken.discard(name)
+        return self._materials[name]
+
+
+class RecordedTools:
+    """A toolset that gives the recorded results to the recorded calls; equal calls get theirs in recorded order."""
+
+    def __init__(self, calls: Sequence[CallRecord], *, offered: Sequence[ToolDeclaration]) -> None:
+        self._waiting: dict[tuple[str, str], deque[CallRecord]] = defaultdict(deque)
+        for call in calls:
+            self._waiting[call.tool, canonical(call.arguments)].append(call)
+        self._offered = offered
+        self._lock = Lock()
+
+    @property
+    def left(self) -> int:
+        """Calls that were recorded and not made again."""
+        return sum(map(len, self._waiting.values()))
+
+    def get_tools(self) -> Sequence[ToolDeclaration]:
+        """The recorded declarations."""
+        return self._offered
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The recorded result; what the call spent is charged again.
+
+        Raises:
+            EpisodeFault: ``replay_mismatch``, when no such call was recorded, or no further one.
+        """
+        with self._lock:
+            waiting = self._waiting.get((name, canonical(arguments)))
+            call = waiting.popleft() if waiting else None
+        if call is None:
+            raise _mismatch(f"the replay calls {name[:64]} with arguments that were not recorded")
+        for item in call.spent:
+            charge(item)
+        if not call.inner_calls and not call.origins:
+            return call.result
+        return {**call.result, TRACE: {"kind": "tool", **call.origins, "children": call.inner_calls}}
+
+
+class RecordedModel(ReplayChatModel):
+    """A model that gives the recorded replies, and knows how many nobody has asked for."""
+
+    def __init__(self, exchanges: Sequence[Exchange], *, name: str) -> None:
+        super().__init__(exchanges, name=name)
+        self._all, self._request = len(exchanges), 0
+        self._counting = Lock()
+
+    @property
+    def left(self) -> int:
+        """Exchanges that were recorded and not made again."""
+        return self._all - self._request
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The recorded reply to this very request.
+
+        Raises:
+            EpisodeFault: ``replay_mismatch``, when no recorded reply is left for the request.
+            BackendFault: the recorded one.
+        """
+        try:
+            reply = super().complete(request)
+        except BackendFault:
+            self._count()
+            raise
+        self._count()
+        return reply
+
+    def _count(self) -> None:
+        with self._counting:
+            self._request += 1
+
+
+class RecordedSession(Session):
+    """A session that knows what its task tells of it; there is no world behind it."""
+
+    def __init__(self, task: Task, *, groups: frozenset[str]) -> None:
+        self._task = task
+        self.name = task.session
+        self.groups = groups
+
+    @property
+    def video_id(self) -> str:
+        """The video it was on."""
+        return self._task.video_id
+
+    @property
+    def as_of(self) -> float | None:
+        """The causal cut in seconds, or None."""
+        return self._task.question.as_of
+
+    @property
+    def world_hash(self) -> str:
+        """The hash of the world as it was."""
+        return self._task.world_hash
+
+    @property
+    def revision(self) -> int:
+        """How many events the overlay held before the first call."""
+        return self._task.revision
+
+    @property
+    def perception(self) -> dict[str, Any] | None:
+        """Who looked, as it was recorded."""
+        perception: dict[str, Any] | None = self._task.settings.get("perception")
+        return perception
+
+    @property
+    def stood_in(self) -> dict[str, Any] | None:
+        """Who answered which operations in the world's place, as it was recorded."""
+        stood_in: dict[str, Any] | None = self._task.settings.get("stood_in")
+        return stood_in
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise _mismatch(f"the system reaches for the session's {name[:64]}, which is in no record")
+
+
+class RecordedJudge:
+    """A judge by name; what it judged stands in the recorded results."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
+        """Nobody is asked again.
+
+        Raises:
+            EpisodeFault: ``replay_mismatch``.
+        """
+        raise _mismatch("the system asks its judge outside a tool call, which is in no record")
+
+
+def offered_tools(recorded: Episode) -> list[ToolDeclaration]:
+    """The tools of a recorded episode; ``submit_answer`` is of the loop and not of them.
+
+    Raises:
+        EpisodeFault: ``recording_damaged``.
+    """
+    try:
+        functions = [item["function"] for item in recorded.tools]
+        return [
+            ToolDeclaration(
+                name=function["name"],
+                description=function["description"],
+                parameters=function["parameters"],
+                writes=True,  # so that the recorded results are given one after the other, in the order of the calls
+            )
+            for function in functions
+            if function["name"] != SUBMIT_ANSWER
+        ]
+    except (KeyError, TypeError):
+        raise EpisodeFault(
+            "recording_damaged", "a recorded declaration is not whole", hint="restore the episode from a copy"
+        ) from None
+
+
+def _mismatch(what: str) -> EpisodeFault:
+    return EpisodeFault(
+        "replay_mismatch", what, hint="the recording was made by another version of the system; run the question again"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +246,7 @@ def replay_recorded(
 
 
 def replay_found(
-    journal: Journal, entry: Entry, *, question: Question | None = None, build: SystemBuilder | None = None
+    journal: Journal, entry: JournalEntry, *, question: Question | None = None, build: SystemBuilder | None = None
 ) -> Replayed:
     """The same, on an entry that was found."""
     taken = journal.taken(entry)
@@ -64,7 +256,7 @@ def replay_found(
 
 
 def replay_entry(
-    entry: Entry,
+    entry: JournalEntry,
     exchanges: Sequence[Exchange],
     *,
     materials: Mapping[str, Any] | None = None,
@@ -75,7 +267,7 @@ def replay_entry(
     recorded, conditions = entry.episode, entry.conditions
     _refuse_what_changed(conditions)
     model, clock = RecordedModel(exchanges, name=recorded.model), ReplayClock(entry.readings)
-    ground = RecordedGround(recorded, materials or {})
+    inputs = RecordedInputs(recorded, materials or {})
     context = SystemContext(
         model=model,
         clock=clock,
@@ -83,11 +275,11 @@ def replay_entry(
         prices=_prices(recorded),
         language=conditions.language,
         library=_library(conditions),
-        judge=SilentJudge(conditions.judge) if conditions.judge is not None else None,
+        judge=RecordedJudge(conditions.judge) if conditions.judge is not None else None,
         domain=_domain(conditions),
         options=conditions.options,
         takes_images=conditions.takes_images,
-        ground=ground,
+        inputs=inputs,
     )
     session = RecordedSession(recorded.task, groups=frozenset(conditions.groups))
     asked = question or recorded.task.question
@@ -96,7 +288,7 @@ def replay_entry(
         again, kept = episode.record(), recorded.record()
         identical = json_line(again) == json_line(kept)
         if identical:
-            _refuse_left({"exchange": model.left, **ground.left, "clock reading": clock.left})
+            _refuse_left({"exchange": model.left, **inputs.left, "clock reading": clock.left})
     except EpisodeFault as fault:
         if fault.code == "replay_mismatch" and conditions.is_other_loop():
             raise _loop_changed(conditions, fault.message) from None

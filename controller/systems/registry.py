@@ -14,13 +14,9 @@ from collections.abc import Mapping
 from importlib import metadata
 from typing import Any
 
-from controller.systems.blind import Blind
-from controller.systems.composing import FlatCompose, Pipeline
-from controller.systems.context import System, SystemBuilder, SystemContext
-from controller.systems.direct import Direct
-from controller.systems.looping import LoopSystem
-from controller.systems.socratic import Socratic
-from controller.systems.tool_users import Flat, FlatWithDomain, Hier, Hints
+from controller.systems.base import LoopSystem, System, SystemBuilder, SystemContext
+from controller.systems.baselines import Blind, Direct, Socratic
+from controller.systems.tool_systems import Flat, FlatCompose, FlatWithDomain, Hier, Hints, Pipeline
 from tool_induction.language.diagnostics import closest
 from world_api.core.faults import EpisodeFault
 from world_api.plugins import added, load_added

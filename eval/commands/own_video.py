@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from controller.commands.options import (
+from controller.commands import (
     CallsOption,
     ExposureOption,
     ModelOption,

@@ -10,14 +10,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.accounts import accounts_of
-from controller.conversation.answers import SUBMIT_ANSWER
+from controller.answers import SUBMIT_ANSWER
+from controller.display import (
+    SILENT,
+    arguments_text,
+    assistant_message,
+    offered_text,
+    outputs_text,
+    result_text,
+    spent_text,
+    value_text,
+    watermark,
+)
 from controller.episode import CallRecord, Episode, RoundRecord
 from controller.records.conditions import Conditions
-from controller.showing.gists import arguments_text, outputs_text, result_text, spent_text
-from controller.showing.lines import value_text
-from controller.showing.pages import offered_text
-from controller.showing.rounds import SILENT, assistant_message
-from controller.summary import watermark
 from eval.report.index import Place
 from eval.report.page import Pool, packed
 from eval.report.pictures import Chosen, FrameKey, Moment, moments_of

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from controller.display import cut, single_line
 from controller.questions import Question
-from controller.showing.lines import cut, one_line
 from eval.datasets.items import Item
 from eval.tables.rows import SampleRow
 from eval.tables.table import ranges
@@ -151,7 +151,7 @@ def _tokens(row: SampleRow) -> int:
 
 
 def _short(answer: str | None) -> str | None:
-    return None if answer is None else cut(one_line(answer), _ANSWER)
+    return None if answer is None else cut(single_line(answer), _ANSWER)
 
 
 def _details(row: SampleRow) -> dict[str, Any]:

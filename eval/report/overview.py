@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controller.showing.lines import plural
+from controller.display import plural
 from eval.report.episodes import Gathered
 from eval.report.page import Fact, FactGroup, Pool
 from eval.report.pictures import Gallery

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from controller.summary import WATERMARK
+from controller.display import WATERMARK
 from eval.extras import from_extra
 from eval.report.charts import Primary
 from eval.report.episodes import frame_blocks, gather

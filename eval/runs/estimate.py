@@ -14,11 +14,17 @@ from typing import Any
 from controller.accounts import accounts_of, total
 from controller.budgets import Budget
 from controller.episode import Episode
-from controller.systems.blind import Blind, BlindOptions
-from controller.systems.direct import Direct, DirectOptions
-from controller.systems.options import read_options
-from controller.systems.socratic import Socratic, SocraticOptions
-from controller.systems.transcript import transcript, transcript_tokens
+from controller.systems.base import read_options
+from controller.systems.baselines import (
+    Blind,
+    BlindOptions,
+    Direct,
+    DirectOptions,
+    Socratic,
+    SocraticOptions,
+    transcript,
+    transcript_tokens,
+)
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.configuration import ConfigurationDocument

@@ -22,11 +22,11 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 from pydantic import TypeAdapter, ValidationError
 
 from controller.accounts import accounts_of, total
-from controller.asking import answer, opened
 from controller.budgets import Budget
-from controller.conversation.prompting import language_of
+from controller.prompts import language_of
 from controller.records.journal import Journal
-from controller.systems.context import SystemContext
+from controller.records.recorder import answer, opened
+from controller.systems.base import SystemContext
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.configuration import Configuration

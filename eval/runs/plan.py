@@ -12,9 +12,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from controller.conversation.prompting import LANGUAGES, Prompts
+from controller.prompts import LANGUAGES, Prompts
 from controller.records.conditions import loop_hash
-from controller.records.running import refuse_unpriced
+from controller.records.recorder import refuse_unpriced
 from controller.systems.registry import build_system, own_system, system_names
 from eval.datasets.items import Dataset, Item, VideoFile, item_record
 from eval.datasets.loading import load_dataset

@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from controller.episode import Episode
-from controller.records.files import is_there
-from controller.records.journal import Damaged, Entry, Journal, recorded
+from controller.records.journal import DamagedEntry, Journal, JournalEntry, is_there, recorded
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.files import ItemLine, LineFile, RunFolder, SampleLine, ScoreLine, damaged
@@ -42,7 +41,9 @@ class Run:
     items: Mapping[tuple[str, str], Item]  #: by dataset and id
     samples: tuple[SampleLine, ...]
     scores: Mapping[str, Score]
-    _journals: dict[str, dict[str, Entry | Damaged]] = field(default_factory=dict, repr=False, compare=False)
+    _journals: dict[str, dict[str, JournalEntry | DamagedEntry]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @property
     def planned(self) -> int:
@@ -80,7 +81,7 @@ class Run:
         """How many finished samples have no score, and should."""
         return sum(line.sample not in self.scores and self.has_answer(line) for line in self.samples)
 
-    def entry(self, sample: SampleLine) -> Entry | None:
+    def entry(self, sample: SampleLine) -> JournalEntry | None:
         """The episode of a sample as its journal holds it; None where the sample has a fault in place of an episode.
 
         Raises:
@@ -89,7 +90,7 @@ class Run:
         if sample.episode is None:
             return None
         found = self._entries(sample.cell).get(sample.episode)
-        if isinstance(found, Damaged):
+        if isinstance(found, DamagedEntry):
             raise found.fault
         if found is None:
             raise EpisodeFault(
@@ -138,7 +139,7 @@ class Run:
                     found[cell.label] += 1
         return Gone(episodes=found, recordings=recordings)
 
-    def _entries(self, cell: str) -> dict[str, Entry | Damaged]:
+    def _entries(self, cell: str) -> dict[str, JournalEntry | DamagedEntry]:
         if cell not in self._journals:
             folder = self.folder.journal(cell)
             found = Journal(folder).scan() if is_there(folder) else ()

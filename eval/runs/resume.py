@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from controller.accounts import accounts_of, total
 from controller.questions import Question
-from controller.records.files import EPISODES, is_there, lines_of
-from controller.records.journal import Entry, Journal, recorded
+from controller.records.journal import EPISODES, Journal, JournalEntry, is_there, lines_of, recorded
 from eval.datasets.items import item_record
 from eval.runs.cells import Cell, Sample
 from eval.runs.files import Cost, ItemLine, LineFile, RunFolder, SampleLine
@@ -285,7 +284,7 @@ def _adopt(journal: Path, names: set[str], samples: Sequence[Sample]) -> Iterato
     for sample in samples:
         by_question.setdefault((sample.item.question, sample.item.video_id), deque()).append(sample)
     for entry in Journal(journal).scan(only=names):
-        if not isinstance(entry, Entry) or entry.conditions.broken_off:
+        if not isinstance(entry, JournalEntry) or entry.conditions.broken_off:
             continue
         episode = entry.episode
         waiting = by_question.get((episode.task.question, episode.task.video_id))
@@ -305,7 +304,7 @@ def _adopt(journal: Path, names: set[str], samples: Sequence[Sample]) -> Iterato
         )
 
 
-def _belongs(entry: Entry, cell: Cell) -> bool:
+def _belongs(entry: JournalEntry, cell: Cell) -> bool:
     task = entry.episode.task
     library = task.library.hash if task.library is not None else None
     return task.system == cell.arm.system and library in (None, cell.arm.library_hash)

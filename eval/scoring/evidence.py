@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from controller.conversation.citing import CitedSpan
+from controller.evidence import CitedSpan
 from world_api.core.spans import TimeSpan, merge_spans
 
 

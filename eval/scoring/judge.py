@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from controller.conversation.prompting import LANGUAGES, language_of
+from controller.prompts import LANGUAGES, language_of
 from eval.scoring.kinds import cjk_tokens, has_cjk, overlap, squad_tokens
 from eval.scoring.score import AnswerJudge, Verdict
 from world_api.backends.chat.caching import from_cache

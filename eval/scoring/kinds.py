@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from controller.conversation.typed.kinds import Mistyped, span_of, value_of
+from controller.questions import InvalidAnswer, span_of, value_of
 from eval.datasets.items import Item
 from eval.scoring.score import Context, Score
 from eval.statistics.association import kendall_tau
@@ -31,7 +31,7 @@ def accepted_values(item: Item) -> tuple[Any, ...]:
     """
     try:
         return tuple(value_of(item.question, value) for value in (item.answer, *item.also))
-    except Mistyped as why:
+    except InvalidAnswer as why:
         raise _unusable(item, str(why)) from None
 
 
@@ -53,7 +53,7 @@ def given_value(item: Item, value: Any) -> Any | None:
     """The given answer in the type of the question; None where it is none."""
     try:
         return value_of(item.question, value)
-    except Mistyped:
+    except InvalidAnswer:
         return None
 
 

@@ -8,10 +8,8 @@ from itertools import zip_longest
 from typing import Any, Literal
 
 from controller.accounts import accounts_of, total
+from controller.display import cut, round_lines, summary_record, value_text, wrapped
 from controller.episode import Episode
-from controller.showing.lines import cut, value_text, wrapped
-from controller.showing.rounds import round_lines
-from controller.summary import summarise
 from eval.datasets.items import Item
 from eval.runs.reading import Run
 from eval.tables.pairing import Pairs
@@ -36,7 +34,7 @@ class Side:
     def record(self) -> dict[str, Any]:
         """The wire form."""
         row = self.row
-        found = summarise(self.episode) if self.episode is not None else None
+        found = summary_record(self.episode) if self.episode is not None else None
         return {
             "sample": row.sample,
             "arm": row.arm,

@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 from controller.accounts import PARTS, Account, accounts_of, total
-from controller.conversation.answers import SUBMIT_ANSWER
+from controller.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode
-from controller.records.journal import Entry, Journal
+from controller.records.journal import Journal, JournalEntry
 from controller.toolsets import JudgedItems
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
@@ -337,7 +337,7 @@ def _episodes(
     try:
         for found in journal.scan():
             if found.name in wanted:
-                if isinstance(found, Entry):
+                if isinstance(found, JournalEntry):
                     seen[found.name] = _fields_of(found.episode, wanted[found.name], hashes, kept)
                 else:
                     lost[found.name] = found.fault.code

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from controller.summary import WATERMARK
+from controller.display import WATERMARK
 from eval.runs.manifest import DatasetRecord
 from eval.runs.reading import Run, read_run
 from eval.runs.scoring import scored_now

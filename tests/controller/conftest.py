@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
-from controller.conversation.opening import Opening
-from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Task
 from controller.loop import run_episode
+from controller.prompts import Preamble, Prompts
 from controller.questions import Question
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call, completion
@@ -84,7 +83,7 @@ def hold(stepping_clock: Any) -> Hold:
         model: Any = None,
         prompts: Prompts | None = None,
         prices: Prices | None = None,
-        opening: Opening | None = None,
+        preamble: Preamble | None = None,
         **task: Any,
     ) -> Conversation:
         from dataclasses import replace
@@ -98,7 +97,7 @@ def hold(stepping_clock: Any) -> Hold:
             clock=clock or stepping_clock(),
             prompts=prompts or Prompts(),
             prices=prices or Prices(),
-            opening=opening or Opening(),
+            preamble=preamble or Preamble(),
         )
         return Conversation(episode, scripted, used)
 

@@ -10,13 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controller.budgets import Budget
-from controller.conversation.prompting import Prompts
-from controller.conversation.typed.kinds import value_of
 from controller.episode import Episode, Task, episode_from_record
 from controller.loop import run_episode
-from controller.questions import Question
+from controller.prompts import Prompts
+from controller.questions import Question, value_of
 from controller.records.conditions import Conditions
-from controller.records.journal import Entry
+from controller.records.journal import JournalEntry
 from controller.records.replay import replay_entry
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
@@ -122,7 +121,7 @@ class Made:
         return run_episode(
             self._task,
             model=given.model,
-            tools=given.ground.tools(AtomicTools),
+            tools=given.inputs.tools(AtomicTools),
             budget=given.budget,
             clock=given.clock,
             prompts=Prompts(),
@@ -197,5 +196,7 @@ def test_any_replies_replay_byte_for_byte(
     stored = episode_from_record(parse_json(json_line(held.episode.record())))
     lines = [parse_json(json_line(exchange.record())) for exchange in exchanges]
     kept = [Exchange(**{key: line[key] for key in ("request", "reply", "fault", "seconds")}) for line in lines]
-    entry = Entry(name="any", episode=stored, conditions=Conditions(system="made"), readings=tuple(clock.readings))
+    entry = JournalEntry(
+        name="any", episode=stored, conditions=Conditions(system="made"), readings=tuple(clock.readings)
+    )
     assert replay_entry(entry, kept, build=partial(Made, stored.task)).identical

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from controller.asking import Answered, Unanswered, answer_many
 from controller.budgets import Budget
 from controller.questions import Question
 from controller.records.journal import Journal
+from controller.records.recorder import Answered, Unanswered, answer_many
 from controller.records.replay import replay_recorded
 from controller.systems import SystemContext
 from tool_induction.library import load_library

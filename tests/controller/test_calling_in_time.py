@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
-from controller.calling import Calling
-from controller.conversation.replies import ToolCall
+from controller.calls import CallExecutor
+from controller.replies import ToolCall
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.clocks import SystemClock
 from world_api.core.cost import Spent, charge
@@ -33,8 +33,8 @@ class Tools:
         return self._work(arguments)
 
 
-def calling(tools: Tools) -> Calling:
-    return Calling(tools, SystemClock(), overtime=OVERTIME, too_late=TOO_LATE)
+def calling(tools: Tools) -> CallExecutor:
+    return CallExecutor(tools, SystemClock(), overtime=OVERTIME, too_late=TOO_LATE)
 
 
 def many(number: int) -> list[ToolCall]:

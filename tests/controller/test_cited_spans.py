@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.conversation.citing import cite, spans_in
-from controller.conversation.digest import digest_of
-from controller.conversation.observations import Observation
-from controller.conversation.opening import Opening
-from controller.conversation.prompting import Prompts
-from controller.conversation.replies import ToolCall
-from controller.conversation.transcript import MAX_RESULT_CHARACTERS
-from controller.summary import tell
+from controller.digest import digest_of
+from controller.display import summary_text
+from controller.evidence import cite, spans_in
+from controller.observations import Observation
+from controller.prompts import Preamble, Prompts
+from controller.replies import ToolCall
+from controller.transcript import MAX_RESULT_CHARACTERS
 from world_api.api import open_session
 from world_api.core.canonical import parse_json
 from world_api.core.spans import TimeSpan
@@ -33,10 +32,10 @@ def test_stretches_that_the_digest_gave_are_not_flagged(hold: Any, replies: Any,
     assert digest is not None
     spans = [(scene["start_time"], scene["end_time"]) for scene in digest["scenes"]]
     spans += [(item["first_time"], item["last_time"]) for item in digest["entities"]]
-    held = hold(replies.submits("x", *spans, (1.0, 7.0)), opening=Opening(digest=digest))
+    held = hold(replies.submits("x", *spans, (1.0, 7.0)), preamble=Preamble(digest=digest))
     assert [span.returned_by for span in held.episode.spans] == [["digest"]] * len(spans) + [[]]
     assert held.episode.tools_that_gave(held.episode.spans[0]) == ["digest"]
-    assert tell(held.episode).count("returned by no tool") == 1
+    assert summary_text(held.episode).count("returned by no tool") == 1
 
 
 def test_the_presence_of_a_listed_entity_is_not_flagged() -> None:

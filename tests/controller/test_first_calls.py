@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
-from controller.conversation.opening import FirstCall, Opening
-from controller.conversation.prompting import Prompts
 from controller.episode import Episode, Task
 from controller.loop import run_episode
+from controller.prompts import FirstCall, Preamble, Prompts
 from controller.questions import Question
-from controller.systems.looping import OwnCalls
+from controller.systems.base import OwnCalls
 from tests.support.systems import data_in
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.recording import ScriptedChatModel
@@ -50,7 +49,7 @@ def hold(stepping_clock: Any) -> Callable[..., Held]:
             budget=budget or Budget(),
             clock=stepping_clock(**chosen),
             prompts=Prompts(),
-            opening=Opening(instructions="from_material", first_calls=calls),
+            preamble=Preamble(instructions="from_material", first_calls=calls),
         )
         return Held(episode, model)
 

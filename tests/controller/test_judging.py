@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
+from controller.display import summary_record, summary_text
 from controller.questions import Question
 from controller.records.journal import Journal
-from controller.records.recording import answer_recorded
+from controller.records.recorder import answer_recorded
 from controller.records.replay import replay_recorded
-from controller.summary import summarise, tell
 from controller.systems import SystemContext, flat, hier
 from controller.toolsets import JudgedItems
 from tool_induction.compiler.compiling import compile_document
@@ -119,8 +119,8 @@ def test_what_judging_costs_counts_against_the_tokens_of_an_episode(
         episode = system.answer(Question(text="Is there a folder?"), open_made())
         cost = episode.tool_calls[0].result["cost"]["tokens"]
         assert cost >= JUDGEMENT.tokens
-        assert summarise(episode)["judging_tokens"] == cost
-        assert f"judging   {cost} tokens at most" in tell(episode)
+        assert summary_record(episode)["judging_tokens"] == cost
+        assert f"judging   {cost} tokens at most" in summary_text(episode)
         return episode.outcome, episode.reason
 
     assert outcome(JUDGEMENT.tokens) == ("forced", "tokens")

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from controller.display import summary_record, summary_text
 from controller.questions import Question
 from controller.records.conditions import Conditions
 from controller.records.journal import Journal
-from controller.records.recording import answer_recorded
+from controller.records.recorder import answer_recorded
 from controller.records.replay import replay_recorded
-from controller.summary import summarise, tell
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
 from world_api.backends.chat.completions import Call, completion
@@ -55,8 +55,8 @@ def test_a_tool_that_breaks_is_an_observation_and_counted(
     assert told["code"] == "internal_fault"
     assert "words of the video" not in told["message"]
     assert (held.episode.outcome, held.episode.internal_faults, held.episode.slips) == ("submitted", 1, {})
-    assert summarise(held.episode)["internal_faults"] == 1
-    assert "internal fault" in tell(held.episode)
+    assert summary_record(held.episode)["internal_faults"] == 1
+    assert "internal fault" in summary_text(held.episode)
 
 
 def test_a_named_fault_that_a_toolset_raises_is_an_observation(hold: Any, replies: Any, fake_tools: Any) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from controller.budgets import Budget, Limit
-from controller.conversation.replies import Problem
 from controller.episode import Outcome
 from controller.questions import KINDS
+from controller.replies import Problem
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "controller.md").read_text(encoding="utf-8")
 SECTION = PAGE.split("\n## The loop\n")[1].split("\n## ")[0]

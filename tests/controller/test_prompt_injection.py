@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
-from controller.conversation.observations import DATA
 from controller.episode import Episode
+from controller.observations import DATA
 from controller.questions import Question
 from controller.systems import SystemContext, build_system
 from tests.support.speaking_films import build_film, speaking_film

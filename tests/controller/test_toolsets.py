@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controller.conversation.answers import SUBMIT_ANSWER
+from controller.answers import SUBMIT_ANSWER
 from controller.episode import Library
 from controller.questions import Question
 from controller.systems import flat, hier

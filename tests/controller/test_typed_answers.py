@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
-from controller.conversation.prompting import Prompts
+from controller.prompts import Prompts
 from controller.questions import Question
 from world_api.backends.chat.completions import Call
 

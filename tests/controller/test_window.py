@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
-from controller.conversation.opening import Opening
+from controller.prompts import Preamble
 from world_api.backends.chat.completions import Call, estimate_tokens
 from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.core.faults import BackendFault
@@ -64,7 +64,7 @@ def test_instructions_question_and_digest_are_never_folded(hold: Any, replies: A
         replies.submits(),
         budget=Budget(window=WINDOW),
         tools=wide(fake_tools),
-        opening=Opening(digest=digest, briefing="Mind the rain."),
+        preamble=Preamble(digest=digest, briefing="Mind the rain."),
     )
     first = held.model.requests[0]["messages"]
     assert all(request["messages"][:2] == first for request in held.model.requests)

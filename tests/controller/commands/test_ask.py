@@ -305,7 +305,7 @@ def test_every_option_can_be_given_and_does_something(ask: Ask, vision_server: A
     """One question with all options that there are: one that is parsed and reaches nothing, or the wrong place, shows here."""
     from typer.main import get_command
 
-    from controller.commands.ask import app
+    from controller.commands import ask_app as app
 
     vision_server.say = lambda body, pictures: {"caption": "red", "answer": "red"} if pictures else "B"
     (tmp_path / "prices.json").write_text(

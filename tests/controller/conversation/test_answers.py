@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from controller.conversation.answers import Answer, parse_answer, submit_answer_tool
-from controller.conversation.prompting import Prompts
+from controller.answers import Answer, parse_answer, submit_answer_tool
+from controller.prompts import Prompts
 from controller.questions import Question
 
 QUESTIONS = {

@@ -10,10 +10,10 @@ from typing import Any, get_args
 import pytest
 from jinja2 import UndefinedError
 
-from controller.conversation.answers import submit_answer_tool
-from controller.conversation.prompting import LANGUAGES, Prompts, language_of
-from controller.conversation.replies import Problem
+from controller.answers import submit_answer_tool
+from controller.prompts import LANGUAGES, Prompts, language_of
 from controller.questions import KINDS, Kind, Question
+from controller.replies import Problem
 from world_api.core.canonical import json_line
 from world_api.core.faults import EpisodeFault
 

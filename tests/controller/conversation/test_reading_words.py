@@ -11,10 +11,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.conversation.typed.kinds import value_of
-from controller.conversation.typed.numbers import NUMBER_WORDS
-from controller.conversation.typed.prose import read_prose
-from controller.questions import Kind, Question
+from controller.answer_parsing import NUMBER_WORDS, read_prose
+from controller.questions import Kind, Question, value_of
 
 #: Questions with replies that are taken and replies that are refused, by kind and language.
 TABLES: dict[str, dict[str, Any]] = {

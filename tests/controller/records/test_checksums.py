@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from controller.asking import answer
 from controller.episode import Episode
 from controller.questions import Question
-from controller.records.journal import Damaged, Journal
+from controller.records.journal import DamagedEntry, Journal
+from controller.records.recorder import answer
 from controller.records.replay import replay_recorded
 from controller.systems import SystemContext
 from tests.support.journals import edit_lines, forge
@@ -87,7 +87,7 @@ def test_an_exchange_that_was_added_is_damage_and_with_new_checksums_it_is_left_
     append_line(path, Exchange(request={"messages": []}, reply={"id": "x"}, fault=None, seconds=0.0).record())
     with pytest.raises(EpisodeFault, match="recording_damaged"):
         replay_recorded(Journal(kept), name)
-    from controller.records.sums import exchange_sum
+    from controller.records.journal import exchange_sum
 
     sums = content_hash([exchange_sum(item) for item in Journal(kept).exchanges(name)])
     forge(kept, lambda line: None, exchanges=sums)
@@ -113,7 +113,7 @@ def test_a_damaged_line_harms_no_other_episode(kept: Path, open_made: Any) -> No
     one, two = path.read_text().splitlines()
     path.write_text(one[: len(one) // 2] + "\n" + two + "\n")
     journal = Journal(kept)
-    assert [(item.name, isinstance(item, Damaged)) for item in journal.scan()] == [(first, True), (second, False)]
+    assert [(item.name, isinstance(item, DamagedEntry)) for item in journal.scan()] == [(first, True), (second, False)]
     assert replay_recorded(journal, second).identical
     with pytest.raises(EpisodeFault, match="recording_damaged"):
         journal.find(first)

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from controller.asking import Answered
-from controller.records import conditions, journal, places, recording, replay, stand_ins
+from controller.records import conditions, journal, recorder, replay
 from controller.records.journal import Journal
+from controller.records.recorder import Answered
 from controller.records.replay import replay_recorded
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "controller.md").read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def test_the_example_runs_and_what_it_records_replays(open_made: Any, monkeypatc
 
 
 def test_every_way_in_which_a_replay_is_refused_is_told() -> None:
-    modules = (conditions, journal, places, replay, stand_ins)
+    modules = (conditions, journal, replay)
     sources = "".join(Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules)
     raised = set(re.findall(r'EpisodeFault\(\s*"([a-z_]+)"', sources)) - {"record_not_writable", "unknown_episode"}
     told = set(re.findall(r"`([a-z_]+)`", section("Replay")))
@@ -45,4 +45,4 @@ def test_every_file_of_a_record_is_told() -> None:
     text = section("Recording")
     for name in (journal.EPISODES, journal.RECORDINGS, "timings.jsonl", "materials"):
         assert f"DIR/{name}" in text
-    assert recording.__doc__
+    assert recorder.__doc__

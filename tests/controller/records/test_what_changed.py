@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import world_api.backends.chat.prompts as prompt_files
-from controller.asking import answer
 from controller.episode import Episode, Task
 from controller.loop import run_episode
 from controller.questions import Question
 from controller.records import conditions
 from controller.records.journal import Journal
+from controller.records.recorder import answer
 from controller.records.replay import Replayed, replay_recorded
 from controller.systems import System, SystemContext
 from world_api.backends.chat.recording import ScriptedChatModel
@@ -89,10 +89,9 @@ class Wordy:
         self._context, self._more = context, more
 
     def answer(self, question: Question, session: Session) -> Episode:
-        from controller.conversation.opening import Opening
-        from controller.conversation.prompting import Prompts
+        from controller.prompts import Preamble, Prompts
 
-        given, ground = self._context, self._context.ground
+        given, ground = self._context, self._context.inputs
         task = Task.of(question, session, system="flat", settings=self._more)
         return run_episode(
             task,
@@ -101,7 +100,7 @@ class Wordy:
             budget=given.budget,
             clock=given.clock,
             prompts=Prompts(),
-            opening=Opening(briefing="" if self._more else "More."),
+            preamble=Preamble(briefing="" if self._more else "More."),
         )
 
 
@@ -137,13 +136,13 @@ class Plain(Wordy):
     """The loop without any tools."""
 
     def answer(self, question: Question, session: Session) -> Episode:
-        from controller.conversation.prompting import Prompts
+        from controller.prompts import Prompts
 
         given = self._context
         return run_episode(
             Task.of(question, session, system="mine", settings=self._more),
             model=given.model,
-            tools=given.ground.tools(_NoTools),
+            tools=given.inputs.tools(_NoTools),
             budget=given.budget,
             clock=given.clock,
             prompts=Prompts(),
@@ -166,7 +165,7 @@ Reach = Callable[[SystemContext, Session], Any]
     [
         (lambda context, session: session.view.duration, "session's view"),
         (lambda context, session: session.memories(), "session's view"),
-        (lambda context, session: context.ground.material("later", lambda: 1), "material 'later'"),
+        (lambda context, session: context.inputs.material("later", lambda: 1), "material 'later'"),
         (lambda context, session: context.clock.monotonic(), "reads the clock"),
         (lambda context, session: context.model.complete({"messages": []}), "no reply to this request"),
     ],
@@ -195,7 +194,7 @@ def test_a_material_is_taken_once(open_made: Any, tmp_path: Path) -> None:
     class Greedy(Plain):
         def answer(self, question: Question, session: Session) -> Episode:
             for _ in range(2):
-                self._context.ground.material("digest", lambda: {})
+                self._context.inputs.material("digest", lambda: {})
             raise AssertionError("not reached")
 
     context = SystemContext(model=RuleBasedChatModel(), clock=SystemClock())

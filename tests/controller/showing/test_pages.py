@@ -11,14 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controller.budgets import Budget
-from controller.conversation.opening import Opening
+from controller.display import WIDTH, cut, episode_page, result_text, single_line, wrapped
 from controller.episode import Episode
+from controller.prompts import Preamble
 from controller.questions import Question
 from controller.records.conditions import Conditions
-from controller.records.journal import Entry
-from controller.showing.gists import result_text
-from controller.showing.lines import WIDTH, cut, one_line, wrapped
-from controller.showing.pages import episode_page
+from controller.records.journal import JournalEntry
 from controller.systems import flat, hier
 from tool_induction.library import load_library
 from world_api.backends.chat.prices import Price
@@ -30,8 +28,10 @@ from world_api.core.printable import columns
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe\r\nrecorded  forged\u2028" + "很" * 90
 
 
-def entry(episode: Episode) -> Entry:
-    return Entry(name="20260101-flat-00000000", episode=episode, conditions=Conditions(system="flat"), readings=())
+def entry(episode: Episode) -> JournalEntry:
+    return JournalEntry(
+        name="20260101-flat-00000000", episode=episode, conditions=Conditions(system="flat"), readings=()
+    )
 
 
 def page(episode: Episode, **how: Any) -> str:
@@ -171,13 +171,13 @@ def test_a_result_of_any_shape_has_a_gist_on_one_line(result: dict[str, Any]) ->
 
 @given(text=st.text(max_size=300), width=st.integers(2, 90))
 def test_lines_are_no_wider_than_they_may_be(text: str, width: int) -> None:
-    assert columns(cut(one_line(text), width)) <= width
+    assert columns(cut(single_line(text), width)) <= width
     assert all(columns(line) <= width for line in wrapped(text, width))
 
 
 def test_round_0_is_what_was_given_before_the_first(hold: Any, replies: Any) -> None:
-    given = Opening(digest={"scenes": [{"start_time": 0.0, "end_time": 9.0, "brief_caption": "a garden " * 99}]})
-    episode = hold(replies.submits(), opening=given).episode
+    given = Preamble(digest={"scenes": [{"start_time": 0.0, "end_time": 9.0, "brief_caption": "a garden " * 99}]})
+    episode = hold(replies.submits(), preamble=given).episode
     told, whole = page(episode, only=0), page(episode, only=0, full=True)
     assert told.startswith("before the first round\ntold")
     assert "digest (" in told

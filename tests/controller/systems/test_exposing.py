@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.systems.exposing import FallbackTools
+from controller.toolsets import FallbackTools
 from tests.support.systems import FOUND
 from tool_induction.judging.port import ScriptedJudge
 from tool_induction.library import load_library

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.conversation.prompting import LANGUAGES, Prompts
+from controller.prompts import LANGUAGES, Prompts
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "controller" / "systems"
 TOOLS = [

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from controller.asking import answer
 from controller.questions import Question
 from controller.records.journal import Journal
+from controller.records.recorder import answer
 from controller.records.replay import replay_recorded
 from tests.controller.systems.test_contract import every_system
 from world_api.api import open_session

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.summary import WATERMARK
+from controller.display import WATERMARK
 from eval.inspect_logs import conditions_of, log_record, messages_of, text_of, told, usage_of
 from eval.runs.reading import Run, read_run
 from eval.tables.rows import rows_of

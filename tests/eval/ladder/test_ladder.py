@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from controller.conversation.digest import digest_of
+from controller.digest import digest_of
 from controller.questions import Question
 from controller.records.journal import Journal
-from controller.records.recording import answer_recorded
+from controller.records.recorder import answer_recorded
 from controller.records.replay import replay_recorded
 from controller.systems import SystemContext
 from eval.ladder import ladder_of, open_ladder, operations_on

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.summary import WATERMARK
+from controller.display import WATERMARK
 from eval.report.writing import Choices, Written, write_report
 from eval.runs.files import RunFolder
 from eval.runs.scoring import score_run

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 import pytest
 
-from controller.summary import WATERMARK
+from controller.display import WATERMARK
 from eval.report.writing import Choices, Written, write_report
 from eval.runs.bundle import pack
 from eval.runs.files import RunFolder

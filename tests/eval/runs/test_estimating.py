@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from controller.systems.transcript import USUAL_TOKENS
+from controller.systems.baselines import USUAL_TOKENS
 from eval.runs.estimate import Estimate, estimate
 from eval.runs.experiment import open_experiment
 from tests.support.runs import QUESTIONS, prepare

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from controller.records.files import EPISODES
+from controller.records.journal import EPISODES
 from eval.runs.experiment import Outcome
 from eval.runs.files import LineFile, RunFolder, SampleLine
 from eval.runs.reading import read_run
@@ -128,7 +128,7 @@ def test_files_that_may_not_be_read_are_no_wrong_answers(tmp_path: Path, monkeyp
     def refuse(path: Path) -> Any:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("controller.records.files.open_regular", refuse)
+    monkeypatch.setattr("controller.records.journal.open_regular", refuse)
     for act in (lambda: score_run(RunFolder(run)), lambda: rows_of(read_run(run)), lambda: run_here(run)):
         with pytest.raises(EpisodeFault, match="Permission denied") as caught:
             act()

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.records.files import EPISODES
-from controller.records.journal import Damaged, Entry, Journal
+from controller.records.journal import EPISODES, DamagedEntry, Journal, JournalEntry
 from eval.runs.cells import Arm, Cell
 from eval.runs.manifest import read_manifest
 from eval.runs.reading import read_run
@@ -130,7 +129,7 @@ def test_a_lost_file_of_samples_reads_each_journal_twice_at_most(
     scans: list[None] = []
     scan = Journal.scan
 
-    def counted(self: Journal, *, only: Collection[str] | None = None) -> Iterator[Entry | Damaged]:
+    def counted(self: Journal, *, only: Collection[str] | None = None) -> Iterator[JournalEntry | DamagedEntry]:
         scans.append(None)
         return scan(self, only=only)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.conversation.citing import CitedSpan
+from controller.evidence import CitedSpan
 from eval.scoring.evidence import evidence_score
 from world_api.core.spans import TimeSpan
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.summary import WATERMARK
+from controller.display import WATERMARK
 from eval.runs.reading import read_run
 from eval.scoring.labels import answer_key
 from eval.tables.comparisons import compare

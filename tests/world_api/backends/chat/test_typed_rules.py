@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.conversation.answers import submit_answer_tool
-from controller.conversation.prompting import Prompts
+from controller.answers import submit_answer_tool
+from controller.prompts import Prompts
 from controller.questions import KINDS, Question
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.core.canonical import json_line
@@ -111,7 +111,7 @@ def test_where_no_tool_is_left_it_answers_in_the_words_that_are_wanted(
     question: Question, words: str, language: str
 ) -> None:
     """After the searches of the first rounds nothing is on offer any more."""
-    from controller.conversation.typed.prose import read_prose
+    from controller.answer_parsing import read_prose
 
     answer, _ = asked(question, found_at(red=30.0, folder=10.0), language=language, tools_left=2)
     assert read_prose(question, answer) is not None
@@ -121,7 +121,7 @@ def test_where_no_tool_is_left_it_answers_in_the_words_that_are_wanted(
 
 @given(kind=st.sampled_from(KINDS), text=st.text(min_size=1, max_size=40), language=st.sampled_from(["en", "zh"]))
 def test_whatever_is_asked_the_answer_is_of_its_type(kind: Any, text: str, language: str) -> None:
-    from controller.conversation.answers import parse_answer
+    from controller.answers import parse_answer
     from world_api.core.faults import EpisodeFault
 
     options = THREE if kind in ("choice", "order") else ()

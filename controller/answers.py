@@ -1,4 +1,4 @@
-"""How an episode ends: the ``submit_answer`` tool of a question, and reading what was submitted, or written instead."""
+"""The final answer of an episode: the ``submit_answer`` tool of a question, and answers written as text instead."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controller.conversation.typed.kinds import (
+from controller.answer_parsing import read_prose
+from controller.questions import (
     MAX_ANSWER_CHARACTERS,
-    Mistyped,
-    Words,
+    Describe,
+    InvalidAnswer,
+    Question,
     schema_of,
     span_of,
     span_schema,
     text_of,
     value_of,
 )
-from controller.conversation.typed.prose import read_prose
-from controller.questions import Question
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import json_objects
 from world_api.core.canonical import parse_json
@@ -40,7 +40,7 @@ class Answer:
     spans: tuple[TimeSpan, ...] = ()
 
 
-def submit_answer_tool(question: Question, words: Words) -> ToolDeclaration:
+def submit_answer_tool(question: Question, words: Describe) -> ToolDeclaration:
     """The declaration of ``submit_answer`` for a question."""
     spans = {"type": "array", "items": span_schema(words), "maxItems": MAX_SPANS, "description": words("spans")}
     return ToolDeclaration(
@@ -64,12 +64,12 @@ def parse_answer(question: Question, arguments: Mapping[str, Any]) -> Answer | s
     try:
         if "answer" in arguments:
             value = value_of(question, arguments["answer"])
-    except Mistyped as why:
+    except InvalidAnswer as why:
         faults.append(f"answer: {why}")
     try:
         if "spans" in arguments:
             spans = _all_spans(arguments["spans"])
-    except Mistyped as why:
+    except InvalidAnswer as why:
         faults.append(f"spans: {why}")
     return "; ".join(sorted(faults)[:5]) if faults else answered(question, value, tuple(spans))
 
@@ -85,7 +85,7 @@ def usable_answer(question: Question, arguments: Mapping[str, Any]) -> Answer | 
         return read_answer(question, given, good)
     try:
         return answered(question, value_of(question, given), good)
-    except Mistyped:
+    except InvalidAnswer:
         return None
 
 
@@ -128,13 +128,13 @@ def answered(question: Question, value: Any, spans: tuple[TimeSpan, ...]) -> Ans
 
 def _all_spans(given: Any) -> list[TimeSpan]:
     if not isinstance(given, list) or len(given) > MAX_SPANS:
-        raise Mistyped(f"give a list of at most {MAX_SPANS}")
+        raise InvalidAnswer(f"give a list of at most {MAX_SPANS}")
     spans = []
     for place, item in enumerate(given):
         try:
             spans.append(span_of(item))
-        except Mistyped as why:
-            raise Mistyped(f"number {place}: {why}") from None
+        except InvalidAnswer as why:
+            raise InvalidAnswer(f"number {place}: {why}") from None
     return spans
 
 
@@ -143,6 +143,6 @@ def _good_spans(given: list[Any]) -> list[TimeSpan]:
     for item in given:
         try:
             good.append(span_of(item))
-        except Mistyped:
+        except InvalidAnswer:
             continue
     return good

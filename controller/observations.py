@@ -1,7 +1,7 @@
-"""What the model is shown of a result: whole, cut where it is long, folded where it is old.
+"""What the model is shown of a tool result: whole, shortened if it is long, folded into a summary once it is old.
 
-Text from the video reaches the model only inside ``data_from_video``, as JSON: it can quote instructions, but it cannot
-leave its field.
+Text from the video reaches the model only as JSON inside ``data_from_video``: it can quote instructions, but it cannot leave
+its field.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controller.conversation.citing import spans_in
-from controller.conversation.prompting import Prompts
-from controller.conversation.replies import Problem, ToolCall
+from controller.evidence import spans_in
+from controller.prompts import Prompts
+from controller.replies import Problem, ToolCall
 from world_api.backends.chat.prompts import DATA, data_line
 from world_api.core.canonical import parse_json
 from world_api.core.faults import ErrorBody

@@ -1,4 +1,4 @@
-"""The spans an answer cites, and whether the model was ever given them."""
+"""Cited time spans, and which tool results they were returned by."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ENDS = {"start": "end", "first": "last", "from": "until"}
 #: Names of texts that code writes, in which times in seconds stand: ``36.5 to 49.5 s``. All others repeat the video or a model.
 #: What these quote is left out, and so are texts in a record that a model's look at frames is evidence of. What a tool's
 #: ``summary`` and ``outputs`` repeat without quotes cannot be told from the tool's own words.
-_TOLD = frozenset({"answer", "path_repr", "summary", "hint"})
+_SECONDS_FIELDS = frozenset({"answer", "path_repr", "summary", "hint"})
 _QUOTED = re.compile(r"""\"[^\"]*(?:\"|\Z)|“[^”]*(?:”|\Z)|「[^」]*(?:」|\Z)|(?<!\w)'(?:\\.|[^'\\])*(?:'|\Z)""")
 _LOOK = "look"  #: the source of evidence by a model that looked at frames
 _NUMBER = re.compile(r"(?<![\w.])\d{1,8}(?:\.\d+)?", re.ASCII)
@@ -63,8 +63,8 @@ def spans_in(result: Any, *, asked: Any = None) -> Iterator[TimeSpan]:
     and ``until``. Texts right inside the ``outputs`` of a tool are its own.
     """
     numbers = list(_numbers_in(asked))
-    for span, is_told in _spans_in(result, "", told=True):
-        if not (is_told and _is_among(span.start, numbers) and _is_among(span.end, numbers)):
+    for span, from_text in _spans_in(result, "", told=True):
+        if not (from_text and _is_among(span.start, numbers) and _is_among(span.end, numbers)):
             yield span
 
 
@@ -81,8 +81,8 @@ def _spans_in(value: Any, under: str, *, told: bool) -> Iterator[tuple[TimeSpan,
         for item in value:
             yield from _spans_in(item, under, told=told)
     elif isinstance(value, str):
-        if told and (under == "outputs" or under in _TOLD):
-            for span in _spans_told(value):
+        if told and (under == "outputs" or under in _SECONDS_FIELDS):
+            for span in _spans_in_text(value):
                 yield span, True
     elif _is_time(value) and under.rpartition("_")[2] in _MOMENT:
         yield TimeSpan(start=float(value), end=float(value)), False
@@ -123,7 +123,7 @@ def _pairs(record: Mapping[str, Any]) -> Iterator[TimeSpan]:
                     yield TimeSpan(start=float(start), end=float(end))
 
 
-def _spans_told(text: str) -> Iterator[TimeSpan]:
+def _spans_in_text(text: str) -> Iterator[TimeSpan]:
     for start, end in _SECONDS.findall(_QUOTED.sub('""', text)):
         if float(start) <= float(end or start):
             yield TimeSpan(start=float(start), end=float(end or start))

@@ -1,7 +1,7 @@
-"""What a session's world holds, in a few hundred tokens: scenes, entities and memories, for the start of a conversation.
+"""A summary of a session's world in a few hundred tokens, given to the model at the start of an episode.
 
-The same size tells of a clip and of a film of ten hours: neighbouring scenes are told as one stretch, of the entities those
-that are there most are named, of the memories the latest.
+It has the same size for a short clip and for a film of ten hours: neighbouring scenes are joined, the entities that appear most are
+listed, and of the memories the latest.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from world_api.session.session import Session
 #: Of what is left after the section before; the sections that need less leave more to the next.
 _MEMORIES_SHARE, _ENTITIES_SHARE = 0.3, 0.35
 _CAPTION, _HINT, _CONTENT = 80, 60, 200  #: characters
-_TOLD = ("entity_id", "first_time", "last_time", "appearances")  #: of an entity, beside its description
+_SECONDS_FIELDS = ("entity_id", "first_time", "last_time", "appearances")  #: of an entity, beside its description
 _LEAST = 40  #: tokens; below, a section says nothing
 
 Entries = list[dict[str, Any]]
@@ -87,7 +87,9 @@ def _entities(session: Session) -> Entries:
     """All of them: ``list_entities`` gives the first only, which are those of the beginning of a long film."""
     if "list_entities" in session.stand_ins:
         listed: Entries = _result(session, "list_entities", {"video_id": session.video_id}).get("entities", [])
-        return [_described(item["hint"], item.get("label")) | {key: item[key] for key in _TOLD} for item in listed]
+        return [
+            _described(item["hint"], item.get("label")) | {key: item[key] for key in _SECONDS_FIELDS} for item in listed
+        ]
     registered = {item.entity_id: item for item in session.registrations()}
     entities = []
     for track in session.view.tracks:

@@ -1,8 +1,7 @@
-"""Reading a model's reply without trusting it.
+"""Parsing of model replies, which are not trusted.
 
-Servers differ and models slip. What cannot be used is named here and handed back to the model by the loop; arguments
-are never mended. The one thing made up is a call id where a server left it out, because the protocol cannot
-answer a call without one; that is named and counted too.
+Servers differ and models make mistakes. Each problem has a name, and the loop returns it to the model; arguments are never
+repaired. Only a missing call id is filled in, because the protocol cannot answer a call without one; this counts as a problem.
 """
 
 from __future__ import annotations

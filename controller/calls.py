@@ -1,7 +1,7 @@
-"""Making the calls of a reply: those that only read side by side, those that write alone and in their turn.
+"""Execution of the tool calls of one reply: calls that only read run in parallel, calls that write run alone and in order.
 
-What comes back does not depend on which thread was faster: results stand in the order of the calls, and the clock that is
-recorded is read by the loop's own thread only.
+Results do not depend on thread timing: they are returned in the order of the calls, and the recorded clock is read by the loop's
+thread only.
 """
 
 from __future__ import annotations
@@ -17,42 +17,42 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import Any
 
-from controller.conversation.replies import ToolCall
+from controller.replies import ToolCall
 from controller.toolsets import Toolset
 from world_api.core.cost import Ledger, Spent, ledger
 from world_api.core.deadline import deadline
 from world_api.core.last_resort import as_stored, observed
 from world_api.core.ports import Clock
 
-SIDE_BY_SIDE = 8
+MAX_PARALLEL = 8
 #: Seconds for which the calls of a reply are waited for at least, all together, however little time the episode has left.
 _SHORTEST_WAIT = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
-    """What became of a call: its whole result, what it spent, and the seconds from the result before it to this one.
+class CallOutcome:
+    """The outcome of one call: its whole result, what it spent, and the seconds since the previous result.
 
-    ``given_up``: it had no end in time, and the result only says so. ``ran`` is False where there was no time to begin with it.
+    ``timed_out``: the call did not end in time, and the result only says so. ``ran`` is False if there was no time to start it.
     """
 
     result: dict[str, Any]
     spent: tuple[Spent, ...]
     seconds: float
-    given_up: bool = False
+    timed_out: bool = False
     ran: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
-class _UnderWay:
-    """A call that was begun. The book is kept here, so that what a hanging call has spent is known."""
+class _PendingCall:
+    """A call that was started. The ledger is kept here, so that what a hanging call has spent is known."""
 
     result: Future[dict[str, Any]]
-    book: Ledger
+    spending: Ledger
 
 
-class Calling:
-    """Makes the calls of one episode. To be closed; a call that hangs is left behind and not waited for."""
+class CallExecutor:
+    """Executes the calls of one episode. Must be closed; a call that hangs is abandoned and not waited for."""
 
     def __init__(
         self,
@@ -64,53 +64,54 @@ class Calling:
         reading: frozenset[str] = frozenset(),
     ) -> None:
         self._tools = tools
-        self._reading = reading  #: of a system's own calls, which are not declared, those that only read
+        self._reading = reading  #: names of the system's own, undeclared calls that only read
         self._declared = {tool.name: tool for tool in tools.get_tools()}
         self._clock = clock
-        self._overtime = overtime  #: what stands in for the result of a call that was given up
-        self.too_late = too_late  #: and of one that was not begun
-        self._workers = _Workers(SIDE_BY_SIDE)
+        self._overtime = overtime  #: the result of a call that timed out
+        self.too_late = too_late  #: the result of a call that was not started
+        self._workers = _DaemonThreads(MAX_PARALLEL)
 
-    def make(self, calls: Sequence[ToolCall], *, left: float) -> list[Made]:
-        """The results of the calls, in their order.
+    def execute(self, calls: Sequence[ToolCall], *, left: float) -> list[CallOutcome]:
+        """Execute the calls and return their outcomes in the same order.
 
-        When ``left`` seconds are over, calls that read are given up, none is begun, and those under way ask no model any more.
+        After ``left`` seconds, calls that read are abandoned, no further call is started, and running calls make no more model
+        requests.
 
         Raises:
-            EpisodeFault: a tool's own; such an episode cannot go on.
+            EpisodeFault: raised by a tool; the episode cannot continue.
         """
-        # Whether a call is begun shows in the record, so the recorded clock says it. Whoever waits for a thread goes by the
-        # machine's: in a replay nothing takes long, whatever the recorded clock says.
+        # Whether a call is started is visible in the record, so it is decided by the recorded clock. Waiting for a thread uses the
+        # machine's clock: in a replay nothing takes long, whatever the recorded clock says.
         until = monotonic() + max(_SHORTEST_WAIT, left)
         began = last = self._clock.monotonic()
-        made: list[Made] = []
-        for together in self._together(calls):
+        made: list[CallOutcome] = []
+        for together in self._batches(calls):
             is_late = left - (last - began) <= 0
-            for waited in [None] * len(together) if is_late else self._started(together, until):
-                one = self._awaited(waited, until)
+            for waited in [None] * len(together) if is_late else self._start(together, until):
+                one = self._wait_for(waited, until)
                 now = self._clock.monotonic()
                 made.append(replace(one, seconds=round(now - last, 6)))
                 last = now
-        return _in_order_of_calls(made)
+        return _charge_first_call(made)
 
-    def _awaited(self, call: _UnderWay | None, until: float) -> Made:
+    def _wait_for(self, call: _PendingCall | None, until: float) -> CallOutcome:
         if call is None:
-            return Made(result=self.too_late, spent=(), seconds=0.0, ran=False)
+            return CallOutcome(result=self.too_late, spent=(), seconds=0.0, ran=False)
         try:
             result = call.result.result(timeout=max(0.0, until - monotonic()))
         except TimeoutError:
-            return Made(result=self._overtime, spent=call.book.items, seconds=0.0, given_up=True)
-        return Made(result=result, spent=call.book.items, seconds=0.0, given_up=result is self._overtime)
+            return CallOutcome(result=self._overtime, spent=call.spending.items, seconds=0.0, timed_out=True)
+        return CallOutcome(result=result, spent=call.spending.items, seconds=0.0, timed_out=result is self._overtime)
 
     def close(self) -> None:
-        """End the threads that have nothing to do."""
+        """End the idle threads."""
         self._workers.close()
 
-    def _together(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
-        """Stretches of calls that only read, and single calls that write."""
+    def _batches(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
+        """Split the calls into runs of calls that only read, and single calls that write."""
         reading: list[ToolCall] = []
         for call in calls:
-            if not self._goes_alone(call):
+            if not self._is_exclusive(call):
                 reading.append(call)
                 continue
             if reading:
@@ -120,32 +121,32 @@ class Calling:
         if reading:
             yield reading
 
-    def _goes_alone(self, call: ToolCall) -> bool:
-        """Whether a call writes, or may."""
+    def _is_exclusive(self, call: ToolCall) -> bool:
+        """Whether a call writes, or could write."""
         declared = self._declared.get(call.tool)
         return call.tool not in self._reading if declared is None else declared.writes
 
-    def _started(self, calls: list[ToolCall], until: float) -> list[_UnderWay]:
-        """The calls under way. One that writes is made here and now: it must not go on after it was given up."""
-        waited = [_UnderWay(result=Future(), book=Ledger()) for _ in calls]
+    def _start(self, calls: list[ToolCall], until: float) -> list[_PendingCall]:
+        """Start the calls. One that writes runs in this thread: it must not go on after it was abandoned."""
+        waited = [_PendingCall(result=Future(), spending=Ledger()) for _ in calls]
         in_turn: list[Callable[[], None]] = []
         for call, one in zip(calls, waited, strict=True):
-            work = partial(_fulfil, one.result, partial(self._made, call, one.book, until))
-            if self._goes_alone(call):
+            work = partial(_fulfil, one.result, partial(self._made, call, one.spending, until))
+            if self._is_exclusive(call):
                 work()
             elif call.tool in self._declared and self._declared[call.tool].in_turn:
                 in_turn.append(work)
             else:
                 self._workers.submit(work)
         if in_turn:
-            self._workers.submit(partial(_one_after_the_other, in_turn))
+            self._workers.submit(partial(_run_in_order, in_turn))
         return waited
 
-    def _made(self, call: ToolCall, book: Ledger, until: float) -> dict[str, Any]:
+    def _made(self, call: ToolCall, spending: Ledger, until: float) -> dict[str, Any]:
         left = until - monotonic()
-        if left <= 0 and not self._goes_alone(call):
-            return self._overtime  # nobody waits for it any more
-        with ledger(book), deadline(left, clock=monotonic):
+        if left <= 0 and not self._is_exclusive(call):
+            return self._overtime  # it was abandoned before it started
+        with ledger(spending), deadline(left, clock=monotonic):
             return observed(lambda: as_stored(self._tools.call_tool(call.tool, call.arguments)))
 
 
@@ -156,13 +157,13 @@ def _fulfil(future: Future[dict[str, Any]], work: Callable[[], dict[str, Any]]) 
         future.set_exception(error)
 
 
-def _one_after_the_other(works: Sequence[Callable[[], None]]) -> None:
+def _run_in_order(works: Sequence[Callable[[], None]]) -> None:
     for work in works:
         work()
 
 
-def _in_order_of_calls(made: list[Made]) -> list[Made]:
-    """Of calls that wanted the same of a model at the same time, the first is the one that was really paid for."""
+def _charge_first_call(made: list[CallOutcome]) -> list[CallOutcome]:
+    """Attribute a model request that several parallel calls shared to the first of them, in the order of the calls."""
     paid = Counter(item.request for one in made for item in one.spent if item.physical)
     settled = []
     for one in made:
@@ -174,14 +175,14 @@ def _in_order_of_calls(made: list[Made]) -> list[Made]:
     return settled
 
 
-class _Workers:
-    """A pool of threads that nobody waits for when the program ends; each piece of work runs in a copy of its context."""
+class _DaemonThreads:
+    """A pool of daemon threads, which do not delay the end of the program; each task runs in a copy of its context."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._idle = threading.Semaphore(0)  #: threads that have nothing to do
+        self._idle = threading.Semaphore(0)  #: counts idle threads
 
     def submit(self, work: Callable[[], None]) -> None:
         is_served = self._idle.acquire(blocking=False)

@@ -1,0 +1,458 @@
+"""The commands ``videoworld ask``, ``videoworld replay`` and ``videoworld show``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from controller.budgets import Budget
+from controller.questions import Kind
+from tool_induction.judging.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
+from world_api.core.faults import EpisodeFault
+from world_api.exposure.cli import (
+    DEFAULT_STORE,
+    AsOfOption,
+    JsonOption,
+    StoreOption,
+    WithOption,
+    command_app,
+    note,
+    read_arguments,
+    show,
+    under_headings,
+)
+from world_api.exposure.models import WireChoice
+from world_api.exposure.perceiving import options as perception
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from controller.records.journal import DamagedEntry, Journal, JournalEntry
+    from controller.records.recorder import Answered
+
+
+#: Under which heading of the help each parameter stands; the rest are "Options".
+HEADINGS = {
+    "Question": ("kind", "option", "as_of", "language"),
+    "System": (
+        "system",
+        "tools",
+        "exposure",
+        "domain",
+        "settings",
+        "groups",
+        "allow_judge",
+        "judge_model",
+        "judge_record",
+    ),
+    "Model": ("model", "wire", "cache", "prices"),
+    "Budget": ("rounds", "calls", "max_tokens", "seconds", "money", "window", "digest_tokens"),
+    "Perception": ("profile", "vision_model", "embedding_model", "frames", "side", "look_language", "looks", "yes"),
+    "World": ("store", "session", "commit"),
+}
+
+VideoArgument = Annotated[
+    str, typer.Argument(metavar="ID_OR_VIDEO_FILE", help="A world's id, or a video to build first.")
+]
+QuestionArgument = Annotated[str, typer.Argument(help="What to find out, in English or Chinese.")]
+
+KindOption = Annotated[
+    Kind, typer.Option("--kind", help="The type of the answer; it is asked for and checked in that type.")
+]
+ChoicesOption = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="TEXT", help="A choice, or a thing to be ordered; repeat it for each."),
+]
+LanguageOption = Annotated[
+    Literal["auto", "en", "zh"], typer.Option("--language", help="Of the prompts; auto: that of the question.")
+]
+
+SystemOption = Annotated[
+    str | None,
+    typer.Option(
+        "--system",
+        metavar="NAME",
+        help="Who answers, such as flat, hier, direct, blind; by default hier with --tools, else flat.",
+    ),
+]
+LibraryOption = Annotated[
+    str | None, typer.Option("--tools", metavar="LIBRARY", help="A tool library, by name or folder.")
+]
+ExposureOption = Annotated[
+    str | None, typer.Option("--exposure", metavar="NAME", help="How a library is shown, for systems that have one.")
+]
+DomainOption = Annotated[
+    str | None,
+    typer.Option(
+        "--domain", metavar="NAME", help="A domain: some systems are told of it, and none is asked its worked examples."
+    ),
+]
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A further setting of the system, read as JSON; repeatable."),
+]
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model", help="A model on the endpoint of OPENAI_BASE_URL; or rule-based, which needs none (default)."
+    ),
+]
+WireOption = Annotated[
+    WireChoice,
+    typer.Option("--wire", help="The API that is spoken; auto: Chat Completions, unless the model wants the other."),
+]
+CacheOption = Annotated[
+    Path | None, typer.Option("--cache", metavar="DIR", help="Keep replies there, and take equal requests from there.")
+]
+PricesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--prices", metavar="FILE", help="USD per million tokens by model, as JSON or YAML; else no money is told."
+    ),
+]
+RoundsOption = Annotated[int, typer.Option("--rounds", min=0, help="Most requests to the model.")]
+CallsOption = Annotated[int, typer.Option("--calls", min=0, help="Most tool calls.")]
+TokensOption = Annotated[int, typer.Option("--max-tokens", min=0, help="Most tokens, sent and written together.")]
+SecondsOption = Annotated[
+    float,
+    typer.Option(
+        "--seconds",
+        min=0,
+        help="Most wall time; the last request, for the best answer so far, comes on top (10 to 120 seconds).",
+    ),
+]
+MoneyOption = Annotated[float | None, typer.Option("--money", min=0, metavar="USD", help="Most money; needs --prices.")]
+WindowOption = Annotated[
+    int | None,
+    typer.Option(
+        "--window", min=1, metavar="TOKENS", help="The model's context window; old results are folded to fit."
+    ),
+]
+DigestOption = Annotated[
+    int,
+    typer.Option(
+        "--digest-tokens",
+        min=0,
+        metavar="TOKENS",
+        help="About how much is told of the world at the start; 0 for nothing.",
+    ),
+]
+OwnSessionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--session",
+        help="Session whose writes are seen and added to; by default a fresh one, of which nothing is kept.",
+    ),
+]
+CommitOption = Annotated[
+    bool, typer.Option("--commit", help="Once answered, add what the session wrote to the world, for later sessions.")
+]
+RecordOption = Annotated[
+    Path | None, typer.Option("--record", metavar="DIR", help="Record the episode there, for replay.")
+]
+
+
+def system_settings(settings: list[str] | None, *, exposure: str | None) -> dict[str, Any]:
+    """The settings of the system that the options give.
+
+    Raises:
+        OperationFault: ``bad_arguments``.
+    """
+    return read_arguments(settings, None, {}) | ({} if exposure is None else {"exposure": exposure})
+
+
+_USUAL = Budget()
+
+ask_app = command_app()
+
+
+@ask_app.command(cls=under_headings(HEADINGS))
+def ask(
+    video: VideoArgument,
+    question: QuestionArgument,
+    kind: KindOption = "open",
+    option: ChoicesOption = None,
+    as_of: AsOfOption = None,
+    language: LanguageOption = "auto",
+    system: SystemOption = None,
+    tools: LibraryOption = None,
+    exposure: ExposureOption = None,
+    domain: DomainOption = None,
+    settings: SettingsOption = None,
+    groups: WithOption = None,
+    allow_judge: AllowJudgeOption = False,
+    judge_model: JudgeModelOption = None,
+    judge_record: JudgeRecordOption = None,
+    model: ModelOption = None,
+    wire: WireOption = "auto",
+    cache: CacheOption = None,
+    prices: PricesOption = None,
+    rounds: RoundsOption = _USUAL.rounds,
+    calls: CallsOption = _USUAL.calls,
+    max_tokens: TokensOption = _USUAL.tokens,
+    seconds: SecondsOption = _USUAL.seconds,
+    money: MoneyOption = None,
+    window: WindowOption = None,
+    digest_tokens: DigestOption = _USUAL.digest_tokens,
+    profile: perception.PerceptionOption = perception.Perception.CLASSICAL,
+    vision_model: perception.VisionModelOption = None,
+    embedding_model: perception.EmbeddingModelOption = None,
+    frames: perception.FramesOption = perception.DEFAULT_FRAMES,
+    side: perception.SideOption = perception.DEFAULT_SIDE,
+    look_language: perception.LookLanguageOption = None,
+    looks: perception.LooksOption = perception.DEFAULT_LOOKS,
+    yes: perception.YesOption = False,
+    store: StoreOption = DEFAULT_STORE,
+    session: OwnSessionOption = None,
+    commit: CommitOption = False,
+    record: RecordOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask a question about a video."""
+    from controller.prompts import language_of
+    from controller.questions import Question
+    from controller.records.journal import Journal
+    from controller.records.recorder import answer, refuse_unpriced
+    from controller.systems import SystemContext, build_system
+    from tool_induction.domains.loading import load_domain
+    from tool_induction.judging.options import judge_of
+    from tool_induction.library import load_library
+    from world_api.api import ensure_world, open_session
+    from world_api.backends.clocks import SystemClock
+    from world_api.exposure.models import chat_model, takes_images, window_of
+    from world_api.exposure.perceiving.consent import agree_to_looking, prices_in
+    from world_api.exposure.progress import progress_bars
+    from world_api.session.commits import forget_reserved, reserve_session
+
+    asked = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
+    clock, environment = SystemClock(), os.environ
+    spoken = language_of(asked.text) if language == "auto" else language
+    eyes = perception.eyes_of(
+        perception.EyeChoices(
+            profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
+            frames=frames, side=side, looks=looks, language=look_language or spoken,
+        ),
+        clock=clock,
+        environment=environment,
+    )  # fmt: skip
+    context = SystemContext(
+        model=chat_model(model, clock=clock, environment=environment, wire=wire, cache=cache),
+        clock=clock,
+        budget=Budget(
+            rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money,
+            window=window or window_of(model, environment=environment),
+            digest_tokens=digest_tokens,
+        ),
+        prices=prices_in(prices),
+        language=spoken,
+        library=load_library(tools, allow_judge=allow_judge, groups=groups or ()) if tools is not None else None,
+        judge=judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=environment),
+        domain=load_domain(domain) if domain is not None else None,
+        options=system_settings(settings, exposure=exposure),
+        takes_images=takes_images(model, environment=environment),
+    )  # fmt: skip
+    name = system or ("hier" if tools is not None else "flat")
+    build_system(name, context)  # refuse what cannot be combined before anything is built
+    refuse_unpriced(context)
+    agree_to_looking(store, video, eyes, context.prices, yes=yes)
+    with progress_bars() as bars:
+        video_id = ensure_world(video, store, progress=bars, clock=clock)
+    # Without a name the session is fresh and lives in memory, unless it has to be stored to be committed.
+    fresh = reserve_session(store, video_id, "ask") if session is None and commit else None
+    session_name = session if fresh is None else fresh
+    try:
+        opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=groups or (), seeing=eyes)
+        opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
+        journal = Journal(record) if record is not None else None
+        answered = answer(
+            asked, opened, system=name, context=context, journal=journal, when_broken_off=_note_broken_off
+        )
+        _refuse_failed(answered)
+    except BaseException:
+        if fresh is not None:
+            forget_reserved(store, video_id, fresh)
+        raise
+    committed = _commit(store, video_id, session_name) if commit and session_name is not None else None
+    if fresh is not None:
+        forget_reserved(store, video_id, fresh)
+    _show_answer(answered, committed, as_json=as_json)
+
+
+def _note_broken_off(name: str) -> None:
+    note(f"recorded as {name}")
+
+
+def _refuse_failed(answered: Answered) -> None:
+    """End with the fault of an episode that has no answer; where it was recorded, say so.
+
+    Raises:
+        EpisodeFault: that fault.
+    """
+    fault = answered.episode.fault
+    if fault is None:
+        return
+    if answered.name is not None:
+        note(f"recorded as {answered.name}")
+    raise EpisodeFault(fault.code, fault.message, hint=fault.hint)
+
+
+def _show_answer(answered: Answered, committed: dict[str, Any] | None, *, as_json: bool) -> None:
+    from controller.display import summary_record, summary_text
+
+    episode, name = answered.episode, answered.name
+    summary = summary_record(episode, recorded_as=name) | ({} if committed is None else {"committed": committed})
+    show(summary, as_json=as_json, text=lambda: summary_text(episode, recorded_as=name, committed=committed))
+
+
+def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
+    """What the session wrote is the world's from now on; how much that was."""
+    from world_api.core.faults import StoreFault
+    from world_api.session.commits import commit_session
+
+    try:
+        return commit_session(store, video_id, session).record()
+    except StoreFault as fault:
+        if fault.code != "no_such_session":
+            fault.add_note(f"what was written stays: videoworld session commit {video_id} {session}")
+            raise
+        return {"video_id": video_id, "session": session, "memories": 0, "entities": 0}
+
+
+EpisodeArgument = Annotated[
+    Path, typer.Argument(metavar="EPISODE", help="DIR/NAME: an episode; DIR: the folder that --record made.")
+]
+NameArgument = Annotated[
+    str | None, typer.Argument(metavar="[NAME]", help="With DIR: which of its episodes, as `show DIR` lists them.")
+]
+
+replay_app = command_app()
+
+
+@replay_app.command()
+def replay(episode: EpisodeArgument, name: NameArgument = None, as_json: JsonOption = False) -> None:
+    """Run recorded episodes again, offline, and compare byte for byte.
+
+    Of a folder, all of them. Neither an endpoint nor the world is needed. Ends with status 1 unless there is an episode and every
+    one is the same.
+    """
+    from controller.records.journal import locate_episode
+
+    place = locate_episode(episode, name)
+    if place.name is not None:
+        found, unfinished = [_replayed(place.journal, place.journal.find(place.name))], []
+    else:
+        found = [_replayed(place.journal, entry) for entry in place.journal.scan()]
+        unfinished = place.journal.unfinished()
+    record = {"episodes": found, "unfinished": unfinished}
+    show(record, as_json=as_json, text=lambda: _replay_text(found, unfinished))
+    if not found or not all(item["identical"] for item in found):
+        raise typer.Exit(1)
+
+
+def _replayed(journal: Journal, found: JournalEntry | DamagedEntry) -> dict[str, Any]:
+    """How a replay went; a refusal is one way."""
+    from controller.records.journal import DamagedEntry
+    from controller.records.replay import replay_found
+    from world_api.core.faults import VideoWorldError
+
+    try:
+        if isinstance(found, DamagedEntry):
+            raise found.fault
+        done = replay_found(journal, found)
+    except VideoWorldError as fault:
+        return {"name": found.name, "identical": False, "difference": None, **fault.record()}
+    return {"name": found.name, "identical": done.identical, "difference": done.difference, "error": None}
+
+
+def _replay_text(found: list[dict[str, Any]], unfinished: list[str]) -> str:
+    lines = [*map(_replay_line, found), *(f"{name}  not finished" for name in unfinished)]
+    return "\n".join(lines if found else [*lines, "no episode is finished"])
+
+
+def _replay_line(item: dict[str, Any]) -> str:
+    error = item["error"]
+    if error is not None:
+        return f"{item['name']}  refused: {error['message']} [{error['code']}]\n  hint: {error['hint']}"
+    return f"{item['name']}  " + ("identical" if item["identical"] else f"differs at {item['difference']}")
+
+
+RoundOption = Annotated[
+    int | None, typer.Option("--round", min=0, metavar="N", help="This round only; 0 is what came before the first.")
+]
+FullOption = Annotated[bool, typer.Option("--full", help="Whole thoughts, arguments and results.")]
+
+show_app = command_app()
+
+
+@show_app.command("show")
+def show_episode(
+    episode: EpisodeArgument,
+    name: NameArgument = None,
+    only: RoundOption = None,
+    full: FullOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a recorded episode: question, rounds, calls, answer, evidence, cost.
+
+    One that is not finished is shown as far as it came. Of a folder with several, their list; it ends with status 1 where one
+    of them is damaged.
+    """
+    from controller.display import episode_page, list_of
+    from controller.records.journal import DamagedEntry, locate_episode
+
+    place = locate_episode(episode, name)
+    if place.name is not None:
+        entry = _find_entry(place.journal, place.name)
+    else:
+        scanned, unfinished = list(place.journal.scan()), place.journal.unfinished()
+        found = [item for item in scanned if not isinstance(item, DamagedEntry)]
+        broken = [item for item in scanned if isinstance(item, DamagedEntry)]
+        if broken or unfinished or len(found) != 1:
+            record: dict[str, Any] = {"episodes": [_list_entry(item) for item in found], "unfinished": unfinished}
+            record["damaged"] = [{"name": item.name, **item.fault.record()} for item in broken]
+            told = [f"{item.name}  damaged: {item.fault.message}" for item in broken]
+            told = ([list_of(found, unfinished)] if found or unfinished else []) + told
+            show(record, as_json=as_json, text=lambda: "\n".join(told) or list_of([], []))
+            if broken:
+                raise typer.Exit(1)
+            return
+        entry = found[0]
+        place.journal.taken(entry)  # refuses what is not as it was recorded
+    show(_episode_record(entry), as_json=as_json, text=lambda: episode_page(entry, only=only, full=full))
+
+
+def _find_entry(journal: Journal, name: str) -> JournalEntry:
+    """An episode by name, as it was recorded; one without an end as far as it came."""
+    if name in journal.unfinished():
+        return journal.beginning(name)
+    entry = journal.find(name)
+    journal.taken(entry)
+    return entry
+
+
+def _list_entry(entry: JournalEntry) -> dict[str, Any]:
+    episode = entry.episode
+    return {
+        "name": entry.name,
+        "question": episode.task.question.text,
+        "system": episode.task.system,
+        "outcome": episode.outcome,
+        "answer": episode.answer,
+    }
+
+
+def _episode_record(entry: JournalEntry) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from controller.display import summary_record
+
+    timings = entry.episode.timings
+    return {
+        "summary": summary_record(entry.episode, recorded_as=entry.name),
+        "conditions": entry.conditions.record(),
+        "episode": entry.episode.record(),
+        "timings": asdict(timings) if timings is not None else None,
+    }

@@ -1,1 +1,0 @@
-"""``videoworld ask``, ``replay`` and ``show``."""

@@ -1,1 +1,0 @@
-"""What passes between the loop and the model: prompts, replies, observations and the final answer."""

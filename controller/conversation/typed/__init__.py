@@ -1,1 +1,0 @@
-"""Answers in the type of their question: what is asked for, what is taken, and what is read from words."""

@@ -1,0 +1,655 @@
+"""Episodes as text for a terminal of 80 columns, and as the JSON summary that ``videoworld ask --json`` prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from controller.accounts import PARTS, Account, Accounts, Part, accounts_of, total
+from controller.answers import SUBMIT_ANSWER
+from controller.episode import CallRecord, Episode, RoundRecord
+from controller.evidence import CitedSpan
+from controller.records.conditions import Conditions
+from controller.records.journal import JournalEntry
+from controller.toolsets import judging_tokens
+from world_api.backends.chat.completions import text_of
+from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.core.canonical import canonical
+from world_api.core.cost import Spent
+from world_api.core.faults import EpisodeFault
+from world_api.core.printable import clock_text, columns, pictured
+from world_api.exposure.cli import to_json
+
+#: What stands beside everything the rule-based model answers.
+WATERMARK = "plumbing, not a result: the rule-based model answered"
+
+
+def summary_record(episode: Episode, *, recorded_as: str | None = None) -> dict[str, Any]:
+    """The summary as JSON."""
+    usage, timings = episode.usage, episode.timings
+    return {
+        "answer": episode.answer,
+        "value": episode.value,
+        "spans": [_span_record(span) for span in episode.spans],
+        "outcome": episode.outcome,
+        "reason": episode.reason,
+        "watermark": watermark(episode),
+        "question": episode.task.question.text,
+        "kind": episode.task.question.kind,
+        "options": list(episode.task.question.options),
+        "video_id": episode.task.video_id,
+        "as_of": episode.task.question.as_of,
+        "system": episode.task.system,
+        "library": episode.task.library.name if episode.task.library is not None else None,
+        "model": episode.model,
+        "rounds": len(episode.rounds),
+        "tool_calls": [_call_record(call) for call in episode.tool_calls],
+        "calls_inside_tools": sum(len(call.inner_calls) for call in episode.tool_calls),
+        "slips": episode.slips,
+        "internal_faults": episode.internal_faults,
+        "tokens": {**usage.record(), "total": usage.total},
+        "judging_tokens": _judging(episode),
+        "cost": accounts_of(episode).record(),
+        "seconds": timings.seconds if timings is not None else None,
+        "recorded_as": recorded_as,
+    }
+
+
+def summary_text(
+    episode: Episode, *, recorded_as: str | None = None, committed: Mapping[str, Any] | None = None
+) -> str:
+    """The summary in a few lines; ``committed`` is what of the session's memory became the world's."""
+    lines = [episode.answer or "", ""]
+    if episode.spans:
+        lines.append("evidence  " + ", ".join(map(_span_text, episode.spans)))
+    lines.append("tools     " + (_tools_text(episode.tool_calls) or "none"))
+    usage = episode.usage
+    counted = "estimated" if usage.estimated else "counted"
+    rounds = plural(len(episode.rounds), "round")
+    lines.append(f"tokens    {usage.total} ({usage.prompt} in, {usage.completion} out, {counted}), {rounds}")
+    lines += _cost_lines(accounts_of(episode))
+    if _judging(episode):
+        lines.append(f"judging   {_judging(episode)} tokens at most")
+    if episode.reason is not None:
+        lines.append(f"ended     {episode.outcome}: {episode.reason}")
+    if episode.slips:
+        lines.append("slips     " + slips_text(episode))
+    if episode.internal_faults:
+        lines.append(f"defects   {plural(episode.internal_faults, 'call')} ended in an internal fault")
+    if committed is not None:
+        memories, entities = int(committed["memories"]), int(committed["entities"])
+        lines.append(f"committed {_count(memories, 'memory', 'memories')} and {_count(entities, 'entity', 'entities')}")
+    if recorded_as is not None:
+        lines.append(f"recorded  {recorded_as}")
+    note = watermark(episode)
+    if note is not None:
+        lines.append(f"note      {note}")
+    return "\n".join(lines)
+
+
+def slips_text(episode: Episode) -> str:
+    """How often each kind of malformed reply or call occurred."""
+    return ", ".join(f"{name} x{number}" for name, number in episode.slips.items())
+
+
+def money_text(account: Account) -> str:
+    """The money of an account; nothing where no price is known."""
+    if account.money is None:
+        return ""
+    return ("at least " if account.is_least else "") + f"${account.money:.4f}"
+
+
+def watermark(episode: Episode) -> str | None:
+    """What must stand beside the answer, if anything."""
+    return WATERMARK if episode.model == RULE_BASED else None
+
+
+def _cost_lines(accounts: Accounts) -> list[str]:
+    """What models that look or judge cost beside the controller, and money where a price is known."""
+    lines = []
+    for part in ("perception", "judge"):
+        account = accounts.logical[part]
+        if account.requests:
+            about = "about " if account.estimated else ""
+            lines.append(f"{part:9} {about}{account.tokens} tokens in {plural(account.requests, 'request')}")
+    whole, paid = total(accounts.logical), total(accounts.physical)
+    if whole.money is not None:
+        lines.append(
+            f"money     {money_text(whole)}" + ("" if paid == whole else f" ({money_text(paid) or '$0'} paid)")
+        )
+    return lines
+
+
+def _judging(episode: Episode) -> int:
+    """Tokens of a judging model, at its price."""
+    return sum(judging_tokens(call.result) for call in episode.tool_calls)
+
+
+def _span_record(span: CitedSpan) -> dict[str, Any]:
+    return {"start_time": span.start_time, "end_time": span.end_time, "returned_by_a_tool": bool(span.returned_by)}
+
+
+def _span_text(span: CitedSpan) -> str:
+    return span_of_evidence(span) + ("" if span.returned_by else " (returned by no tool)")
+
+
+def span_of_evidence(span: CitedSpan) -> str:
+    """A cited stretch as clock times."""
+    return f"{clock_text(span.start_time)}-{clock_text(span.end_time)}"
+
+
+def _call_record(call: CallRecord) -> dict[str, Any]:
+    error = call.result.get("error")
+    return {
+        "tool": call.tool,
+        "arguments": call.arguments,
+        "calls_inside": len(call.inner_calls),
+        "error": error.get("code") if isinstance(error, dict) else None,
+    }
+
+
+def _tools_text(calls: list[CallRecord]) -> str:
+    """The tools in the order of their calls, runs of the same tool told once."""
+    runs: list[tuple[str, int]] = []
+    for call in calls:
+        if call.tool == SUBMIT_ANSWER:
+            continue
+        name = call.tool + (f" ({plural(len(call.inner_calls), 'operation')})" if call.inner_calls else "")
+        if call.failed:
+            name += " (failed)"
+        if runs and runs[-1][0] == name:
+            runs[-1] = (name, runs[-1][1] + 1)
+        else:
+            runs.append((name, 1))
+    return " -> ".join(name if number == 1 else f"{name} x{number}" for name, number in runs)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+WIDTH = 80
+_MORE = "…"
+_TEXT_COLUMNS = 32  #: of one text among arguments
+
+
+def single_line(text: str) -> str:
+    """The text on one line, with signs for what would steer a terminal."""
+    return pictured(" ".join(text.split()))
+
+
+def cut(text: str, width: int) -> str:
+    """The text in at most so many columns; what is left out is marked."""
+    if columns(text) <= width:
+        return text
+    kept, used = [], columns(_MORE)
+    for letter in text:
+        used += columns(letter)
+        if used > width:
+            break
+        kept.append(letter)
+    return "".join(kept).rstrip() + _MORE
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
+    """The lines of a text, broken between words where they are longer; of a word that is longer, within it."""
+    for line in text.splitlines() or [""]:
+        yield from _broken(pictured(line.rstrip().expandtabs(4)), width)
+
+
+def _broken(line: str, width: int) -> Iterator[str]:
+    rest = line
+    while columns(rest) > width:
+        end = _fitting(rest, width)
+        space = rest.rfind(" ", 0, end + 1)
+        at = space if space > 0 else end
+        yield rest[:at].rstrip()
+        rest = rest[at:].lstrip()
+    yield rest
+
+
+def _fitting(text: str, width: int) -> int:
+    """How many characters take at most so many columns; one at least."""
+    used = 0
+    for place, letter in enumerate(text):
+        used += columns(letter)
+        if used > width:
+            return max(1, place)
+    return len(text)
+
+
+def value_text(value: Any, width: int = _TEXT_COLUMNS) -> str:
+    """A JSON value, short."""
+    if isinstance(value, str):
+        return f'"{cut(single_line(value), width)}"'
+    if isinstance(value, float):
+        return f"{value:g}" if abs(value) >= 1e6 or value == 0 else f"{round(value, 3):.10g}"
+    if isinstance(value, Mapping) and {"start_time", "end_time"} <= value.keys():
+        return span_text(value)
+    return cut(single_line(canonical(value)), width)
+
+
+def span_text(record: Mapping[str, Any]) -> str:
+    """A stretch as clock times."""
+    start, end = record.get("start_time"), record.get("end_time")
+    if not isinstance(start, int | float) or not isinstance(end, int | float):
+        return "?"
+    return f"{clock_text(start)}-{clock_text(end)}"
+
+
+def plural(number: int, noun: str) -> str:
+    """A number of things."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+#: Book-keeping of results, and times that a span says already.
+_ASIDE = frozenset(
+    "evidence cost calls warnings truncated hint center_time segment_id scene_id video_id matching_lines summary "
+    "unused_words matched unmatched not_found not_judged not_examined lacks judged vocabulary".split()
+)
+#: Under these names stands what a person would read.
+_WORDS = (
+    "snippet", "caption", "brief_caption", "content", "answer", "entity_hint", "hint", "label", "text", "path_repr", "item",
+)  # fmt: skip
+_FIRST = 3
+
+
+def arguments_text(arguments: Mapping[str, Any]) -> str:
+    """The arguments, without the video, which is the same in all; those that tell calls apart first, long texts last."""
+    given = {key: value for key, value in arguments.items() if key != "video_id"}
+    span = ""
+    if {"start_time", "end_time"} <= given.keys():
+        span = span_text({key: given.pop(key) for key in ("start_time", "end_time")})
+    told = [f"{single_line(key)}={value_text(value)}" for key, value in given.items()]
+    return ", ".join([*([span] if span else []), *sorted(told, key=len)])
+
+
+def result_text(result: Mapping[str, Any]) -> str:
+    """What a result says."""
+    error = result.get("error")
+    if isinstance(error, Mapping):
+        return single_line(f"fault {error.get('code')}: {error.get('message')}")
+    found = result.get("outputs")
+    status = result.get("status")
+    parts = [single_line(str(status))] if isinstance(status, str) and status != "ok" else []
+    shown = found if isinstance(found, Mapping) else result
+    parts += [_part(key, value) for key, value in _telling(shown)]
+    return "; ".join(parts) or single_line(str(result.get("hint") or "nothing"))
+
+
+def outputs_text(origins: Mapping[str, Any]) -> str:
+    """Which of a tool's calls each of its outputs came from."""
+    outputs = origins.get("outputs")
+    if not isinstance(outputs, Mapping):
+        return ""
+    told = []
+    for name, source in outputs.items():
+        calls = source.get("calls") if isinstance(source, Mapping) else None
+        if isinstance(calls, list) and calls:
+            told.append(f"{single_line(str(name))} from {_numbers(calls)}")
+    return ", ".join(told)
+
+
+def spent_text(spent: Sequence[Spent]) -> str:
+    """What other models were asked during a call."""
+    told = []
+    for purpose, model in dict.fromkeys((item.purpose, item.model) for item in spent):
+        items = [item for item in spent if (item.purpose, item.model) == (purpose, model)]
+        tokens = sum(item.prompt + item.completion for item in items)
+        kept = sum(not item.physical for item in items)
+        images = sum(item.images for item in items)
+        about = "~" if any(item.estimated for item in items) else ""
+        more = [f"{images} images"] if images else []
+        more += [f"{kept} kept from before"] if kept else []
+        aside = f" ({', '.join(more)})" if more else ""
+        told.append(f"{purpose} by {single_line(model)}: {len(items)} asked, {about}{tokens:,} tokens{aside}")
+    return "; ".join(told)
+
+
+def _numbers(calls: Sequence[Any]) -> str:
+    shown = [str(number) for number in calls[:6] if isinstance(number, int)]
+    return ("call " if len(calls) == 1 else "calls ") + " ".join(shown) + (" ..." if len(calls) > len(shown) else "")
+
+
+def _telling(found: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    if {"start_time", "end_time"} <= found.keys():
+        yield "", span_text(found)
+    for key, value in found.items():
+        if key not in _ASIDE and key not in ("start_time", "end_time", "status"):
+            yield key, value
+
+
+def _part(key: str, value: Any) -> str:
+    name = single_line(str(key))
+    if isinstance(value, list):
+        first = "; ".join(_item(item) for item in value[:_FIRST]) + (" ..." if len(value) > _FIRST else "")
+        return (
+            f"{len(value)} {_one(name) if len(value) == 1 else name}"
+            + (f": {first}" if first else "")
+            + (" ..." if len(value) > _FIRST else "")
+        )
+    if not key:
+        return str(value)
+    return f"{name} {value_text(value, 160)}"
+
+
+def _one(name: str) -> str:
+    """The name of a list as the name of one thing in it."""
+    return name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")
+
+
+def _item(item: Any) -> str:
+    if not isinstance(item, Mapping):
+        return value_text(item)
+    words = next((item[key] for key in _WORDS if isinstance(item.get(key), str) and item[key]), "")
+    parts = [span_text(item)] if "start_time" in item else []
+    parts += [value_text(words)] if words else []
+    return " ".join(parts) or cut(value_text(item), 40)
+
+
+_THOUGHT_LINES = 6  #: of a thought, where not all is shown
+#: What was wrong with a reply that said nothing; what stands in its place is not its own.
+SILENT = frozenset({"no_choices", "bad_message", "empty_reply"})
+_INNER = 12  #: operations inside a tool, where not all are shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branch:
+    """Where a line hangs on the tree: the signs before its first line, and before the ones that follow."""
+
+    first: str
+    then: str
+
+
+def round_lines(episode: Episode, number: int, *, full: bool) -> Iterator[str]:
+    """One round; 0 is what the system did before it asked."""
+    calls = [call for call in episode.calls if call.round == number]
+    if number == 0:
+        yield "before the first round"
+    else:
+        record = episode.rounds[number - 1]
+        yield _heading(episode, record)
+        yield from _reply_lines(episode, record, full=full)
+    for place, call in enumerate(calls):
+        last = place == len(calls) - 1
+        yield from _call_lines(call, Branch(first="`- " if last else "|- ", then="   " if last else "|  "), full=full)
+
+
+def _heading(episode: Episode, record: RoundRecord) -> str:
+    usage = record.usage
+    about = "~" if usage.estimated else ""
+    cached = f" ({usage.cached:,} of it cached)" if usage.cached else ""
+    parts = [f"round {record.number}", f"{about}{usage.prompt:,} tokens in{cached}, {usage.completion:,} out"]
+    timed = episode.timings.rounds if episode.timings is not None else []
+    if record.number <= len(timed):
+        parts.append(f"{timed[record.number - 1].model_seconds:.2f} s")
+    if not record.physical:
+        parts.append("kept from an earlier request")
+    if not record.tools_offered:
+        parts.append("no tools offered")
+    return cut(" - ".join(parts), WIDTH)
+
+
+def _reply_lines(episode: Episode, record: RoundRecord, *, full: bool) -> Iterator[str]:
+    if record.folded:
+        yield f"folded    {record.folded} old results, so that the request fits the window"
+    if record.thought:
+        yield from _labelled("thought", record.thought, full=full)
+    content = assistant_message(episode, record).get("content")
+    if isinstance(content, str) and content.strip() and not SILENT.intersection(record.problems):
+        yield from _labelled("says", content, full=full)
+    for problem in record.problems:
+        yield f"slip      {problem}"
+
+
+def _labelled(label: str, text: str, *, full: bool) -> Iterator[str]:
+    lines = list(wrapped(text.strip(), WIDTH - 10))
+    shown = lines if full else lines[:_THOUGHT_LINES]
+    for place, line in enumerate(shown):
+        yield f"{label if place == 0 else '':10}{line}"
+    if len(shown) < len(lines):
+        yield f"{'':10}... and {len(lines) - len(shown)} lines more"
+
+
+def assistant_message(episode: Episode, record: RoundRecord) -> Mapping[str, Any]:
+    """The message that a round's reply became."""
+    said = [message for message in episode.messages if message.get("role") == "assistant"]
+    if not record.tools_offered and len(said) > len(episode.rounds):
+        return said[-1]  # before the last request a turn may stand that the model did not take
+    return said[record.number - 1] if record.number <= len(said) else {}
+
+
+def _call_lines(call: CallRecord, branch: Branch, *, full: bool) -> Iterator[str]:
+    if call.tool == SUBMIT_ANSWER and call.problem is None:
+        yield f"{branch.first}{SUBMIT_ANSWER}: see the answer"
+        return
+    yield cut(f"{branch.first}{single_line(call.tool)}({arguments_text(call.arguments)})", WIDTH)
+    for slip in (call.problem, call.note):
+        if slip is not None:
+            yield f"{branch.then}slip: {slip}"
+    for line in _inner_lines(call.inner_calls, full=full):
+        yield cut(f"{branch.then}|  {line}", WIDTH)
+    if full:
+        for line in to_json({"arguments": call.arguments, "result": call.result}).splitlines():
+            yield from (f"{branch.then}{piece}" for piece in wrapped(line, WIDTH - len(branch.then)))
+    else:
+        yield from _result_lines(result_text(call.result), branch.then)
+    made = outputs_text(call.origins)
+    if made:
+        yield cut(f"{branch.then}made of: {made}", WIDTH)
+    if call.spent:
+        yield cut(f"{branch.then}spent: {spent_text(call.spent)}", WIDTH)
+
+
+def _result_lines(text: str, margin: str) -> Iterator[str]:
+    """What came back, in two lines at most."""
+    width = WIDTH - len(margin) - 3
+    first, *rest = wrapped(text, width)
+    yield f"{margin}-> {first}"
+    if rest:
+        yield f"{margin}   {cut(' '.join(rest), width)}"
+
+
+def _inner_lines(calls: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[str]:
+    """The operations inside a tool, by their numbers."""
+    shown = calls if full or len(calls) <= _INNER else calls[: _INNER - 1]
+    for call in shown:
+        arguments = call.get("arguments")
+        given = arguments_text(arguments) if isinstance(arguments, Mapping) else ""
+        outcome = call.get("outcome")
+        came = f"{call['size']} found" if isinstance(call.get("size"), int) else ""
+        if outcome != "ok":
+            came = f"{came} {single_line(str(outcome))}".strip()
+        # What came back stands before the arguments: these may be cut off.
+        yield f"{call.get('call', '-')!s:>3} {single_line(str(call.get('name')))}: {came or 'done'}" + (
+            f" ({given})" if given else ""
+        )
+    if len(shown) < len(calls):
+        yield f"    ... and {len(calls) - len(shown)} operations more"
+
+
+_Row = tuple[str, str, str, str, str]
+
+
+def cost_lines(accounts: Accounts) -> list[str]:
+    """Tokens and money of controller, perception and judge, logical and physical; a part that asked nothing is left out."""
+    rows: list[_Row] = [("", "", "tokens", "requests", "money"), *_rows("logical", accounts.logical)]
+    if accounts.physical == accounts.logical:
+        rows.append(("physical", "the same", "", "", ""))
+    else:
+        rows += _rows("physical", accounts.physical)
+    widths = [max(len(row[place]) for row in rows) for place in range(5)]
+    lines = [
+        f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}  {row[4]}".rstrip()
+        for row in rows
+    ]
+    everything = total(accounts.logical) + total(accounts.physical)
+    if everything.estimated:
+        lines.append("~ estimated: the server did not count them")
+    if everything.unpriced:
+        lines.append("no price is known for " + ", ".join(map(single_line, everything.unpriced)))
+    return lines
+
+
+def _rows(way: str, held: Mapping[Part, Account]) -> list[_Row]:
+    asked = [(part, held[part]) for part in PARTS if held[part].requests]
+    named = [*asked, ("total", total(held))] if len(asked) != 1 else asked
+    return [
+        (way if number == 0 else "", part, _tokens(account), f"{account.requests:,}", money_text(account))
+        for number, (part, account) in enumerate(named)
+    ]
+
+
+def _tokens(account: Account) -> str:
+    return ("~" if account.estimated else "") + f"{account.tokens:,}"
+
+
+_LABEL = 10
+_FOUND_BY = re.compile(r'\{"found_by":\s*"([^"\\]{1,64})"')  #: how a line of given material begins
+_ELSEWHERE = frozenset({"language", "prompt_hash"})  #: settings that stand on another line
+_BEGINNING = 400  #: characters of given material, where not all is shown
+_HASH = 12  #: characters of a hash that people compare
+
+
+def episode_page(entry: JournalEntry, *, only: int | None = None, full: bool = False) -> str:
+    """The whole episode, or one of its rounds (0: what was given and done before the first).
+
+    Raises:
+        EpisodeFault: ``unknown_round``.
+    """
+    episode = entry.episode
+    numbers = [item.number for item in episode.rounds]
+    if any(call.round == 0 for call in episode.calls) or (only is not None and any(_given(episode.messages))):
+        numbers.insert(0, 0)
+    if only is not None and only not in numbers:
+        raise EpisodeFault(
+            "unknown_round",
+            f"the episode has no round {only}",
+            hint="one of: " + ", ".join(map(str, numbers)) if numbers else "it has none",
+        )
+    lines = list(_head(episode, entry.name, entry.conditions)) if only is None else []
+    for number in numbers if only is None else [only]:
+        lines += ["", *round_lines(episode, number, full=full)]
+        if only == 0:
+            lines += _material(episode.messages, full=full)
+    if only is None:
+        lines += ["", *_ending(episode), "", *cost_lines(accounts_of(episode))]
+    return "\n".join(lines).lstrip("\n")
+
+
+def list_of(entries: Sequence[JournalEntry], unfinished: Sequence[str]) -> str:
+    """The episodes of a folder, one a line."""
+    lines = []
+    for entry in entries:
+        episode = entry.episode
+        asked = cut(single_line(episode.task.question.text), 34)
+        lines.append(cut(f"{entry.name}  {episode.outcome:9} {asked}", WIDTH))
+    lines += [f"{name}  not finished" for name in unfinished]
+    return "\n".join(lines) or "no episode is recorded there"
+
+
+def _head(episode: Episode, name: str, conditions: Conditions) -> Iterator[str]:
+    task, question = episode.task, episode.task.question
+    yield from _field("question", question.text)
+    if question.kind != "open":
+        yield from _field("wanted", question.kind)
+    for letter, option in zip(question.letters, question.options, strict=True):
+        yield from _field("", f"{letter}. {option}")
+    until = f", as of {question.as_of:g} s" if question.as_of is not None else ""
+    yield from _field("video", f"{task.video_id}, world {task.world_hash[:_HASH]}, session {task.session}{until}")
+    yield from _field("system", f"{task.system} ({offered_text(episode, conditions)})")
+    if task.library is not None:
+        yield from _field("library", f"{task.library.name} {task.library.hash[:_HASH]}")
+    settings = ", ".join(_settings(task.settings))
+    if settings:
+        yield from _field("settings", settings)
+    yield from _field("model", f"{episode.model}, prompts in {episode.language} {episode.prompt_hash[:_HASH]}")
+    budget = episode.budget
+    bounds = [plural(budget.rounds, "round"), plural(budget.calls, "call"), plural(budget.tokens, "token")]
+    bounds.append(f"{budget.seconds:g} s")
+    bounds += [f"${budget.money:g}"] if budget.money is not None else []
+    bounds += [f"window of {budget.window:,}"] if budget.window is not None else []
+    yield from _field("budget", ", ".join(bounds))
+    told = ", ".join(_preamble_parts(episode.messages))
+    if told:
+        yield from _field("told", f"{told}, before anything was called")
+    yield from _field("recorded", f"{name}, by version {conditions.version}")
+
+
+def _preamble_parts(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What the first message gives the model beside the question, by name and size."""
+    for name, text in _given(messages):
+        yield f"{name} ({len(text):,} characters)" if text else name
+
+
+def _given(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """What the first message gives the model beside the question, each with its name and text; pictures have none."""
+    first = next((message for message in messages if message.get("role") == "user"), {})
+    for line in text_of(first).splitlines():
+        named = _FOUND_BY.match(line)
+        if named:
+            yield single_line(named[1]), line
+    content = first.get("content")
+    pictures = sum(part.get("type") == "image_url" for part in content) if isinstance(content, list) else 0
+    if pictures:
+        yield plural(pictures, "picture"), ""
+
+
+def _material(messages: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[str]:
+    """What was given before the first round, with the beginning of its text or, if ``full``, all of it."""
+    for (_, text), told in zip(_given(messages), _preamble_parts(messages), strict=True):
+        yield from _field("told", told)
+        if text:
+            yield from _field("", single_line(text) if full else cut(single_line(text), _BEGINNING))
+
+
+def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
+    """The settings that say something and do not stand elsewhere."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _settings(value)
+        elif value not in (None, [], "") and key not in _ELSEWHERE:
+            yield f"{single_line(key)} {value_text(value)}"
+
+
+def offered_text(episode: Episode, conditions: Conditions) -> str:
+    """How many operations, tools of a library and others the model could call."""
+    from world_api.operations import OPERATIONS
+
+    names = [item.get("function", {}).get("name") for item in episode.tools]
+    operations = sum(name in OPERATIONS for name in names)
+    others = [name for name in names if name not in OPERATIONS and name != "submit_answer"]
+    told = [plural(operations, "operation")] if operations else []
+    told += [plural(len(others), "further tool")] if others else []
+    return " and ".join(told) + " on offer" if told else "nothing to call"
+
+
+def _ending(episode: Episode) -> Iterator[str]:
+    yield from _field("answer", episode.answer if episode.answer is not None else "none")
+    if episode.task.question.kind != "open":
+        yield from _field("value", value_text(episode.value, 200) if episode.value is not None else "none of its type")
+    for place, span in enumerate(episode.spans):
+        by = ", ".join(episode.tools_that_gave(span))
+        told = f"{span_of_evidence(span)}  " + (f"from {by}" if by else "! RETURNED BY NO TOOL")
+        yield from _field("evidence" if place == 0 else "", told)
+    ended = episode.outcome + (f": {episode.reason}" if episode.reason is not None else "")
+    yield from _field("ended", ended + (f" ({episode.fault.message})" if episode.fault is not None else ""))
+    calls = episode.tool_calls
+    own = sum(call.round == 0 for call in calls)
+    inside = sum(len(call.inner_calls) for call in calls)
+    work = f"{plural(len(episode.rounds), 'round')}, {plural(len(calls) - own, 'call')} by the model, "
+    work += f"{own:,} by the system, {inside:,} inside tools" if own else f"{inside:,} inside tools"
+    seconds = f", {episode.timings.seconds:.2f} s" if episode.timings is not None else ""
+    yield from _field("work", work + seconds)
+    if episode.slips:
+        yield from _field("slips", slips_text(episode))
+    note = watermark(episode)
+    if note is not None:
+        yield from _field("note", note)
+
+
+def _field(label: str, text: str) -> Iterator[str]:
+    for place, line in enumerate(wrapped(text, WIDTH - _LABEL)):
+        yield f"{label if place == 0 else '':{_LABEL}}{line}".rstrip()

@@ -1,0 +1,401 @@
+"""Answering questions with any system: one at a time or many in parallel, with or without recording.
+
+Systems may be third-party code. Whatever one raises becomes a named fault of its own episode and affects no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any
+
+from controller.episode import CallRecord, Episode, Library, Task
+from controller.questions import Question
+from controller.records.conditions import Conditions
+from controller.records.journal import EpisodeWriter, Journal, begun, broken_off, label_for
+from controller.systems.base import LoopSystem, System, SystemBuilder, SystemContext
+from controller.systems.registry import build_system
+from controller.toolsets import EpisodeInputs, Toolset, split_result
+from tool_induction.toolset import ToolDeclaration
+from world_api.backends.chat.prompts import noting_prompts
+from world_api.backends.chat.recording import Exchange, RecordingChatModel
+from world_api.backends.clocks import RecordingClock
+from world_api.core.canonical import json_line, parse_json
+from world_api.core.cost import Spent, ledger_beside
+from world_api.core.faults import EpisodeFault, VideoWorldError
+from world_api.core.last_resort import as_stored, internal_fault, observed
+from world_api.core.ports import ChatModel, Clock
+from world_api.session.session import Session
+
+
+def run_system(
+    system: str, context: SystemContext, question: Question, session: Session, *, build: SystemBuilder | None = None
+) -> Episode:
+    """Build a system and let it answer.
+
+    Raises:
+        EpisodeFault: ``system_failed``, for whatever it raises that has no name, and what it gives back that is no episode;
+            ``no_price``.
+        VideoWorldError: its own.
+    """
+    refuse_unpriced(context)
+    try:
+        made = build(context) if build is not None else build_system(system, context)
+        episode: object = made.answer(question, session)
+        if not isinstance(episode, Episode):
+            raise _failed(system, f"gave back a {type(episode).__name__} and no episode")
+        json_line(episode.record())  # one that cannot be stored could not be compared either
+    except VideoWorldError:
+        raise
+    # A system is code of other hands. What it forgot, sys.exit among it, must cost this episode alone, by name and place.
+    except (Exception, SystemExit) as error:
+        raise _failed(system, f"broke: {place_of_error(error)}") from error
+    return episode
+
+
+def task_of(
+    made: Sequence[System], question: Question, session: Session, *, bare: Task, taken: Mapping[str, Any]
+) -> Task:
+    """The task as a system records it, with its settings; the bare one of a system that was not made or does not say.
+
+    Material that it has ``taken`` already is given again, and nothing is made.
+    """
+    for system in made:
+        if isinstance(system, LoopSystem):
+            try:
+                again = replace(system, context=replace(system.context, inputs=_TakenMaterial(taken)))
+                return again.task(question, session)
+            # It is asked for its settings beside its run; where it cannot tell them, its run tells why.
+            except Exception:  # noqa: BLE001 - see above
+                return bare
+    return bare
+
+
+class _TakenMaterial:
+    """Inputs that gives what was taken, and makes nothing."""
+
+    def __init__(self, taken: Mapping[str, Any]) -> None:
+        self._values = taken
+
+    def tools(self, make: Callable[[], Toolset]) -> Toolset:
+        raise EpisodeFault("not_taken", "tools are made once")
+
+    def material(self, name: str, make: Callable[[], Any]) -> Any:
+        if name not in self._values:
+            raise EpisodeFault("not_taken", f"{name[:64]!r} was not taken yet")
+        return self._values[name]
+
+
+def refuse_unpriced(context: SystemContext) -> None:
+    """Refuse a budget of money that nobody could keep, before anything is asked.
+
+    Raises:
+        EpisodeFault: ``no_price``.
+    """
+    if context.budget.money is not None and context.prices.of(context.model.name) is None:
+        raise EpisodeFault(
+            "no_price",
+            f"a budget of money needs the price of {context.model.name!r}",
+            hint="give prices, or no budget of money",
+        )
+
+
+def place_of_error(error: BaseException) -> str:
+    """The type of an error and where it was raised; its text may hold anything."""
+    return internal_fault(error).message if isinstance(error, Exception) else type(error).__name__
+
+
+def _failed(system: str, what: str) -> EpisodeFault:
+    return EpisodeFault(
+        "system_failed",
+        f"the system {system[:64]!r} {what}",
+        hint="this is a defect of the system, not of what was asked; report it to whoever wrote it",
+    )
+
+
+#: Opens the session that a question is answered in.
+Opener = Callable[[Question], Session]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """An episode, and its name where it was recorded."""
+
+    episode: Episode
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unanswered:
+    """The fault for which there is no episode of a question."""
+
+    question: Question
+    fault: VideoWorldError
+
+
+def answer(
+    question: Question,
+    session: Session,
+    *,
+    system: str,
+    context: SystemContext,
+    journal: Journal | None = None,
+    build: SystemBuilder | None = None,
+    when_broken_off: Callable[[str], object] | None = None,
+) -> Answered:
+    """Answer a question, and record it where a journal is given; ``when_broken_off`` is told the name of a record without an end.
+
+    Raises:
+        VideoWorldError: no episode came about; what the system refuses, or the journal; ``system_failed``.
+    """
+    if journal is None:
+        return Answered(episode=run_system(system, context, question, session, build=build))
+    episode, name = answer_recorded(
+        question,
+        session,
+        system=system,
+        context=context,
+        journal=journal,
+        build=build,
+        when_broken_off=when_broken_off,
+    )
+    return Answered(episode=episode, name=name)
+
+
+def opened(open_session: Opener, question: Question) -> Session:
+    """The session of a question.
+
+    Raises:
+        EpisodeFault: ``session_failed``, for whatever has no name.
+        VideoWorldError: what it refuses.
+    """
+    try:
+        return open_session(question)
+    except VideoWorldError:
+        raise
+    # The opener is the caller's: what it raises for one question must not cost the answers to the others.
+    except (Exception, SystemExit) as error:
+        raise EpisodeFault(
+            "session_failed",
+            f"no session could be opened: {place_of_error(error)}",
+            hint="see that the world can be read",
+        ) from error
+
+
+def answer_many(
+    questions: Sequence[Question],
+    *,
+    open_session: Opener,
+    system: str,
+    context: SystemContext,
+    journal: Journal | None = None,
+    build: SystemBuilder | None = None,
+    at_once: int = 8,
+) -> list[Answered | Unanswered]:
+    """Answer questions side by side; the answers stand in the order of the questions, whichever was there first.
+
+    ``open_session`` is called once a question, in a thread. Give each question a session of its own (``name=None`` keeps what
+    it writes in memory), so that no question sees what another one wrote. Model and clock of the context are used by all
+    threads. A question that comes to no episode, for whatever reason, is ``Unanswered``; the others are answered all the same.
+    """
+
+    def one(question: Question) -> Answered | Unanswered:
+        try:
+            session = opened(open_session, question)
+            return answer(question, session, system=system, context=context, journal=journal, build=build)
+        except VideoWorldError as fault:
+            return Unanswered(question=question, fault=fault)
+
+    with ThreadPoolExecutor(max_workers=max(1, at_once), thread_name_prefix="asking") as pool:
+        try:
+            waiting = [pool.submit(copy_context().run, one, question) for question in questions]
+            return [future.result() for future in waiting]
+        except BaseException:  # Ctrl-C among them: what has not begun shall not begin
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def answer_recorded(
+    question: Question,
+    session: Session,
+    *,
+    system: str,
+    context: SystemContext,
+    journal: Journal,
+    build: SystemBuilder | None = None,
+    when_broken_off: Callable[[str], object] | None = None,
+) -> tuple[Episode, str]:
+    """Answer a question and record the episode; the episode and its name in the journal.
+
+    ``system`` is a name of the registry; one that is not there is built by ``build``. An episode that is broken off, by a person
+    or by a fault that it cannot outlive, is recorded as failed too, and ``when_broken_off`` is told its name; one that never came
+    to its first request is not.
+
+    Raises:
+        EpisodeFault: ``record_not_writable``, ``as_of_mismatch``, ``no_price``, ``system_failed``, and what the system refuses.
+        VideoWorldError: the fault that broke it off.
+    """
+    refuse_unpriced(context)
+    library = Library(name=context.library.name, hash=context.library.hash) if context.library is not None else None
+    task = Task.of(question, session, system=system, library=library)
+    conditions = Conditions.of(system, context, groups=session.groups)
+    clock, held = RecordingClock(context.clock), list[System]()
+    with noting_prompts() as prompts:
+
+        def start() -> EpisodeWriter:
+            recording = journal.begin(label_for(task, context.clock.now()))
+            recording.start(beginning(), replace(conditions, prompts=dict(prompts)))
+            return recording
+
+        def beginning() -> Episode:
+            return begun(task_of(held, question, session, bare=task, taken=recorder.taken), context, prompts)
+
+        def builder(given: SystemContext) -> System:
+            held.append(build(given) if build is not None else build_system(system, given))
+            return held[0]
+
+        recorder = EpisodeRecorder(context.inputs, begin=start)
+        model = _RecordingModel(context.model, clock=context.clock, recorder=recorder)
+        wrapped = replace(context, model=model, clock=clock, inputs=recorder)
+        try:
+            episode = run_system(system, wrapped, question, session, build=builder)
+        except (VideoWorldError, KeyboardInterrupt) as failure:
+            if recorder.begun:
+                ended = broken_off(
+                    beginning(), context, exchanges=recorder.exchanges, calls=recorder.calls, failure=failure
+                )
+                there = replace(conditions, prompts=prompts, broken_off=True)
+                recorder.recording.finish(ended, there, clock.readings)
+                if when_broken_off is not None:
+                    when_broken_off(recorder.recording.name)
+            raise
+    recorder.recording.finish(episode, replace(conditions, prompts=prompts), clock.readings)
+    return episode, recorder.recording.name
+
+
+class EpisodeRecorder:
+    """The inputs of an episode that is recorded; the recording takes its name with the first request to a model."""
+
+    def __init__(self, inputs: EpisodeInputs, *, begin: Callable[[], EpisodeWriter]) -> None:
+        self.exchanges: list[Exchange] = []
+        self._calls: list[tuple[str, dict[str, Any], Any, Sequence[Spent], int]] = []
+        self._inputs = inputs
+        self._begin = begin
+        self._recording: EpisodeWriter | None = None
+        self.taken: dict[str, Any] = {}  #: the material so far
+        self._lock = Lock()  # a system may ask several models at a time
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything could have been paid for."""
+        return self._recording is not None
+
+    @property
+    def recording(self) -> EpisodeWriter:
+        """The recording, under a name from now on."""
+        with self._lock:
+            if self._recording is None:
+                self._recording = self._begin()
+                for name, value in self.taken.items():
+                    self._recording.keep_material(name, value)
+            return self._recording
+
+    def keep(self, exchange: Exchange) -> None:
+        """Keep an exchange with the model."""
+        recording = self.recording
+        with self._lock:
+            self.exchanges.append(exchange)
+            recording.keep(exchange)
+
+    def note(self, name: str, arguments: dict[str, Any], result: Any, spent: Sequence[Spent]) -> None:
+        """Keep in mind a call that was made."""
+        if spent:
+            _ = self.recording  # a model was asked
+        with self._lock:
+            self._calls.append((name, arguments, result, spent, len(self.exchanges)))
+
+    @property
+    def calls(self) -> list[CallRecord]:
+        """The calls as they were made, known apart from a system that does not come to its end."""
+        with self._lock:
+            made = list(self._calls)
+        return [_call_record(number, *call) for number, call in enumerate(made)]
+
+    def tools(self, make: Callable[[], Toolset]) -> Toolset:
+        """The toolset."""
+        return _RecordingTools(self._inputs.tools(make), self)
+
+    def material(self, name: str, make: Callable[[], Any]) -> Any:
+        """The value as it reads back from its record, so that a replay builds on the same."""
+        value = parse_json(json_line(self._inputs.material(name, make)))
+        with self._lock:
+            if name in self.taken:
+                raise EpisodeFault(
+                    "material_taken_twice", f"the system takes {name!r} twice", hint="give each material its own name"
+                )
+            self.taken[name] = value
+            if self._recording is not None:
+                self._recording.keep_material(name, value)
+        return value
+
+
+class _RecordingModel(RecordingChatModel):
+    """A model whose exchanges are kept; the recording begins before the first request, which may be paid for and never answered."""
+
+    def __init__(self, model: ChatModel, *, clock: Clock, recorder: EpisodeRecorder) -> None:
+        super().__init__(model, clock=clock, keep=recorder.keep)
+        self._recorder = recorder
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The other model's reply.
+
+        Raises:
+            EpisodeFault: ``record_not_writable``.
+            BackendFault: the other model's.
+        """
+        _ = self._recorder.recording
+        return super().complete(request)
+
+
+class _RecordingTools:
+    """Tools whose calls are kept in mind, with what they spent."""
+
+    def __init__(self, tools: Toolset, recorder: EpisodeRecorder) -> None:
+        self._tools = tools
+        self._recorder = recorder
+
+    def get_tools(self) -> Sequence[ToolDeclaration]:
+        return self._tools.get_tools()
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        result: dict[str, Any] = {"error": {"code": "not_finished", "message": "the call was broken off", "hint": ""}}
+        book = None
+        try:
+            with ledger_beside() as book:
+                result = self._tools.call_tool(name, arguments)
+        finally:
+            self._recorder.note(name, arguments, result, book.items if book is not None else ())
+        return result
+
+
+def _call_record(
+    number: int, name: str, arguments: dict[str, Any], result: Any, spent: Sequence[Spent], rounds: int
+) -> CallRecord:
+    found, inner_calls, origins = split_result(observed(lambda: as_stored(result)))
+    return CallRecord(
+        id=f"call_{number}",
+        round=rounds,
+        tool=name,
+        written=arguments,
+        arguments=arguments,
+        result=found,
+        inner_calls=inner_calls,
+        origins=origins,
+        ran=True,
+        problem=None,
+        note=None,
+        spent=list(spent),
+    )

@@ -1,1 +1,0 @@
-"""Episodes in a terminal."""

@@ -1,0 +1,285 @@
+"""The system interface, the context a system is built from, and the base class of systems that run the loop."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from controller.budgets import Budget
+from controller.digest import digest_of
+from controller.episode import Episode, Library, Task
+from controller.loop import run_episode
+from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
+from controller.toolsets import EpisodeInputs, LiveInputs, Toolset
+from tool_induction.domains.domain import SplitName
+from tool_induction.language.diagnostics import closest
+from tool_induction.toolset import ToolDeclaration
+from world_api.backends.chat.prices import Prices
+from world_api.core.faults import EpisodeFault, OperationFault, ToolFault
+from world_api.core.last_resort import observed
+from world_api.core.ports import ChatModel, Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from controller.episode import Episode
+    from controller.questions import Question
+    from tool_induction.domains import Domain
+    from tool_induction.judging.port import Judge
+    from tool_induction.library import ToolLibrary
+    from world_api.session.session import Session
+
+
+class System(Protocol):
+    """Whatever answers questions about a session's video."""
+
+    def answer(self, question: Question, session: Session) -> Episode:
+        """One episode; it always ends with an answer or a named reason why there is none."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemContext:
+    """What an experiment chooses, and the ports a system may use.
+
+    A system asks ``model``, reads ``clock`` and takes the tools and the material of an episode from ``inputs``: no other
+    model, no other clock, nothing past the inputs. Whoever records an episode wraps these three, and a replay has nothing but
+    them; its session, library, domain and judge are stand-ins that know their names. ``options`` are the system's own
+    settings as JSON, such as an exposure; a system refuses those it does not know.
+    """
+
+    model: ChatModel
+    clock: Clock
+    budget: Budget = field(default_factory=Budget)
+    prices: Prices = field(default_factory=Prices)
+    language: str = "en"  #: of the prompts: en or zh
+    library: ToolLibrary | None = None
+    judge: Judge | None = None  #: where judging is switched on
+    domain: Domain | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    takes_images: bool | None = None  #: whether the model does, as a probe found; None where nobody asked
+    inputs: EpisodeInputs = field(default_factory=LiveInputs)
+
+
+class SystemBuilder(Protocol):
+    """Makes a system from a context; it refuses a combination that makes no sense.
+
+    Raises:
+        EpisodeFault: what is missing, or cannot be combined.
+    """
+
+    def __call__(self, context: SystemContext, /) -> System:
+        """The system."""
+        ...
+
+
+class Options(BaseModel):
+    """Settings that every system has.
+
+    ``split``: what is asked is to be measured in this split of the context's domain; a question that the domain, or the
+    library's induction, keeps in another split is refused.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    split: SplitName | None = None
+
+
+Kind = TypeVar("Kind", bound=Options)
+
+
+def read_options(kind: type[Kind], given: Mapping[str, Any], *, system: str) -> Kind:
+    """The settings of a system.
+
+    Raises:
+        EpisodeFault: ``bad_option``, naming the first that is wrong.
+    """
+    try:
+        return kind.model_validate(dict(given))
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+    if name not in kind.model_fields:
+        near = closest(name, list(kind.model_fields))
+        hint = f"did you mean {near!r}?" if near else "it has: " + ", ".join(kind.model_fields)
+        raise EpisodeFault("bad_option", f"the system {system!r} has no option {name[:64]!r}", hint=hint)
+    raise EpisodeFault("bad_option", f"the option {name!r} of the system {system!r}: {first['msg']}")
+
+
+def refuse_shown(question: Question, session: Session, context: SystemContext, *, split: SplitName | None) -> None:
+    """Refuse a question whose answer, or whose like, was shown: to the model, or to the induction of the library.
+
+    The rule is the same for every system, whatever of domain and library it uses, so that arms which are given the same
+    context are asked the same questions. Without a split the worked examples are refused: those of the domain, and those that the
+    library's manifest says its induction was shown.
+
+    Raises:
+        ToolFault: ``split_leak``.
+    """
+    from tool_induction.domains.guard import Asked, Seen, normal, refuse_leaks
+
+    domain, library = context.domain, context.library
+    if domain is not None and split is not None:
+        asked = Asked(video_id=session.video_id, question=question.text)
+        refuse_leaks(domain, split, [asked], library=library.manifest if library is not None else None)
+        return
+    words, shown_by = normal(question.text), ""
+    if domain is not None and words in {normal(example.question) for example in domain.examples}:
+        shown_by = f"the domain {domain.name}"
+    elif library is not None and words in Seen.by(library.manifest).questions:
+        shown_by = f"the induction of the library {library.name}"
+    if shown_by:
+        raise ToolFault(
+            "split_leak",
+            f"{question.text[:60]!r} is a worked example of {shown_by}: its answer was shown",
+            hint="ask it without that domain and library, or ask something else; what was shown measures nothing",
+        )
+
+
+OptionsT = TypeVar("OptionsT", bound=Options)
+OwnCall = Callable[..., dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What the loop is given for one question. ``make_tools`` is called where the episode runs, not where it is replayed."""
+
+    make_tools: Callable[[], Toolset]
+    preamble: Preamble = EMPTY_PREAMBLE
+    pictures: Pictures = no_pictures
+
+
+@dataclass(frozen=True)
+class LoopSystem(ABC, Generic[OptionsT]):
+    """A system that runs the loop. It keeps nothing between questions, so that threads may share it.
+
+    Raises:
+        EpisodeFault: ``bad_option``; what else a system refuses to be built from.
+    """
+
+    context: SystemContext
+
+    name: ClassVar[str]
+    options_kind: ClassVar[type[Options]] = Options
+    uses_library: ClassVar[bool] = False
+    shows_domain: ClassVar[bool] = False
+    gives_digest: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Refuse what cannot be combined, before anything is built or asked.
+
+        Raises:
+            EpisodeFault: ``bad_option``, ``unknown_language``, ``no_domain``.
+        """
+        assert self.prompts.language  # noqa: S101 - reading them finds out whether they are there
+        if self.options.split is not None and self.context.domain is None:
+            raise EpisodeFault(
+                "no_domain", "a split is one of a domain, and there is none", hint="give --domain DOMAIN, or no split"
+            )
+
+    def settings(self) -> dict[str, Any]:
+        """What else makes the system what it is, as JSON."""
+        return {}
+
+    @abstractmethod
+    def setup(self, question: Question, session: Session) -> Setup:
+        """What the loop is given. What is taken from the session comes through the tools or ``material``."""
+
+    @cached_property
+    def options(self) -> OptionsT:
+        """The system's own settings."""
+        return cast(OptionsT, read_options(self.options_kind, self.context.options, system=self.name))
+
+    @cached_property
+    def prompts(self) -> Prompts:
+        """The prompts in the context's language."""
+        return Prompts(language=self.context.language)
+
+    def material(self, name: str, make: Callable[[], Any]) -> Any:
+        """A JSON value taken from the session, the library or the domain; in a replay the recorded one."""
+        return self.context.inputs.material(name, make)
+
+    def task(self, question: Question, session: Session) -> Task:
+        """What an episode on this session records of its beginning.
+
+        Raises:
+            EpisodeFault: ``as_of_mismatch``.
+        """
+        library = self.context.library if self.uses_library else None
+        settings = {**self.options.model_dump(mode="json"), **self.settings()}
+        settings |= {"language": self.context.language, "prompt_hash": self.prompts.hash}
+        settings |= {"judge": self.context.judge.name if self.context.judge is not None else None}
+        if (perception := session.perception) is not None:
+            settings["perception"] = perception
+        if (stood_in := session.stood_in) is not None:
+            settings["stood_in"] = stood_in
+        settings |= {"groups": sorted(session.groups)}
+        domain = self.context.domain
+        if domain is not None and (self.shows_domain or self.options.split is not None):
+            settings["domain"] = {"name": domain.name, "hash": domain.hash}
+        return Task.of(
+            question,
+            session,
+            system=self.name,
+            settings=settings,
+            library=Library(name=library.name, hash=library.hash) if library is not None else None,
+        )
+
+    def answer(self, question: Question, session: Session) -> Episode:
+        """Run one episode.
+
+        Raises:
+            EpisodeFault: ``as_of_mismatch``.
+            ToolFault: ``duplicate_tool``, ``bad_tool_name``, for a library that cannot be offered; ``split_leak``.
+        """
+        refuse_shown(question, session, self.context, split=self.options.split)
+        task = self.task(question, session)
+        setup = self.setup(question, session)
+        preamble = replace(setup.preamble, digest=self._digest(session))
+        return run_episode(
+            task,
+            model=self.context.model,
+            tools=self.context.inputs.tools(setup.make_tools),
+            budget=self.context.budget,
+            clock=self.context.clock,
+            prompts=self.prompts,
+            prices=self.context.prices,
+            preamble=preamble,
+            pictures=lambda name: str(self.material(name, lambda: setup.pictures(name))),
+        )
+
+    def _digest(self, session: Session) -> dict[str, Any] | None:
+        """What is told of the world at the start, by systems that act in it."""
+        tokens = self.context.budget.digest_tokens
+        if not (self.gives_digest and tokens):
+            return None
+        digest: dict[str, Any] | None = self.material("digest", lambda: digest_of(session, tokens))
+        return digest
+
+
+class OwnCalls:
+    """Calls that a system makes itself; none of them is offered to the model."""
+
+    def __init__(self, calls: Mapping[str, OwnCall]) -> None:
+        self._calls = calls
+
+    def get_tools(self) -> Sequence[ToolDeclaration]:
+        """Nothing."""
+        return ()
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Make a call; its faults are observations."""
+        return observed(lambda: self._made(name, arguments))
+
+    def _made(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if name not in self._calls:
+            raise OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint="answer with submit_answer")
+        return self._calls[name](**arguments)

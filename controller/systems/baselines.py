@@ -1,0 +1,339 @@
+"""Baselines without tools: ``blind`` (no video), ``direct`` (sampled frames) and ``socratic`` (captions of clips).
+
+``socratic`` follows Zeng et al., Socratic Models: Composing Zero-Shot Multimodal Reasoning with Language (2022).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections import Counter
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from controller.prompts import PICTURE, FirstCall, Preamble
+from controller.systems.base import LoopSystem, Options, OwnCall, OwnCalls, Setup
+from controller.toolsets import AtomicTools
+from world_api.backends.chat.completions import estimate_tokens
+from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.backends.endpoint.vision import data_url
+from world_api.core.faults import EpisodeFault, MediaFault, OperationFault
+from world_api.core.last_resort import INTERNAL_FAULT
+from world_api.core.ports import Picture
+from world_api.core.spans import round_time
+from world_api.session.captioning import OF_ONE_STRETCH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from controller.budgets import Budget
+    from controller.questions import Question
+    from world_api.core.ports import PictureSource
+    from world_api.session.session import Session
+
+
+#: A system's own call, not the operation ``read_transcript``: it begins at the start and takes a number of tokens.
+SPOKEN_LINES = "spoken_lines"
+#: Where the model's window is not known.
+USUAL_TOKENS = 20_000
+
+
+def transcript_tokens(budget: Budget) -> int:
+    """How much of a transcript is given: half of the model's window, where that is known."""
+    return budget.window // 2 if budget.window is not None else USUAL_TOKENS
+
+
+def transcript(session: Session, *, max_tokens: int) -> dict[str, Any]:
+    """The visible lines of speech from the first on, as many as fit about ``max_tokens``; what is left out is said."""
+    lines: list[dict[str, Any]] = []
+    spent = 0
+    spoken = session.view.speech
+    for said in spoken:
+        line: dict[str, Any] = {
+            "start_time": round_time(said.span.start),
+            "end_time": round_time(said.span.end),
+            "text": said.text,
+        }
+        if said.speaker:
+            line["speaker"] = said.speaker
+        spent += estimate_tokens(line)
+        if spent > max_tokens:
+            break
+        lines.append(line)
+    found: dict[str, Any] = {"lines": lines}
+    if not len(spoken):
+        found["hint"] = "nothing was heard, or nobody wrote down what is said"
+    elif len(lines) < len(spoken):
+        until = lines[-1]["end_time"] if lines else 0.0
+        found |= {
+            "truncated": True,
+            "hint": f"the transcript is longer than fits: the first {len(lines)} of {len(spoken)} lines, up to {until} s",
+        }
+    return found
+
+
+class BlindOptions(Options):
+    """``variant``: the question alone, or with the transcript."""
+
+    variant: Literal["question", "transcript"] = "question"
+
+
+class Blind(LoopSystem[BlindOptions]):
+    """The question alone, or with the lines that are spoken. No tools, nothing seen."""
+
+    name = "blind"
+    options_kind = BlindOptions
+
+    def setup(self, question: Question, session: Session) -> Setup:
+        """No tools."""
+        if self.options.variant == "question":
+            return Setup(make_tools=lambda: OwnCalls({}), preamble=Preamble(instructions="blind"))
+        arguments = {"max_tokens": transcript_tokens(self.context.budget)}
+        own = {SPOKEN_LINES: lambda max_tokens: transcript(session, max_tokens=max_tokens)}
+        calls = (FirstCall(tool=SPOKEN_LINES, arguments=arguments),)
+        return Setup(
+            make_tools=lambda: OwnCalls(own), preamble=Preamble(instructions="from_material", first_calls=calls)
+        )
+
+
+SAMPLE_FRAMES = "sample_frames"
+#: So many frames are held as pixels at a time.
+_TOGETHER = 32
+
+
+class DirectOptions(Options):
+    """``frames``: how many; ``max_side``: of a frame, in pixels; ``transcript``: whether what is said is given too."""
+
+    frames: int = Field(default=32, ge=1, le=1024)
+    max_side: int = Field(default=512, ge=16, le=4096)
+    transcript: bool = True
+
+
+class Direct(LoopSystem[DirectOptions]):
+    """Frames at the middles of equal parts of the visible video, and the transcript, in one request. No tools."""
+
+    name = "direct"
+    options_kind = DirectOptions
+
+    def check(self) -> None:
+        """The model has to see.
+
+        Raises:
+            EpisodeFault: ``model_takes_no_images``.
+        """
+        super().check()
+        seen = self.context.takes_images
+        if seen is False or (seen is None and self.context.model.name == RULE_BASED):
+            raise EpisodeFault(
+                "model_takes_no_images",
+                f"the system 'direct' shows frames to the model, and {self.context.model.name!r} takes no images",
+                hint="give a --model that sees, or use --system socratic",
+            )
+
+    def setup(self, question: Question, session: Session) -> Setup:
+        """No tools; the frames, and the lines of speech, are there from the start."""
+        options = self.options
+        frames = SampledFrames(session)
+        calls = [FirstCall(tool=SAMPLE_FRAMES, arguments={"count": options.frames, "max_side": options.max_side})]
+        if options.transcript:
+            tokens = transcript_tokens(self.context.budget)
+            calls.append(FirstCall(tool=SPOKEN_LINES, arguments={"max_tokens": tokens}))
+        own: dict[str, OwnCall] = {
+            SAMPLE_FRAMES: frames.sample,
+            SPOKEN_LINES: lambda max_tokens: transcript(session, max_tokens=max_tokens),
+        }
+        return Setup(
+            make_tools=lambda: OwnCalls(own),
+            preamble=Preamble(instructions="from_material", first_calls=tuple(calls)),
+            pictures=frames.address,
+        )
+
+
+class SampledFrames:
+    """Frames of a session's video, taken in one decoding process and kept as JPEG under their hashes."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._addresses: dict[str, str] = {}
+
+    def sample(self, count: int, max_side: int) -> dict[str, Any]:
+        """Frames at the middles of ``count`` equal parts of the visible video: times, sizes, hashes.
+
+        Raises:
+            MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``.
+            BackendFault: ``picture_unusable``.
+        """
+        from world_api.api import source_path
+        from world_api.media.decoder import VideoFrames
+
+        source = source_path(self._session.view.world)
+        if source is None:
+            raise MediaFault(
+                "source_missing",
+                f"the video of {self._session.video_id!r} is not on this machine",
+                hint="ask where the video is, or use a system that needs only the world",
+            )
+        length = self._session.view.duration
+        times = [round_time(length * (2 * place + 1) / (2 * count)) for place in range(count if length > 0 else 0)]
+        with closing(VideoFrames(source)) as frames:
+            return {"frames": list(self._taken(frames, times, max_side))}
+
+    def address(self, name: str) -> str:
+        """A picture as a ``data:`` address."""
+        return self._addresses[name]
+
+    def _taken(self, source: PictureSource, times: Sequence[float], max_side: int) -> Iterator[dict[str, Any]]:
+        """The frames at some times, kept by their hashes."""
+        for first in range(0, len(times), _TOGETHER):
+            some = times[first : first + _TOGETHER]
+            for time, image in zip(some, source.pictures_played_at(some, max_side), strict=True):
+                address = data_url(Picture(time=time, image=image), max_side)
+                name = PICTURE + hashlib.sha256(base64.b64decode(address.partition(",")[2])).hexdigest()
+                self._addresses[name] = address
+                yield {"time": time, "picture": name, "width": image.shape[1], "height": image.shape[0]}
+
+
+DESCRIBE = "describe_segment"
+SEARCH_CAPTIONS = "search_captions"
+#: How many of each ranking are fused.
+_FUSED = 400
+#: Faults about one clip alone, such as a moderated picture: the captions of the others stand for the video all the same.
+_OF_ONE_CLIP = OF_ONE_STRETCH | {INTERNAL_FAULT}
+_BUILD_AGAIN = "build the world again, or ask another system"
+
+
+class SocraticOptions(Options):
+    """``clip_seconds``: how long a clip is; ``top_k``: how many captions the answer is drawn from."""
+
+    clip_seconds: float = Field(default=30.0, ge=1.0, le=600.0)
+    top_k: int = Field(default=8, ge=1, le=200)
+
+
+class Socratic(LoopSystem[SocraticOptions]):
+    """Captions of all clips of the visible video, the ``top_k`` of them that fit the question, an answer from these."""
+
+    name = "socratic"
+    options_kind = SocraticOptions
+
+    def setup(self, question: Question, session: Session) -> Setup:
+        """No tools; the captions are made, searched, and those that were found given."""
+        options = self.options
+        length = float(self.material("visible_seconds", lambda: self._visible(session)))
+        tiles = clips(session.video_id, length, options.clip_seconds)
+        calls = [FirstCall(tool=DESCRIBE, arguments=clip, shown=False, needed=False, reads=True) for clip in tiles]
+        query = " ".join([question.text, *question.options])
+        calls.append(FirstCall(tool=SEARCH_CAPTIONS, arguments={"query": query, "top_k": options.top_k}))
+
+        def make_tools() -> OwnCalls:
+            captions = Captions(session, clips=len(tiles))
+            return OwnCalls({DESCRIBE: captions.describe, SEARCH_CAPTIONS: captions.search})
+
+        preamble = Preamble(instructions="from_material", first_calls=tuple(calls))
+        return Setup(make_tools=make_tools, preamble=preamble)
+
+    def _visible(self, session: Session) -> float:
+        """How long the visible video is, in seconds.
+
+        Raises:
+            EpisodeFault: ``looks_too_few``: a model looks at every clip, and may not look that often.
+        """
+        length, seeing = session.view.duration, session.backends.seeing
+        wanted = len(clips(session.video_id, length, self.options.clip_seconds))
+        if seeing is not None and seeing.most_looks is not None and seeing.most_looks < wanted:
+            raise EpisodeFault(
+                "looks_too_few",
+                f"the system 'socratic' has a model look at all {wanted} clips, and it may look {seeing.most_looks} times",
+                hint=f"allow --looks {wanted}, or take longer clips with --set clip_seconds=SECONDS",
+            )
+        return length
+
+
+def clips(video_id: str, length: float, clip_seconds: float) -> list[dict[str, Any]]:
+    """The arguments by which the clips of a video are described, in order."""
+    count = math.ceil(length / clip_seconds)
+    return [
+        {
+            "video_id": video_id,
+            "start_time": round_time(place * clip_seconds),
+            "end_time": round_time(min(length, (place + 1) * clip_seconds)),
+        }
+        for place in range(count)
+        if round_time(place * clip_seconds) < round_time(min(length, (place + 1) * clip_seconds))
+    ]
+
+
+class Captions:
+    """The captions of one episode: made by the operation, searched by words and meaning. ``clips``: how many there are to be."""
+
+    def __init__(self, session: Session, *, clips: int) -> None:
+        self._operations = AtomicTools(session)
+        self._embedder = session.backends.text_embedder
+        self._clips = clips
+        self._made: dict[tuple[float, float], dict[str, Any]] = {}
+        self._missed: dict[tuple[float, float], Mapping[str, Any]] = {}
+
+    def describe(self, **arguments: Any) -> dict[str, Any]:
+        """Describe a clip, and keep its caption, or why there is none."""
+        result = self._operations.call_tool(DESCRIBE, arguments)
+        if isinstance(result.get("caption"), str):
+            kept = {key: result[key] for key in ("start_time", "end_time", "caption")}
+            self._made[kept["start_time"], kept["end_time"]] = kept
+        else:
+            self._missed[arguments["start_time"], arguments["end_time"]] = result.get("error", {})
+        return result
+
+    def search(self, query: str, top_k: int) -> dict[str, Any]:
+        """The captions that fit a query best, in time order; where none shares anything with it, some of all parts.
+
+        ``of`` counts all clips, ``undescribed`` by reason those for which there is no caption.
+
+        Raises:
+            OperationFault: ``no_captions``; the fault for which clips are undescribed, where it is not about single clips.
+        """
+        undescribed = self._undescribed()
+        made = [self._made[key] for key in sorted(self._made)]
+        if not made:
+            told = "".join(f"; {code}: {count}" for code, count in undescribed.items())
+            raise OperationFault("no_captions", f"no clip of the video could be described{told}", hint=_BUILD_AGAIN)
+        places = self._ranked([str(item["caption"]) for item in made], query)[:top_k]
+        hints = []
+        if undescribed:
+            hints.append(f"{sum(undescribed.values())} of {self._clips} clips could not be described")
+        found = [made[place] for place in sorted(places)]
+        if not places:
+            found = made[:: max(1, math.ceil(len(made) / top_k))]
+            hints.append("no caption shares a word with the question; these are spread evenly over what was described")
+        told_of = {"captions": found, "of": self._clips}
+        more = {"undescribed": undescribed, "hint": "; ".join(hints)}
+        return told_of | {key: value for key, value in more.items() if value}
+
+    def _undescribed(self) -> dict[str, int]:
+        """How many clips have no caption, by the code of the fault.
+
+        Raises:
+            OperationFault: a fault that was not about single clips: what is left would be an arbitrary part of the video.
+        """
+        missed = [self._missed[key] for key in sorted(self._missed)]
+        for error in missed:
+            if error.get("code") not in _OF_ONE_CLIP:
+                raise OperationFault(
+                    str(error.get("code")),
+                    f"{self._clips - len(self._made)} of {self._clips} clips were not described: {error.get('message')}",
+                    hint=str(error.get("hint", "")),
+                )
+        counted = Counter(str(error["code"]) for error in missed)
+        return dict(sorted(counted.items()))
+
+    def _ranked(self, texts: list[str], query: str) -> list[int]:
+        """Words and meaning, fused by reciprocal rank, as the search of segments does it."""
+        from world_api.search.lexical import LexicalIndex, best_first, fuse
+
+        lexical = best_first(LexicalIndex.of_texts(texts).scores(query), _FUSED)
+        alike = (self._embedder.embed(texts) @ self._embedder.embed([query])[0]).astype("float64")
+        alike[alike <= self._embedder.noise_floor] = 0.0
+        fused = fuse([lexical, best_first(alike, _FUSED)], len(texts))
+        ranked: list[int] = best_first(fused).tolist()
+        return ranked

@@ -1,0 +1,384 @@
+"""Systems that act with tools: ``flat``, ``flat+domain``, ``flat+compose``, ``hints``, ``hier`` and ``pipeline``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from controller.budgets import Budget
+from controller.prompts import Preamble
+from controller.systems.base import LoopSystem, Options, Setup, SystemContext
+from controller.toolsets import AtomicTools, CombinedTools, Exposure, FallbackTools, JudgedItems, OneVideo, Toolset
+from tool_induction.judging.remembered import RememberedJudge
+from tool_induction.toolset import LibraryTools, ToolDeclaration
+from world_api.core.faults import EpisodeFault, ToolFault
+from world_api.core.last_resort import observed
+
+if TYPE_CHECKING:
+    from controller.questions import Question
+    from tool_induction.compiler.compiling import Compilation, CompiledTool
+    from tool_induction.judging.port import Judge
+    from tool_induction.library import ToolLibrary
+    from world_api.core.ports import ChatModel, Clock
+    from world_api.session.session import Session
+
+
+def operations_on(session: Session, judge: Judge | None) -> list[Toolset]:
+    """The operations; and judging as a function, where it is switched on, so that systems without tools have it too."""
+    atomic: Toolset = AtomicTools(session)
+    return [atomic] if judge is None else [atomic, JudgedItems(judge)]
+
+
+def remembered(context: SystemContext) -> Judge | None:
+    """The judge, where judging is switched on; within an episode it is asked the same only once."""
+    return None if context.judge is None else RememberedJudge(context.judge)
+
+
+class Flat(LoopSystem[Options]):
+    """The sixteen operations only; a library is left aside."""
+
+    name = "flat"
+    gives_digest = True
+
+    def setup(self, question: Question, session: Session) -> Setup:
+        """The operations."""
+        return Setup(make_tools=lambda: self.tools(session))
+
+    def tools(self, session: Session) -> Toolset:
+        """The operations."""
+        return OneVideo(CombinedTools(operations_on(session, remembered(self.context))), session.video_id)
+
+
+class DomainOptions(Options):
+    """``seed`` decides the order of question types and worked examples."""
+
+    seed: int = Field(default=1, ge=0)
+
+
+class FlatWithDomain(Flat):
+    """``flat`` with what an induction is told of the domain: its text and its worked examples."""
+
+    name = "flat+domain"
+    options_kind = DomainOptions
+    shows_domain = True
+
+    def check(self) -> None:
+        """A domain has to be there.
+
+        Raises:
+            EpisodeFault: ``no_domain``.
+        """
+        super().check()
+        if self.context.domain is None:
+            raise EpisodeFault("no_domain", "the system 'flat+domain' needs a domain", hint="give --domain DOMAIN")
+
+    def setup(self, question: Question, session: Session) -> Setup:
+        """The operations; the domain is told."""
+        told = self.material("domain", self._domain_text)
+        preamble = Preamble(briefing=self.prompts.render("domain", domain=told))
+        return Setup(make_tools=lambda: self.tools(session), preamble=preamble)
+
+    def _domain_text(self) -> str:
+        from tool_induction.inducing.asking.prompting import InducerPrompts
+
+        options = self.options
+        assert self.context.domain is not None and isinstance(options, DomainOptions)  # noqa: S101 - see check
+        return InducerPrompts().domain(self.context.domain, seed=options.seed)
+
+
+class _WithLibrary(LoopSystem[Any]):
+    """What a library is needed for."""
+
+    uses_library = True
+    gives_digest = True
+
+    def check(self) -> None:
+        """A library has to be there.
+
+        Raises:
+            EpisodeFault: ``no_library``.
+        """
+        super().check()
+        if self.context.library is None:
+            raise EpisodeFault(
+                "no_library",
+                f"the system {self.name!r} needs a tool library",
+                hint="give --tools LIBRARY, or use --system flat",
+            )
+
+    @property
+    def library(self) -> ToolLibrary:
+        """The library."""
+        assert self.context.library is not None  # noqa: S101 - see check
+        return self.context.library
+
+    def settings(self) -> dict[str, Any]:
+        """Which arm of an experiment the library is, and where it came from."""
+        return {"arm": self.material("arm", lambda: arm_of(self.library))}
+
+
+class Hints(_WithLibrary):
+    """``flat`` with the library's tools described in words: advice without anything to call."""
+
+    name = "hints"
+
+    def setup(self, question: Question, session: Session) -> Setup:
+        """The operations; the tools are told."""
+        told = self.material("hints", lambda: _described(self.library))
+        preamble = Preamble(briefing=self.prompts.render("hints", tools=told))
+        return Setup(make_tools=lambda: self.tools(session), preamble=preamble)
+
+    def tools(self, session: Session) -> Toolset:
+        """The operations."""
+        return OneVideo(CombinedTools(operations_on(session, remembered(self.context))), session.video_id)
+
+
+#: The instructions by exposure: the same text but for what it says of the operations.
+_INSTRUCTIONS: dict[Exposure, str] = {"all": "system", "tools": "tools_only", "tools_first": "tools_first"}
+
+
+class HierOptions(Options):
+    """``exposure``: which of operations and tools can be called; ``patience``: see ``FallbackTools``."""
+
+    exposure: Exposure = "all"
+    patience: int = Field(default=3, ge=1)
+
+
+class Hier(_WithLibrary):
+    """The operations and a library, as its exposure says."""
+
+    name = "hier"
+    options_kind = HierOptions
+
+    def setup(self, question: Question, session: Session) -> Setup:
+        """The library's tools first, since they do more at once; and the operations."""
+        preamble = Preamble(instructions=_INSTRUCTIONS[self.options.exposure])
+        return Setup(make_tools=lambda: self.tools(session), preamble=preamble)
+
+    def tools(self, session: Session) -> Toolset:
+        """What the exposure says of the operations. Judging is no operation: where it is on, it is open in each of them."""
+        options: HierOptions = self.options
+        judge = remembered(self.context)
+        library: Toolset = LibraryTools.on_session(self.library, session, traced=True, judge=judge)
+        operations = AtomicTools(session)
+        offered: list[Toolset] = [library]
+        if options.exposure == "all":
+            offered = [library, operations]
+        elif options.exposure == "tools_first":
+            CombinedTools([library, operations])  # refuses tools of one name
+            offered = [FallbackTools(library, operations, patience=options.patience)]
+        if judge is not None:
+            offered.append(JudgedItems(judge))
+        return OneVideo(CombinedTools(offered), session.video_id)
+
+
+def arm_of(library: ToolLibrary) -> dict[str, Any]:
+    """Which arm of an experiment a library is, as its manifest says: what was done to it, and where it came from."""
+    manifest = library.manifest
+    return {
+        "arm": manifest.get("arm"),
+        "origin": manifest.get("origin"),
+        "domain": manifest.get("domain") or None,
+        "of": manifest.get("of"),
+    }
+
+
+def _described(library: ToolLibrary) -> list[dict[str, Any]]:
+    """The tools as their schemas tell them: names, descriptions, and the inputs with theirs."""
+    from tool_induction.compiler.emit import description_of, inputs_schema
+
+    described = []
+    for name, item in library.tools.items():
+        schema = inputs_schema(item.tool)
+        inputs = [
+            {"name": key, "description": value.get("description", ""), "required": key in schema["required"]}
+            for key, value in schema["properties"].items()
+            if key != "video_id"
+        ]
+        described.append({"name": name, "description": description_of(item), "inputs": inputs})
+    return described
+
+
+def flat(
+    *,
+    model: ChatModel,
+    clock: Clock,
+    library: ToolLibrary | None = None,
+    budget: Budget | None = None,
+    judge: Judge | None = None,
+) -> Flat:
+    """The system ``flat``; a library is left aside."""
+    return Flat(SystemContext(model=model, clock=clock, budget=budget or Budget(), library=library, judge=judge))
+
+
+def hier(
+    *,
+    model: ChatModel,
+    clock: Clock,
+    library: ToolLibrary | None = None,
+    budget: Budget | None = None,
+    judge: Judge | None = None,
+) -> Hier:
+    """The system ``hier`` with all tools on offer.
+
+    Raises:
+        EpisodeFault: ``no_library``.
+    """
+    return Hier(SystemContext(model=model, clock=clock, budget=budget or Budget(), library=library, judge=judge))
+
+
+COMPOSE = "compose_tool"
+MAX_FAULTS = 12  #: told of one document
+#: A pipeline's document may be mended once.
+PIPELINE_DOCUMENTS = 2
+
+
+class ComposedTools:
+    """``compose_tool``: takes a tool document and arguments, compiles the one and runs it with the other.
+
+    At most ``documents`` are taken, faulty ones among them; with ``once`` none after the first that ran. Nothing is kept.
+    """
+
+    def __init__(self, session: Session, *, judge: Judge | None, documents: int, once: bool = False) -> None:
+        self._session = session
+        self._judge = judge
+        self._left = documents
+        self._once = once
+        self._ran = False
+
+    def get_tools(self) -> Sequence[ToolDeclaration]:
+        """The one declaration. What a tool does may write, so it runs alone."""
+        properties = {
+            "document": {
+                "type": "object",
+                "description": 'The tool as a JSON document. With several tools, {"tools": [...]}, the last one is run.',
+            },
+            "arguments": {"type": "object", "description": "Its inputs by name, video_id among them."},
+        }
+        parameters = {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+        description = (
+            "Write a tool for this question alone: it is checked and run at once with the arguments, and forgotten. "
+            f"({self._left} documents at most, faulty ones among them.)"
+        )
+        return [ToolDeclaration(name=COMPOSE, description=description, parameters=parameters, writes=True)]
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """What the tool found; or its faults, with their places and what would mend them."""
+        return observed(lambda: self._composed(arguments))
+
+    def _composed(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        wrong = sorted(arguments.keys() ^ {"document", "arguments"})
+        inputs = arguments.get("arguments")
+        if wrong or not isinstance(inputs, dict):
+            told = ", ".join(wrong)[:200] or "arguments is no object"
+            raise ToolFault("bad_arguments", f"{COMPOSE}: {told}", hint="send {document, arguments}, both objects")
+        self._take_one()
+        tools = self._compiled(arguments["document"])
+        entry = list(tools)[-1]
+        from world_api.operations import run
+
+        runner = LibraryTools(
+            tools, call=partial(run, self._session), world=self._session, traced=True, judge=self._judge
+        )
+        result = runner.call_tool(entry, inputs)
+        self._ran = self._ran or "status" in result
+        return result
+
+    def _take_one(self) -> None:
+        if self._once and self._ran:
+            raise ToolFault("already_composed", "a tool for this question has run", hint="answer from what it found")
+        if self._left == 0:
+            raise ToolFault("documents_spent", "no more documents are taken", hint="go on without one")
+        self._left -= 1
+
+    def _compiled(self, document: Any) -> dict[str, CompiledTool]:
+        from tool_induction.compiler.compiling import compile_document
+
+        compilation = compile_document(document, allow_judge=self._judge is not None, groups=self._session.groups)
+        if not compilation.ok or not compilation.tools:
+            mend = f"mend it and send the whole document again; {self._left} are left"
+            raise ToolFault("bad_tools", _faults(compilation), hint=mend if self._left else "go on without one")
+        return dict(compilation.tools)
+
+
+def _faults(compilation: Compilation) -> str:
+    """Each fault with its place and, where there is one, what would mend it."""
+    errors = [item for item in compilation.diagnostics if item.severity == "error"]
+    lines = [
+        f"{item.code} {item.json_path}: {item.message}" + (f" -> {item.suggestion}" if item.suggestion else "")
+        for item in errors[:MAX_FAULTS]
+    ]
+    if len(errors) > MAX_FAULTS:
+        lines.append(f"and {len(errors) - MAX_FAULTS} more")
+    return "\n".join(lines) or "the document holds no tool"
+
+
+class ComposeOptions(Options):
+    """``documents``: how many throw-away documents an episode takes, faulty ones among them."""
+
+    documents: int = Field(default=4, ge=1, le=50)
+
+
+class FlatCompose(LoopSystem[ComposeOptions]):
+    """The operations, and in any round a throw-away tool made of them: programmability without a library."""
+
+    name = "flat+compose"
+    gives_digest = True
+    options_kind = ComposeOptions
+
+    def setup(self, question: Question, session: Session) -> Setup:
+        """The operations and ``compose_tool``; the tool language is told."""
+
+        def make_tools() -> OneVideo:
+            judge = remembered(self.context)
+            composed = ComposedTools(session, judge=judge, documents=self.options.documents)
+            return OneVideo(CombinedTools([composed, *operations_on(session, judge)]), session.video_id)
+
+        told = tool_language(session.groups, allow_judge=self.context.judge is not None)
+        briefing = self.prompts.render("compose", tool_language=told)
+        return Setup(make_tools=make_tools, preamble=Preamble(briefing=briefing))
+
+
+class Pipeline(LoopSystem[Options]):
+    """One throw-away tool first, mended once at most; then an answer from what it found."""
+
+    name = "pipeline"
+    gives_digest = True
+
+    def setup(self, question: Question, session: Session) -> Setup:
+        """Only ``compose_tool``, and no answer before it ran."""
+
+        def make_tools() -> OneVideo:
+            judge = remembered(self.context)
+            composed = ComposedTools(session, judge=judge, documents=PIPELINE_DOCUMENTS, once=True)
+            return OneVideo(composed, session.video_id)
+
+        preamble = Preamble(
+            instructions="pipeline",
+            briefing=tool_language(session.groups, allow_judge=self.context.judge is not None),
+            answer_after=COMPOSE,
+            tries=PIPELINE_DOCUMENTS,
+        )
+        return Setup(make_tools=make_tools, preamble=preamble)
+
+    def settings(self) -> dict[str, Any]:
+        """How often the document may be sent."""
+        return {"documents": PIPELINE_DOCUMENTS}
+
+
+def tool_language(groups: frozenset[str] = frozenset(), *, allow_judge: bool = False) -> str:
+    """What a model must know to write a tool, as an induction is told it.
+
+    ``groups`` of operations may be called too; with ``allow_judge`` also judge steps are told.
+    """
+    from tool_induction.inducing.asking.prompting import InducerPrompts
+
+    return InducerPrompts(groups=groups, allow_judge=allow_judge).language()
