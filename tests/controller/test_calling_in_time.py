@@ -58,7 +58,7 @@ def test_calls_that_hang_are_given_up_all_together(let_go: threading.Event) -> N
         return {}
 
     began = time.monotonic()
-    made = calling(Tools(work)).make(many(20), left=0.05)
+    made = calling(Tools(work)).execute(many(20), left=0.05)
     assert [one.result for one in made] == [OVERTIME] * 20
     assert time.monotonic() - began < 5.0  # twenty times the shortest wait would be ten
 
@@ -69,8 +69,8 @@ def test_what_a_call_spent_before_it_was_given_up_is_known(let_go: threading.Eve
         let_go.wait(_GIVE_UP)
         return {}
 
-    [made] = calling(Tools(work)).make(many(1), left=0.05)
-    assert (made.given_up, [item.request for item in made.spent]) == (True, ["first"])
+    [made] = calling(Tools(work)).execute(many(1), left=0.05)
+    assert (made.timed_out, [item.request for item in made.spent]) == (True, ["first"])
 
 
 def test_a_call_that_was_given_up_asks_no_more(let_go: threading.Event) -> None:
@@ -88,7 +88,7 @@ def test_a_call_that_was_given_up_asks_no_more(let_go: threading.Event) -> None:
             ended.set()
         return {}
 
-    calling(Tools(work)).make(many(1), left=0.05)
+    calling(Tools(work)).execute(many(1), left=0.05)
     let_go.set()
     assert ended.wait(_GIVE_UP)
     assert asked == ["in time"]
@@ -103,7 +103,7 @@ def test_a_call_that_writes_is_waited_for_and_asks_no_more_than_there_is_time_fo
             time.sleep(0.01)
         return {}
 
-    made = calling(Tools(work, writes=True)).make(many(2), left=0.05)
+    made = calling(Tools(work, writes=True)).execute(many(2), left=0.05)
     assert made[0].result["error"]["code"] == "no_time_left"
     assert allowed == sorted(allowed, reverse=True)
     assert max(allowed) <= 0.5

@@ -182,7 +182,7 @@ def _record(at: Inference, expr: JsonRecord, inner: RecordType, wanted: Wanted) 
                 done.append((key, from_the_start(at, written) if type_ == TIME else written))
     if inner.name == INTERVAL.name:
         check_span(at, dict(done))
-    given = {key for key, _ in expr.entries}
+    given = [key for key, _ in expr.entries]
     for key, type_ in inner.fields:
         if key not in given and not isinstance(type_, OptionalType):
             at.note("E_MISSING_PARAM", f"{wanted.name} needs the key {key!r}", found=", ".join(given), expected=key)

@@ -141,7 +141,8 @@ def test_the_transfer_matrix_is_printed(run: Path, cli: Any) -> None:
 
 
 def test_tools_that_help_become_a_fork_with_the_evidence(run: Path, tmp_path: Path, cli: Any) -> None:
-    _score(run, "q2", "hier@hand_A", correct=True)
+    for item in ("q1", "q2"):
+        _score(run, item, "hier@hand_A", correct=True)
     try:
         out = tmp_path / "chosen"
         found = cli("eval", "select", run, "--library", "hand_A", "--out", out, "--json").json
@@ -156,7 +157,8 @@ def test_tools_that_help_become_a_fork_with_the_evidence(run: Path, tmp_path: Pa
         assert made.manifest["selection"]["watermark"].startswith("plumbing")
         assert {item["tool"] for item in made.manifest["selection"]["tools"]} == set(load_library("hand_A").tools)
     finally:
-        _score(run, "q2", "hier@hand_A", correct=False)
+        for item in ("q1", "q2"):
+            _score(run, item, "hier@hand_A", correct=False)
 
 
 def test_a_library_of_which_no_tool_helps_is_not_written(run: Path, tmp_path: Path, cli: Any) -> None:

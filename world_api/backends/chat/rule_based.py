@@ -330,7 +330,12 @@ def _read_question(text: str, answer_tool: _Json | None) -> _Question:
 def _target(text: str) -> str:
     """What a question is about: its words without those that only ask."""
     plain = re.sub(r"[?？!！.。]+\s*$", "", text.strip())
-    about = re.search(r"\b(?:about|mention(?:s|ed)?)\s+(.+)$", plain, re.IGNORECASE)
+    about = re.search(
+        r"\b(?:about|mention(?:s|ed)?|(?:look|glance|glimpse) (?:at|of)|(?:sight|appearance) of"
+        r"|how (?:far|soon|late|early|long)\b.*?\b(?:do|does|did|is|are|was|were))\s+(.+)$",
+        plain,
+        re.IGNORECASE,
+    )
     return _TAIL.sub("", _HEAD.sub("", about[1] if about else plain)).strip(" ,，的了") or plain or "anything"
 
 
