@@ -12,6 +12,7 @@ import numpy as np
 
 from world_api.core.ports import Image
 from world_api.media.container import quarter_turn
+from world_api.world.once import OnceEach
 
 if TYPE_CHECKING:
     from av.filter import Graph
@@ -133,7 +134,7 @@ class Frame:
         self._scaler = scaler
         self._pictures: dict[tuple[int | None, PixelFormat], Image] = {}
         self._lock = Lock()
-        self._derived: dict[Callable[[Frame], Any], Any] = {}
+        self._derived: OnceEach[Callable[[Frame], Any], Any] = OnceEach()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -153,10 +154,8 @@ class Frame:
             return self._pictures[key]
 
     def derived(self, make: Callable[[Frame], T]) -> T:
-        """What a function makes of this frame and of nothing else: made once for all workers of a stage, which share a thread."""
-        if make not in self._derived:
-            self._derived[make] = make(self)
-        found: T = self._derived[make]
+        """What a function makes of this frame and of nothing else: made once for all workers of a stage, in whatever threads."""
+        found: T = self._derived.get(make, lambda: make(self))
         return found
 
     def kept(self) -> Frame:
