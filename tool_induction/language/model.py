@@ -10,6 +10,7 @@ In Python, texts may be given for values: ``Filter(inputs="hits", where="item.sc
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
@@ -134,7 +135,7 @@ class Loop(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call(Part):
+class Call(Part, ABC):
     """One atomic operation (``api``) or another tool (``tool``), once or for each item of a list."""
 
     kind: ClassVar[Literal["api", "tool"]]
@@ -145,9 +146,9 @@ class Call(Part):
     flattens: str | None = None  #: in a loop, the list field whose items are collected; the compiler decides
 
     @property
+    @abstractmethod
     def target(self) -> str:
         """The name of the operation or the tool."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
