@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -36,7 +37,10 @@ def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def environment_of(number: int) -> dict[str, str]:
-    raw = Path(f"/proc/{number}/environ").read_bytes().decode()
+    raw, give_up = "", monotonic() + 5
+    # A process that was just started reads as empty until the kernel has laid out its memory.
+    while not raw and monotonic() < give_up:
+        raw = Path(f"/proc/{number}/environ").read_bytes().decode()
     return dict(entry.split("=", 1) for entry in raw.split("\0") if entry)
 
 
