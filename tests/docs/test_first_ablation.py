@@ -28,6 +28,7 @@ def _run(line: str, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.nightly
 @pytest.mark.media
 def test_every_command_of_the_guide_runs_in_its_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
