@@ -50,8 +50,7 @@ from controller.transcript import (
 from world_api.backends.chat.completions import call_position
 from world_api.backends.chat.prices import Prices
 from world_api.core.canonical import canonical, content_hash
-from world_api.core.faults import EpisodeFault, ToolFault, VideoWorldError
-from world_api.core.last_resort import internal_fault
+from world_api.core.faults import EpisodeFault, ToolFault, VideoWorldError, internal_fault
 from world_api.core.ports import ChatModel, Clock
 from world_api.exposure.schemas import openai_tool
 

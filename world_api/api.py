@@ -183,7 +183,7 @@ def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, cl
 
 def world_of_file(video: Path, store: Path) -> World | None:
     """The complete world of a file, where it has the file's name; None where the store has none."""
-    from world_api.world.files import hash_file
+    from world_api.core.files import hash_file
     from world_api.world.store import open_world
 
     try:

@@ -40,7 +40,7 @@ from eval.runs.files import RunFolder
 from eval.runs.reading import Run, read_run
 from world_api.core.canonical import canonical, content_hash, parse_json
 from world_api.core.faults import EvalFault, StoreFault
-from world_api.world.files import hash_file, not_writable, open_regular
+from world_api.core.files import hash_file, not_writable, open_regular
 
 SCHEMA_VERSION = 1
 MAGIC = b"videoworld-bundle "

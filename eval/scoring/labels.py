@@ -14,7 +14,7 @@ from eval.datasets.items import Item
 from eval.scoring.kinds import accepted_texts, given_text
 from world_api.core.canonical import canonical, content_hash, json_line, parse_json
 from world_api.core.faults import EvalFault
-from world_api.world.files import open_regular, write_atomically
+from world_api.core.files import open_regular, write_atomically
 
 SCHEMA_VERSION = 1
 _MOST_BYTES = 64 * 1024 * 1024

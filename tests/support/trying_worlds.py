@@ -21,13 +21,12 @@ from tests.conftest import WorldMaker, made_rows
 from tests.support.damaged_rows import manifest, write_manifest
 from tests.support.damaged_worlds import KINDS
 from world_api.api import open_session, source_path, text_embedder
-from world_api.core.faults import VideoWorldError
-from world_api.core.last_resort import INTERNAL_FAULT, internal_fault
+from world_api.core.faults import INTERNAL_FAULT, VideoWorldError, internal_fault
+from world_api.core.files import hash_bytes
 from world_api.operations import run
 from world_api.search.documents import prepare
 from world_api.session.commits import commit_session, list_sessions
 from world_api.world.checking import check_world
-from world_api.world.files import hash_bytes
 from world_api.world.storage import write_image
 from world_api.world.store import open_world
 

@@ -19,7 +19,7 @@ from tool_induction.language.diagnostics import Findings
 from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.canonical import canonical, content_hash
 from world_api.core.faults import ToolFault
-from world_api.world.files import open_regular
+from world_api.core.files import open_regular
 
 #: 2: signatures of the operations, hashes of the parts of tools and of the manifest's keys
 SCHEMA_VERSION = 2

@@ -12,12 +12,15 @@ the thread runs in a copy of the context (``contextvars.copy_context().run``).
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from world_api.core.faults import BackendFault
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,3 +132,53 @@ def charge(item: Spent) -> None:
     book = _open.get()
     if book is not None:
         book.add(item)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Deadline:
+    """Seconds for each request; with a clock also the time on it after which nothing may be asked."""
+
+    seconds: float
+    until: float
+    clock: Callable[[], float] | None
+    outer: _Deadline | None
+
+    def remaining(self) -> float:
+        own = self.seconds if self.clock is None else min(self.seconds, self.until - self.clock())
+        return own if self.outer is None else min(own, self.outer.remaining())
+
+    def is_over(self) -> bool:
+        own = self.clock is not None and self.clock() >= self.until
+        return own or (self.outer is not None and self.outer.is_over())
+
+
+_innermost: ContextVar[_Deadline | None] = ContextVar("deadline", default=None)
+
+
+@contextmanager
+def deadline(seconds: float, *, clock: Callable[[], float] | None = None) -> Iterator[None]:
+    """Limit requests made inside the block.
+
+    Without ``clock`` each request may take ``seconds``; with it, all of them together, counted from here on. An outer deadline is
+    never extended.
+    """
+    until = math.inf if clock is None else clock() + seconds
+    token = _innermost.set(_Deadline(seconds=seconds, until=until, clock=clock, outer=_innermost.get()))
+    try:
+        yield
+    finally:
+        _innermost.reset(token)
+
+
+def remaining(default: float) -> float:
+    """Seconds the next request may take: the innermost deadline that is left, at most ``default``.
+
+    Raises:
+        BackendFault: ``no_time_left``, if a deadline with a clock is over.
+    """
+    limit = _innermost.get()
+    if limit is None:
+        return default
+    if limit.is_over():
+        raise BackendFault("no_time_left", "the time for this work is over", hint="give more seconds")
+    return min(default, limit.remaining())

@@ -1,7 +1,6 @@
-"""Words to concepts: English and Chinese words for colours and kinds of things, folded onto one canonical word.
+"""Colour words: the closed English list that perception writes, and the English and Chinese words people use for them.
 
-Search and detection compare concepts, so that "a man in black", "黑衣男子" and a track marked ``person``, ``black`` meet.
-Words are the field's common ones; a concept that perception cannot see is left to the words themselves.
+The eleven are the basic colour terms of Berlin and Kay (1969).
 """
 
 from __future__ import annotations
@@ -12,7 +11,24 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any
 
-from world_api.core.colours import COLOURS
+#: canonical word -> (English words, Chinese words); the canonical word stands first.
+COLOURS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "black": (("black",), ("黑色", "黑")),
+    "white": (("white",), ("白色", "白")),
+    "grey": (("grey", "gray", "silver"), ("灰色", "灰", "银色")),
+    "red": (("red", "crimson", "scarlet", "maroon"), ("红色", "红")),
+    "orange": (("orange",), ("橙色", "橘色", "橙")),
+    "yellow": (("yellow", "golden"), ("黄色", "黄", "金色")),
+    "green": (("green", "olive"), ("绿色", "绿")),
+    "blue": (("blue", "navy", "teal", "cyan", "turquoise"), ("蓝色", "蓝", "青色")),
+    "purple": (("purple", "violet", "lilac"), ("紫色", "紫")),
+    "pink": (("pink", "magenta"), ("粉色", "粉红")),
+    "brown": (("brown", "beige", "tan"), ("棕色", "褐色", "咖啡色")),
+}
+
+#: Colours that hair, shoes and trousers often have: alone in a description, such a word speaks of the whole outfit.
+NEUTRALS = frozenset({"black", "white", "grey", "brown"})
+
 
 #: canonical category -> (English words, Chinese words)
 CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

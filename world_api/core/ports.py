@@ -7,19 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from world_api.core.boxes import Box
 from world_api.core.cost import Spent
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import Box, TimeSpan
 
-Image = NDArray[np.uint8]  #: height x width x 3, BGR, as displayed (rotated)
-Vector = NDArray[np.float32]  #: one of unit length
-Vectors = NDArray[np.float32]  #: n x dimension, rows of unit length (or all zero)
-Samples = NDArray[np.float32]  #: mono sound in -1..1, SAMPLE_RATE samples a second
+if TYPE_CHECKING:  # a build chooses NumPy's threads before it loads NumPy
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: A picture: height x width x 3, BGR, as displayed (rotated).
+Image: TypeAlias = "NDArray[np.uint8]"
+#: A vector of unit length.
+Vector: TypeAlias = "NDArray[np.float32]"
+#: Vectors, n x dimension; each row has unit length or is zero.
+Vectors: TypeAlias = "NDArray[np.float32]"
+#: Mono sound in -1..1, ``SAMPLE_RATE`` samples per second.
+Samples: TypeAlias = "NDArray[np.float32]"
 SAMPLE_RATE = 16_000
 
 #: What a claim rests on: where it can be looked at again.
@@ -272,7 +276,7 @@ class ChatModel(Protocol):
     ``max_tokens`` as the Chat Completions API spells them; the reply is a Chat Completions response object.
     Plain JSON on both sides is what makes an episode recordable and replayable byte for byte.
     A reply's message may hold ``carried``, which is sent back unread in the assistant's message of later requests. How long a
-    request may take is said by ``world_api.core.deadline`` where it is less than usual.
+    request may take is said by ``world_api.core.cost`` where it is less than usual.
     """
 
     name: str

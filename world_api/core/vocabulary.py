@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from world_api.core.colours import COLOURS
 from world_api.core.lexicon import (
     ANYTHING,
     CATEGORIES,
+    COLOURS,
     NARROWER_WORDS,
     OTHER_CHINESE,
     STOP_WORDS,

@@ -9,11 +9,10 @@ from hashlib import sha256
 
 import numpy as np
 
-from world_api.core.boxes import Box
-from world_api.core.colours import NEUTRALS
 from world_api.core.faults import OperationFault
+from world_api.core.lexicon import NEUTRALS
 from world_api.core.ports import DetectedObject, Source
-from world_api.core.spans import TimeSpan, round_time
+from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.core.vocabulary import Reading
 from world_api.operations.evidence import times
 from world_api.operations.schema import Action, Detection, Entity, LookAlike
@@ -200,7 +199,7 @@ def find_entity(session: Session, entity_id: str) -> Track | Registration:
 
 def registered_near(session: Session, box: Sequence[float], time: float) -> Registration | None:
     """A registration of the same thing: at the same moment, boxes that overlap."""
-    from world_api.core.boxes import Box
+    from world_api.core.spans import Box
 
     wanted = Box(x1=box[0], y1=box[1], x2=box[2], y2=box[3])
     for item in session.registrations():

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from world_api.core.boxes import Box
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import Box, TimeSpan
 from world_api.operations.evidence import evidence, times
 from world_api.operations.schema import Action, EvidenceItem
 from world_api.session.session import Registration, Session

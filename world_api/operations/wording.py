@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from world_api.core.boxes import Box
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import Box, TimeSpan
 from world_api.operations.evidence import shorten
 from world_api.search.passages import Passage, passages_in, passages_of
 from world_api.world.tracks import Track, size_in_words

@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent, charge
 from world_api.core.faults import BackendFault, StoreFault
+from world_api.core.files import exclusive, write_atomically
 from world_api.core.ports import EmbeddingModel, Vectors
 from world_api.core.spans import TimeSpan
 from world_api.search.lexical import index_terms
 from world_api.search.passages import Passage
-from world_api.world.files import exclusive, write_atomically
 from world_api.world.items import Items, Positions
 from world_api.world.timeline import MAX_SECONDS
 

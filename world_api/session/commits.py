@@ -11,9 +11,9 @@ from typing import Any
 
 from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
+from world_api.core.files import not_writable, world_lock
 from world_api.core.identifiers import check_session_name, is_name
 from world_api.session.overlay import EntityRegistered, Event, MemoryWritten, Overlay
-from world_api.world.files import not_writable, world_lock
 from world_api.world.manifest import FileEntry, read_manifest, write_manifest
 from world_api.world.storage import rows_from_records, write_rows
 from world_api.world.store import World, world_folder, world_hash

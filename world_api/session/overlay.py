@@ -19,8 +19,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from world_api.core.faults import StoreFault
+from world_api.core.files import append_line, not_writable
 from world_api.core.spans import TimeSpan
-from world_api.world.files import append_line, not_writable
 from world_api.world.manifest import MOST_SECONDS
 
 Level = Literal["frame", "segment", "event"]

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from world_api.core.boxes import Box
 from world_api.core.canonical import content_hash
 from world_api.core.cost import charge
 from world_api.core.faults import BackendFault, MediaFault, OperationFault, StoreFault, VideoWorldError
+from world_api.core.files import write_atomically
 from world_api.core.ports import (
     DetectedObject,
     EmbeddingModel,
@@ -34,9 +34,8 @@ from world_api.core.ports import (
     PictureSource,
     VisionModel,
 )
-from world_api.core.spans import TimeSpan, round_time
+from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook, CaptionSet, CaptionSetFile, VisionCache
-from world_api.world.files import write_atomically
 from world_api.world.manifest import Manifest
 from world_api.world.tables import SESSION_TABLES
 

@@ -24,8 +24,8 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError,
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent
 from world_api.core.faults import StoreFault
+from world_api.core.files import exclusive, write_atomically
 from world_api.core.ports import LookTask
-from world_api.world.files import exclusive, write_atomically
 
 MAX_TEXT = 20_000  #: characters of what is kept of one look; no model is asked for a tenth of it
 _MAX_LABEL = 1_000

@@ -16,11 +16,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from world_api.core.environment import restricted_environment
-from world_api.core.faults import StoreFault, VideoWorldError
-from world_api.core.last_resort import internal_fault
+from world_api.core.execution import restricted_environment
+from world_api.core.faults import StoreFault, VideoWorldError, internal_fault
+from world_api.core.files import bytes_on_disk, check_plain, hash_stored
 from world_api.world.derived import FOLDER, Derived, derived_folder
-from world_api.world.files import bytes_on_disk, check_plain, hash_stored
 from world_api.world.manifest import MANIFEST, read_manifest
 from world_api.world.storage import hash_rows, read_table
 from world_api.world.store import World, world_folder, world_hash

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from world_api.core.canonical import content_hash
-from world_api.world.files import hash_bytes, hash_file, hash_stored, not_writable, write_atomically
+from world_api.core.files import hash_bytes, hash_file, hash_stored, not_writable, write_atomically
 from world_api.world.manifest import Manifest
 from world_api.world.storage import read_arrow
 from world_api.world.tables import SESSION_TABLES

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from world_api.core.faults import StoreFault
+from world_api.core.files import check_plain, open_regular, write_atomically
 from world_api.core.identifiers import is_name
-from world_api.world.files import check_plain, open_regular, write_atomically
 from world_api.world.tables import SCHEMA_VERSION, TABLES
 
 MANIFEST = "world.json"

@@ -20,9 +20,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from world_api.core.boxes import Box
 from world_api.core.lexicon import fold
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import Box, TimeSpan
 from world_api.world.items import Items, Positions
 
 #: How long text that was read off a frame is taken to stay on screen where no later reading says otherwise (seconds).

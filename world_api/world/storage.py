@@ -33,7 +33,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 
 from world_api.core.faults import StoreFault
-from world_api.world.files import MOST_FILE_BYTES, hash_bytes, hash_stored, open_regular, write_atomically
+from world_api.core.files import MOST_FILE_BYTES, hash_bytes, hash_stored, open_regular, write_atomically
 from world_api.world.manifest import IMAGES, MANIFEST, MOST_PIXELS, MOST_SECONDS, ROWS, FileEntry
 from world_api.world.tables import TABLES, empty_table
 

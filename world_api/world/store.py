@@ -11,11 +11,11 @@ from weakref import WeakValueDictionary
 import pyarrow as pa
 
 from world_api.core.canonical import content_hash
+from world_api.core.execution import OnceEach
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_video_id, is_name
 from world_api.world.derived import Derived, State, derived_folder, state_of
 from world_api.world.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
-from world_api.world.once import OnceEach
 from world_api.world.storage import canonical, hash_rows, read_table
 from world_api.world.tables import SESSION_TABLES, TABLES
 

@@ -19,10 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from world_api.core.boxes import Box
-from world_api.core.colours import COLOURS
-from world_api.core.lexicon import CATEGORIES
-from world_api.core.spans import TimeSpan
+from world_api.core.lexicon import CATEGORIES, COLOURS
+from world_api.core.spans import Box, TimeSpan
 from world_api.world.items import Items, Positions, Times, ranges
 from world_api.world.store import World
 from world_api.world.tables import one

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from world_api.core.execution import OnceEach
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import Vocabulary, judged_at_build
 from world_api.world.items import Items, Positions, Times, shared_prefix, spans, tile
-from world_api.world.once import OnceEach
 from world_api.world.screen_texts import (
     STRETCHES,
     ScreenText,

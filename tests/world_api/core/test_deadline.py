@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from world_api.core.deadline import deadline, remaining
+from world_api.core.cost import deadline, remaining
 from world_api.core.faults import BackendFault
 
 

@@ -21,12 +21,12 @@ from world_api.api import open_session, source_path, text_embedder
 from world_api.build.predecessor import find_predecessor
 from world_api.build.source import remember_source
 from world_api.core.faults import StoreFault
+from world_api.core.files import hash_bytes
 from world_api.operations import run
 from world_api.search.documents import prepare
 from world_api.world import checking
 from world_api.world.checking import check_apart
 from world_api.world.derived import FOLDER
-from world_api.world.files import hash_bytes
 from world_api.world.storage import has_image, read_arrow, read_image
 from world_api.world.store import World, open_world
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from world_api.core.faults import StoreFault
-from world_api.world.files import write_atomically
+from world_api.core.files import write_atomically
 from world_api.world.manifest import MANIFEST
 from world_api.world.storage import find_rows, hash_rows, rows_from_records, write_rows
 from world_api.world.store import list_worlds, open_world, world_folder

@@ -16,6 +16,7 @@ from benchmarks.operation_calls import CASES, Draws
 from tests.support.hammer import hammered
 from world_api.api import open_session
 from world_api.backends.classical import ClassicalDetector
+from world_api.core.execution import OnceEach
 from world_api.core.faults import OperationFault
 from world_api.core.lexicon import content_words
 from world_api.core.spans import TimeSpan
@@ -27,7 +28,6 @@ from world_api.session.session import Session
 from world_api.session.vision import FrameLooker
 from world_api.world import store as stored
 from world_api.world.manifest import read_manifest
-from world_api.world.once import OnceEach
 
 READING = [case for case in CASES if OPERATIONS[case.operation].state == "reads"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from world_api.backends.chat.completions import completion
-from world_api.core.deadline import deadline
+from world_api.core.cost import deadline
 from world_api.core.faults import BackendFault
 
 REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "anybody?"}]}
