@@ -19,7 +19,7 @@ from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.core.canonical import canonical
 from world_api.core.cost import Spent
 from world_api.core.faults import EpisodeFault
-from world_api.core.printable import clock_text, columns, pictured
+from world_api.core.identifiers import clock_text, columns, pictured
 from world_api.exposure.cli import to_json
 
 #: What stands beside everything the rule-based model answers.

@@ -133,8 +133,7 @@ def open_session(
         OperationFault: ``bad_as_of``, ``unknown_group``.
     """
     from world_api.operations import check_groups
-    from world_api.session.commits import open_overlay
-    from world_api.session.overlay import Overlay
+    from world_api.session.overlay import Overlay, open_overlay
     from world_api.session.session import Backends, Session
     from world_api.world.store import open_world
     from world_api.world.view import open_view

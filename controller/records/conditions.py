@@ -36,7 +36,7 @@ _BESIDE = (
     "world_api.core.cost",
     "world_api.core.canonical",
     "world_api.core.faults",
-    "world_api.core.printable",
+    "world_api.core.identifiers",
     "world_api.core.spans",
     "world_api.exposure.schemas",
 )

@@ -328,7 +328,7 @@ class Captions:
 
     def _ranked(self, texts: list[str], query: str) -> list[int]:
         """Words and meaning, fused by reciprocal rank, as the search of segments does it."""
-        from world_api.search.lexical import LexicalIndex, best_first, fuse
+        from world_api.search.indexes import LexicalIndex, best_first, fuse
 
         lexical = best_first(LexicalIndex.of_texts(texts).scores(query), _FUSED)
         alike = (self._embedder.embed(texts) @ self._embedder.embed([query])[0]).astype("float64")

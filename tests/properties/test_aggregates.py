@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tool_induction.aggregates import AGGREGATES, ALIASES
 from tool_induction.aggregates.functions import span_of
-from world_api.core.canonical import canonical
+from world_api.core import canonical
 
 TIMES = st.integers(0, 50).map(lambda number: number / 2)
 CONFIDENCES = st.one_of(st.none(), st.sampled_from([0.1, 0.5, 0.9]))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.conftest import Rows, WorldMaker, look, sightings, steps
 from world_api.api import open_session
 from world_api.operations import EVERY_OPERATION, run
-from world_api.session.session import Session
+from world_api.session import Session
 
 SECONDS = 90.0
 SLACK = 0.0011  #: times are told in milliseconds

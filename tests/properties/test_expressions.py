@@ -10,7 +10,7 @@ from tool_induction.compiler.compiling import compile_document
 from tool_induction.language.evaluation import evaluate
 from tool_induction.language.parsing import ExpressionFault, parse_value
 from tool_induction.language.syntax import Const, to_json
-from world_api.core.faults import ToolFault
+from world_api.core import ToolFault
 
 NAMES = st.sampled_from(["a", "b", "item", "rows"])
 NUMBERS = st.one_of(st.integers(-50, 50), st.floats(-50, 50).map(lambda number: round(number, 3)))

@@ -21,14 +21,11 @@ from tests.conftest import WorldMaker, made_rows
 from tests.support.damaged_rows import manifest, write_manifest
 from tests.support.damaged_worlds import KINDS
 from world_api.api import open_session, source_path, text_embedder
-from world_api.core.faults import INTERNAL_FAULT, VideoWorldError, internal_fault
-from world_api.core.files import hash_bytes
+from world_api.core import INTERNAL_FAULT, VideoWorldError, hash_bytes, internal_fault
 from world_api.operations import run
-from world_api.search.documents import prepare
-from world_api.session.commits import commit_session, list_sessions
-from world_api.world.checking import check_world
-from world_api.world.storage import write_image
-from world_api.world.store import open_world
+from world_api.search import prepare
+from world_api.session import commit_session, list_sessions
+from world_api.world import check_world, open_world, write_image
 
 #: An outcome that is no fault.
 FINE = "fine"

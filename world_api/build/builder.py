@@ -23,8 +23,8 @@ from world_api.build.stage_process import BuildProcesses
 from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
 from world_api.core.files import hash_file, world_lock
+from world_api.core.identifiers import printable
 from world_api.core.ports import Clock
-from world_api.core.printable import printable
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, Stamp
 from world_api.media.decode_pass import DecodePass, LossNote
 from world_api.media.decoder import MediaWorker, VideoPass, VideoSound

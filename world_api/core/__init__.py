@@ -49,9 +49,14 @@ from world_api.core.files import (
 from world_api.core.identifiers import (
     check_session_name,
     check_video_id,
+    clock_text,
+    columns,
     is_name,
+    pictured,
+    printable,
     segment_id,
     video_id_from_file_name,
+    visible,
 )
 from world_api.core.lexicon import CATEGORIES, COLOURS, concepts, content_words, fold, words
 from world_api.core.ports import (
@@ -84,7 +89,6 @@ from world_api.core.ports import (
     VisionModel,
     VoiceDetector,
 )
-from world_api.core.printable import clock_text, columns, pictured, printable, visible
 from world_api.core.spans import Box, TimeSpan, known_time, merge_spans, round_time
 from world_api.core.vocabulary import Reading, Vocabulary, judged_at_build
 

@@ -17,8 +17,18 @@ from world_api.core.lexicon import fold
 from world_api.core.ports import Source
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import is_narrower
-from world_api.operations.evidence import evidence, moment, optional_stretch, shorten, times
-from world_api.operations.matching import NEAR, actions_in, find_entity, identify, look_alikes, side_left, tracks_at
+from world_api.operations.descriptions import motions, path_in_words, position, size_class
+from world_api.operations.evidence import (
+    asked_about,
+    evidence,
+    moment,
+    optional_stretch,
+    shorten,
+    sight_evidence,
+    sight_note,
+    times,
+)
+from world_api.operations.matches import NEAR, actions_in, find_entity, identify, look_alikes, side_left, tracks_at
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     EntityId,
@@ -31,8 +41,6 @@ from world_api.operations.schema import (
     TrajectoryPart,
     VideoId,
 )
-from world_api.operations.vision import asked_about, sight_evidence, sight_note
-from world_api.operations.wording import motions, path_in_words, position, size_class
 from world_api.session.session import Registration, Session
 from world_api.session.vision_cache import CachedLook
 from world_api.world.tracks import Track

@@ -22,7 +22,7 @@ from world_api.operations.schema import (
     VideoId,
     WrittenMemory,
 )
-from world_api.search.lexical import LexicalIndex, best_first
+from world_api.search.indexes import LexicalIndex, best_first
 from world_api.session.overlay import MemoryWritten
 from world_api.session.session import Session
 

@@ -4,30 +4,48 @@ from __future__ import annotations
 
 from bisect import insort
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from world_api.core.cost import Cost
 from world_api.core.identifiers import chapter_id, scene_id, segment_id
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.evidence import candidates, evidence, optional_stretch, stretch, times
+from world_api.operations.descriptions import brief
+from world_api.operations.evidence import (
+    candidates,
+    cite_hits,
+    evidence,
+    hits,
+    nothing_found,
+    optional_stretch,
+    said_of,
+    stretch,
+    times,
+)
+from world_api.operations.matches import listed_entities
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Candidates,
     EndTime,
+    Entities,
+    JudgedWords,
+    Metadata,
     OptionalTimeRange,
     Query,
+    Resolution,
     SceneList,
     SegmentInfo,
+    SimilarSegments,
     StartTime,
+    TimeRange,
     TopK,
     VideoId,
 )
 from world_api.operations.schema import Scene as SceneEntry
-from world_api.operations.wording import brief
 from world_api.session.session import Session
-from world_api.world.items import Positions, Times
-from world_api.world.timeline import Scenes
+from world_api.world.timeline import Positions, Scenes, Times
 
 #: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters.
 MAX_ENTRIES = 60
@@ -125,4 +143,67 @@ def _entry(session: Session, scenes: Scenes, group: Positions) -> SceneEntry:
         brief_caption=brief(session.view, span, [passage.text for passage in session.captions.inside(span)[:1]]),
         kind="scene" if single else "chapter",
         scenes=len(group),
+    )
+
+
+Example = Annotated[TimeRange, Field(description="The example: a stretch of this video, in seconds.")]
+
+
+@operation(category="retrieval", price=Cost(calls=1, seconds=0.005))
+def search_segments_by_semantics(
+    session: Session, *, video_id: VideoId, query: Query, top_k: TopK, time_range: OptionalTimeRange = None
+) -> Candidates:
+    """Find segments whose content is close in meaning to the query, if wanted only inside a time_range."""
+    within = optional_stretch(session, video_id, time_range)
+    found = session.searcher.by_meaning(query, top_k, within)
+    return candidates(session, found)
+
+
+@operation(category="retrieval", price=Cost(calls=1, seconds=0.005), looks=1)
+def search_similar_to_example(
+    session: Session, *, video_id: VideoId, example_segment: Example, top_k: TopK
+) -> SimilarSegments:
+    """Find segments that look like an example stretch; segments that overlap the example are left out."""
+    example = stretch(session, video_id, example_segment.start_time, example_segment.end_time)
+    found = session.searcher.by_example(example, said_of(session, example), top_k)
+    return SimilarSegments(
+        similar_segments=hits(session, found), evidence=cite_hits(session, found), hint=nothing_found(found)
+    )
+
+
+#: A list of entities is never longer than this.
+MAX_ENTITIES = 60
+
+
+@operation(category="meta", price=Cost(calls=1, seconds=0.002), depends_on_session=True)
+def list_entities(session: Session, *, video_id: VideoId) -> Entities:
+    """List the entities: those identified when the world was built and those this session registered."""
+    session.check_video(video_id)
+    listed, count = listed_entities(session, MAX_ENTITIES)
+    return Entities(
+        entities=listed,
+        evidence=[
+            evidence(session, TimeSpan(start=item.first_time, end=item.last_time), "tracker", None, item.first_time)
+            for item in listed
+        ],
+        truncated=count > len(listed),
+        hint="only the first are listed; detect_objects finds those at a moment" if count > len(listed) else "",
+    )
+
+
+@operation(category="meta", price=Cost(calls=1, seconds=0.001))
+def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
+    """Tell the video's duration in seconds, its frame rate, its resolution in pixels, and the categories of things it can tell."""
+    session.check_video(video_id)
+    view, manifest = session.view, session.view.world.manifest
+    return Metadata(
+        duration=round_time(view.duration),
+        frame_rate=round(manifest.video.frame_rate, 3),
+        resolution=Resolution(width=manifest.video.width, height=manifest.video.height),
+        title=manifest.title,
+        has_audio=manifest.video.has_audio,
+        has_speech_text=view.has_rows("speech"),
+        profile=manifest.profile,
+        vocabulary=JudgedWords(categories=sorted(session.vocabulary.categories)),
+        evidence=[evidence(session, view.span, "metadata", 1.0, 0.0)],
     )

@@ -8,16 +8,21 @@ from pydantic import Field
 
 from world_api.core.cost import Cost
 from world_api.core.spans import TimeSpan, round_time
+from world_api.operations.descriptions import caption, more_than
 from world_api.operations.evidence import (
     MAX_EVIDENCE,
     cite_passages,
+    done_in,
     evidence,
     moment,
     optional_stretch,
+    seen_in,
+    sight_evidence,
+    sight_note,
     stretch,
     times,
 )
-from world_api.operations.matching import actions_in, find_objects
+from world_api.operations.matches import actions_in, find_objects
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Actions,
@@ -30,8 +35,6 @@ from world_api.operations.schema import (
     Timestamp,
     VideoId,
 )
-from world_api.operations.vision import done_in, seen_in, sight_evidence, sight_note
-from world_api.operations.wording import caption, more_than
 from world_api.session.session import Session
 
 #: A list of actions is never longer than this.

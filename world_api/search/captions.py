@@ -18,10 +18,9 @@ from world_api.core.faults import BackendFault, StoreFault
 from world_api.core.files import exclusive, write_atomically
 from world_api.core.ports import EmbeddingModel, Vectors
 from world_api.core.spans import TimeSpan
-from world_api.search.lexical import index_terms
+from world_api.search.indexes import index_terms
 from world_api.search.passages import Passage
-from world_api.world.items import Items, Positions
-from world_api.world.timeline import MAX_SECONDS
+from world_api.world.timeline import MAX_SECONDS, Items, Positions
 
 #: A caption of a longer stretch (seconds) says too little of each part of it to find one by.
 LONGEST = 3 * MAX_SECONDS

@@ -21,7 +21,7 @@ from world_api.core.files import not_writable
 from world_api.core.identifiers import segment_id
 from world_api.core.spans import round_time
 from world_api.search.documents import document_texts, quoted_texts
-from world_api.search.lexical import index_terms, query_terms
+from world_api.search.indexes import index_terms, query_terms
 from world_api.search.passages import passages_of
 from world_api.world.manifest import Manifest, read_manifest
 from world_api.world.store import list_worlds, open_world, world_folder

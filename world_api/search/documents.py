@@ -18,13 +18,13 @@ from world_api.core.canonical import content_hash
 from world_api.core.execution import OnceEach
 from world_api.core.faults import StoreFault
 from world_api.core.ports import TextEmbedder, Vectors
+from world_api.search.indexes import Looks, VectorIndex
 from world_api.search.passages import Passages, Texts, passages_of
-from world_api.search.vectors import Looks, VectorIndex
 from world_api.world.derived import Derived, NotKept, derived_folder, derived_lock
-from world_api.world.items import Positions, ranges
 from world_api.world.manifest import Manifest, read_manifest
 from world_api.world.store import World, list_worlds, world_folder
 from world_api.world.tables import SESSION_TABLES, TABLES, matrix
+from world_api.world.timeline import Positions, ranges
 from world_api.world.view import UncutWorld, open_view
 
 _LENGTHS = pa.schema([("length", pa.int64())])

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from world_api.core.ports import Source
 from world_api.core.spans import TimeSpan
-from world_api.search.lexical import index_terms
-from world_api.world.items import Items, Positions, Times, shared_prefix, spans
+from world_api.search.indexes import index_terms
+from world_api.world.joined_tracks import coded
 from world_api.world.screen_texts import ScreenText
 from world_api.world.store import World
 from world_api.world.tables import one
-from world_api.world.timeline import Said, Spoken
-from world_api.world.track_joining import coded
+from world_api.world.timeline import Items, Positions, Said, Spoken, Times, shared_prefix, spans
 from world_api.world.tracks import JoinedTracks, hint_in_chinese, hint_in_words
 from world_api.world.view import UncutWorld, View, open_view
 

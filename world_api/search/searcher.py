@@ -19,19 +19,23 @@ from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan
 from world_api.search.captions import Captions, Meanings, by_meaning, segments_of
 from world_api.search.documents import WholeDocuments, document_texts
-from world_api.search.lexical import (
+from world_api.search.indexes import (
     LexicalIndex,
+    Looks,
     Part,
+    Rows,
     TextPostings,
+    VectorIndex,
     best_first,
     fuse,
     holds_words,
     index_terms,
+    nearest_of,
     query_terms,
+    unit,
 )
 from world_api.search.passages import Passage, Passages, Texts, passages_of, unchanged_segments
-from world_api.search.vectors import Looks, Rows, VectorIndex, nearest_of, unit
-from world_api.world.items import Items, Positions, shared_prefix
+from world_api.world.timeline import Items, Positions, shared_prefix
 from world_api.world.view import View, open_view
 
 #: How many of each ranking are fused.

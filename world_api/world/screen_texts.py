@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from world_api.core.lexicon import fold
 from world_api.core.spans import Box, TimeSpan
-from world_api.world.items import Items, Positions
+from world_api.world.timeline import Items, Positions
 
 #: How long text that was read off a frame is taken to stay on screen where no later reading says otherwise (seconds).
 #: Text that stays is noted again within this time.

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from world_api.core.lexicon import CATEGORIES, COLOURS
 from world_api.core.spans import Box, TimeSpan
-from world_api.world.items import Items, Positions, Times, ranges
+from world_api.world.joined_tracks import BREAK, Joined, coded, join_tracks
 from world_api.world.store import World
 from world_api.world.tables import one
-from world_api.world.track_joining import BREAK, Joined, coded, join_tracks
+from world_api.world.timeline import Items, Positions, Times, ranges
 
 Side = Literal["left", "top", "right", "bottom"]
 Size = Literal["small", "medium", "large"]

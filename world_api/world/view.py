@@ -21,7 +21,7 @@ from world_api.core.execution import OnceEach
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import Vocabulary, judged_at_build
-from world_api.world.items import Items, Positions, Times, shared_prefix, spans, tile
+from world_api.world.joined_tracks import JOINED, TRACKS, Joined, join_tracks
 from world_api.world.screen_texts import (
     STRETCHES,
     ScreenText,
@@ -34,15 +34,20 @@ from world_api.world.screen_texts import (
 from world_api.world.store import World
 from world_api.world.timeline import (
     CameraMovement,
+    Items,
+    Positions,
     Said,
     Scene,
     Scenes,
     Spoken,
     SpokenWord,
+    Times,
     camera_movements,
     segment,
+    shared_prefix,
+    spans,
+    tile,
 )
-from world_api.world.track_joining import JOINED, TRACKS, Joined, join_tracks
 from world_api.world.tracks import JoinedTracks, Likeness, Likenesses, Track, Tracks
 
 Item = TypeVar("Item")

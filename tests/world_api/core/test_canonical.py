@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from world_api.core.canonical import canonical, json_line, parse_json
+from world_api.core import canonical, json_line, parse_json
 
 
 @pytest.mark.parametrize("text", ["1e999", "-1e999", '{"a": [1.5e400]}', "NaN", "Infinity", "-Infinity", "[" * 100_000])

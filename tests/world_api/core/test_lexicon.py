@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from world_api.core.lexicon import concepts, content_words, unseen_words, unused_words, words
+from world_api.core import concepts, content_words, words
+from world_api.core.lexicon import unseen_words, unused_words
 
 
 @pytest.mark.parametrize("text", ["a man in black", "黑衣男子", "somebody dressed in BLACK", "穿黑色衣服的人"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from world_api.core.vocabulary import Vocabulary, clauses, judged_at_build
+from world_api.core import Vocabulary, judged_at_build
+from world_api.core.vocabulary import clauses
 
 CLASSICAL = Vocabulary(judged_at_build("classical", ()))
 

@@ -17,15 +17,25 @@ import pytest
 from benchmarks.made_worlds import Plan, write_world
 from benchmarks.operation_calls import CASES, Draws
 from world_api.api import open_session
-from world_api.core.faults import OperationFault
+from world_api.core import OperationFault
 from world_api.operations import run
-from world_api.search.passages import passages_of, unchanged_segments
-from world_api.session.session import Session
-from world_api.world.manifest import Manifest, SourceFacts, VideoFacts, write_manifest
-from world_api.world.storage import rows_from_records, write_rows
-from world_api.world.store import World, open_world, world_hash
-from world_api.world.tables import SCHEMA_VERSION, SESSION_TABLES, TABLES
-from world_api.world.view import View
+from world_api.search import passages_of, unchanged_segments
+from world_api.session import Session
+from world_api.world import (
+    SCHEMA_VERSION,
+    SESSION_TABLES,
+    TABLES,
+    Manifest,
+    SourceFacts,
+    VideoFacts,
+    View,
+    World,
+    open_world,
+    rows_from_records,
+    world_hash,
+    write_manifest,
+    write_rows,
+)
 
 Rows = dict[str, list[dict[str, Any]]]
 LENGTH = 900.0

@@ -9,10 +9,10 @@ import pytest
 
 from world_api.api import open_session, text_embedder
 from world_api.operations import run
-from world_api.search.documents import prepare, prepare_all
-from world_api.session.commits import commit_session
-from world_api.world.derived import INDEX, derived_folder
-from world_api.world.store import World, open_world
+from world_api.search import prepare, prepare_all
+from world_api.session import commit_session
+from world_api.world import World, derived_folder, open_world
+from world_api.world.derived import INDEX
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search_segments_by_text", {"query": "blue folder 花园", "top_k": 5}),

@@ -20,13 +20,12 @@ from tests.support.building import Listener
 from videoworld import app
 from world_api.api import build_world, open_session, reindex, text_embedder
 from world_api.backends.clocks import SystemClock
-from world_api.core.faults import StoreFault
+from world_api.core import StoreFault
 from world_api.operations import run
-from world_api.search.documents import embedder_key, prepare
+from world_api.search import embedder_key, prepare
+from world_api.world import World, check_world, derived_folder, derived_key
 from world_api.world import derived as derived_module
-from world_api.world.checking import check_world
-from world_api.world.derived import FOLDER, INDEX, derived_folder, derived_key
-from world_api.world.store import World
+from world_api.world.derived import FOLDER, INDEX
 
 SPEECH = "rows.speech"
 ROOT = Path(__file__).resolve().parents[3]

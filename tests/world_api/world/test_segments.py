@@ -7,8 +7,9 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from world_api.core.spans import TimeSpan
-from world_api.world.timeline import MAX_SECONDS, segment
+from world_api.core import TimeSpan
+from world_api.world import segment
+from world_api.world.timeline import MAX_SECONDS
 
 
 def spans(*pairs: tuple[float, float]) -> list[TimeSpan]:

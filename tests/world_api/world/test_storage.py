@@ -10,11 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from world_api.core.faults import StoreFault
-from world_api.core.files import write_atomically
+from world_api.core import StoreFault, write_atomically
+from world_api.world import find_rows, hash_rows, list_worlds, open_world, rows_from_records, world_folder, write_rows
 from world_api.world.manifest import MANIFEST
-from world_api.world.storage import find_rows, hash_rows, rows_from_records, write_rows
-from world_api.world.store import list_worlds, open_world, world_folder
 
 
 def cut(time: float, score: float = 1.0) -> dict[str, Any]:

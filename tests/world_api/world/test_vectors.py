@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from world_api.search.vectors import Rows, VectorIndex, nearest_of
+from world_api.search import Rows, VectorIndex, nearest_of
 
 
 def unit(rows: int, dimension: int = 32) -> np.ndarray:

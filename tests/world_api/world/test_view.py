@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from world_api.api import open_session
-from world_api.core.spans import TimeSpan
+from world_api.core import TimeSpan
 from world_api.operations import run
+from world_api.world import View
 from world_api.world.screen_texts import TEXT_STAYS
-from world_api.world.view import View
 
 
 def reading(time: float, text: str) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from world_api.backends.chat.prompts import PromptFiles, data_line
 from world_api.core.canonical import canonical, content_hash, parse_json
 from world_api.core.cost import Spent, charge
 from world_api.core.faults import BackendFault
+from world_api.core.identifiers import printable
 from world_api.core.ports import (
     ChatModel,
     Expected,
@@ -39,7 +40,6 @@ from world_api.core.ports import (
     Picture,
     SeenAction,
 )
-from world_api.core.printable import printable
 
 LONGEST_SIDE = 512
 #: Tokens of a reply: three sentences and room for a model that thinks a little.

@@ -27,6 +27,8 @@ from world_api.world.tables import TABLES
 
 #: Seconds and bytes of memory that checking takes at most, and how many bytes of the world on the disk allow another second.
 _SECONDS, _MEMORY, _BYTES_A_SECOND = 120.0, 8 << 30, 2 << 20
+#: What the process runs.
+_PROGRAM = f"import sys; from {__name__} import main; main(*sys.argv[1:])"
 
 
 def check_apart(store: Path, video_id: str) -> list[str]:
@@ -42,7 +44,7 @@ def check_apart(store: Path, video_id: str) -> list[str]:
     modules = os.pathsep.join(path for path in sys.path if path)
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-m", __name__, str(store.resolve()), video_id, str(_MEMORY + 4 * size)],
+            [sys.executable, "-P", "-c", _PROGRAM, str(store.resolve()), video_id, str(_MEMORY + 4 * size)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -146,7 +148,3 @@ def main(store: str, video_id: str, memory: str) -> None:
     except Exception as error:  # noqa: BLE001 - see above
         wrong = [f"reading it ends in {internal_fault(error).message}"]
     json.dump({"wrong": wrong, "fault": fault}, sys.stdout)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

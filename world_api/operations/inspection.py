@@ -22,6 +22,7 @@ from world_api.core.identifiers import segment_id
 from world_api.core.lexicon import unrequired_words
 from world_api.core.ports import Source
 from world_api.core.spans import TimeSpan, round_time
+from world_api.operations.descriptions import brief
 from world_api.operations.evidence import (
     cite_passage,
     cite_passages,
@@ -50,12 +51,11 @@ from world_api.operations.schema import (
     VideoId,
     not_blank,
 )
-from world_api.operations.wording import brief
-from world_api.search.lexical import holds_words
+from world_api.search.indexes import holds_words
 from world_api.search.passages import ORDER, Passage, Passages, passages_of
 from world_api.search.searcher import MatchingPassage, Scan, scanner_of
 from world_api.session.session import Session
-from world_api.world.items import Positions
+from world_api.world.timeline import Positions
 
 #: A page tells about this many characters, of one line at most so many.
 MAX_CHARACTERS, LONGEST_LINE = 12_000, 2_000

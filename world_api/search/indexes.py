@@ -1,22 +1,185 @@
-"""Exact vector search in memory, by inner product (FAISS), and the visual descriptors that a view lets through."""
+"""Lexical search: BM25 over the visible texts, in English, Chinese or both; exact quotes; rankings from scores.
+
+Statistics are those of the texts that are visible, so an index behind a causal cut knows nothing of what comes after it.
+Source: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009); k1 = 1.2, b = 0.75.
+"""
 
 from __future__ import annotations
 
+import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from world_api.core.lexicon import concepts, content_words, words
 from world_api.core.ports import Vectors
 from world_api.core.spans import TimeSpan
-from world_api.search.lexical import best_first
-from world_api.world.items import Positions
 from world_api.world.tables import DESCRIPTOR_DIMENSION, matrix
+from world_api.world.timeline import Positions
 from world_api.world.view import View
+
+_K1, _B = 1.2, 0.75
+
+Numbers = NDArray[np.int64]
+
+
+def index_terms(text: str) -> list[str]:
+    """The terms a text is found by: its words, and the concepts they name (marked ``#``)."""
+    return words(text) + sorted(f"#{concept}" for concept in concepts(text))
+
+
+def query_terms(query: str) -> list[str]:
+    """The terms a query looks for."""
+    return content_words(query) + sorted(f"#{concept}" for concept in concepts(query))
+
+
+class Postings(Protocol):
+    """Which documents hold a term."""
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many terms each of the n documents has."""
+        ...
+
+    def find(self, term: str) -> tuple[Numbers, Numbers]:
+        """The documents that hold a term, rising, and how often each does."""
+        ...
+
+
+class TextPostings:
+    """The postings of some texts, made in memory."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        postings: dict[str, tuple[list[int], list[int]]] = {}
+        lengths = np.zeros(len(texts), dtype=np.int64)
+        for number, text in enumerate(texts):
+            counts = _counted(text)
+            lengths[number] = sum(count for _, count in counts)
+            for term, count in counts:
+                documents, frequencies = postings.setdefault(term, ([], []))
+                documents.append(number)
+                frequencies.append(count)
+        self.lengths = lengths
+        self._postings = postings
+
+    def find(self, term: str) -> tuple[Numbers, Numbers]:
+        """The documents that hold a term, rising, and how often each does."""
+        documents, frequencies = self._postings.get(term, ([], []))
+        return np.array(documents, dtype=np.int64), np.array(frequencies, dtype=np.int64)
+
+
+@lru_cache(maxsize=4096)
+def _counted(text: str) -> tuple[tuple[str, int], ...]:
+    """The terms of a text with how often each occurs; memories are searched again and again."""
+    return tuple(Counter(index_terms(text)).items())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """The first ``count`` documents of some postings."""
+
+    postings: Postings
+    count: int
+
+
+class LexicalIndex:
+    """BM25 over documents that lie in several postings, one part after the other; a query touches only its own terms."""
+
+    def __init__(self, *parts: Part) -> None:
+        self._parts = parts
+        self._count = sum(part.count for part in parts)
+
+    @classmethod
+    def of_texts(cls, texts: Sequence[str]) -> LexicalIndex:
+        """An index of some texts alone."""
+        return cls(Part(postings=TextPostings(texts), count=len(texts)))
+
+    def scores(self, query: str) -> NDArray[np.float64]:
+        """BM25 score of every document (length n); 0 where no term matches."""
+        total = np.zeros(self._count, dtype=np.float64)
+        for term in dict.fromkeys(query_terms(query)):
+            documents, frequencies = self._find(term)
+            if len(documents) == 0:
+                continue
+            rarity = np.log1p((self._count - len(documents) + 0.5) / (len(documents) + 0.5))
+            norm = _K1 * (1 - _B + _B * self._lengths[documents] / self._mean)
+            total[documents] += rarity * frequencies * (_K1 + 1) / (frequencies + norm)
+        return total
+
+    def _find(self, term: str) -> tuple[Numbers, Numbers]:
+        found, first = [], 0
+        for part in self._parts:
+            documents, frequencies = part.postings.find(term)
+            end = int(np.searchsorted(documents, part.count))
+            found.append((documents[:end] + first, frequencies[:end]))
+            first += part.count
+        return np.concatenate([d for d, _ in found]), np.concatenate([f for _, f in found])
+
+    @cached_property
+    def _lengths(self) -> NDArray[np.float64]:
+        return np.concatenate([part.postings.lengths[: part.count] for part in self._parts]).astype(np.float64)
+
+    @cached_property
+    def _mean(self) -> float:
+        return float(self._lengths.mean()) if self._lengths.any() else 1.0
+
+
+def holds_words(text: str, words: str) -> bool:
+    """Whether the words stand in the text, one after the other; case and punctuation do not count.
+
+    Where a script tells words apart, whole words are meant: ``hell`` is not in ``hello``.
+    """
+    sought, found = _bare(words), _bare(text)
+    at = found.find(sought) if sought else -1
+    while at >= 0:
+        end = at + len(sought)
+        if not (_goes_on(found[at - 1 : at], sought[:1]) or _goes_on(sought[-1:], found[end : end + 1])):
+            return True
+        at = found.find(sought, at + 1)
+    return False
+
+
+def _goes_on(before: str, after: str) -> bool:
+    """Whether two neighbouring characters belong to one word."""
+    return bool(before) and bool(after) and _tells_words(before) and _tells_words(after)
+
+
+def _tells_words(character: str) -> bool:
+    return character.isdecimal() or character.lower() != character.upper()
+
+
+@lru_cache(maxsize=16384)
+def _bare(text: str) -> str:
+    """Letters, marks and digits in lower case, with one space for all that is between them."""
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", "")
+    return " ".join("".join(char if unicodedata.category(char)[0] in "LMN" else " " for char in folded).split())
+
+
+def best_first(scores: NDArray[np.float64] | NDArray[np.float32], count: int | None = None) -> NDArray[np.int64]:
+    """Positions by falling score, equal scores in their own order; only positive scores, the first ``count`` of them."""
+    found = np.flatnonzero(scores > 0)
+    if count is not None and len(found) > count:
+        own = scores[found]
+        least = np.partition(own, len(own) - count)[len(own) - count]
+        above, equal = found[own > least], found[own == least]
+        found = np.sort(np.concatenate([above, equal[: count - len(above)]]))
+    order: NDArray[np.int64] = found[np.argsort(-scores[found], kind="stable")]
+    return order
+
+
+def fuse(rankings: Sequence[NDArray[np.int64]], count: int, *, k: int = 60) -> NDArray[np.float64]:
+    """Reciprocal rank fusion (Cormack et al. 2009): the fused score of each of ``count`` items; 0 for unranked ones."""
+    fused = np.zeros(count, dtype=np.float64)
+    for ranking in rankings:
+        fused[ranking] += 1.0 / (k + 1 + np.arange(len(ranking)))
+    return fused
+
 
 #: A query that uses at most this share of the dimensions is answered from its own columns.
 SPARSE = 0.2

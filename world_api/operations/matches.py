@@ -14,9 +14,9 @@ from world_api.core.lexicon import NEUTRALS
 from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.core.vocabulary import Reading
+from world_api.operations.descriptions import has_ended, motions, size_class
 from world_api.operations.evidence import times
 from world_api.operations.schema import Action, Detection, Entity, LookAlike
-from world_api.operations.wording import has_ended, motions, size_class
 from world_api.session.session import SEEN, Registration, Session
 from world_api.world.tracks import Side, Track
 
