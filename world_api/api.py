@@ -110,7 +110,7 @@ def reindex(store: Path | str) -> int:
     from world_api.search.documents import prepare_all
 
     store = Path(store)
-    prepare_all(store, text_embedder(), anew=True)
+    prepare_all(store, text_embedder(), rebuild=True)
     return catalogue.rebuild(store)
 
 

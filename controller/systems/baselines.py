@@ -23,7 +23,7 @@ from world_api.backends.endpoint.vision import data_url
 from world_api.core.faults import INTERNAL_FAULT, EpisodeFault, MediaFault, OperationFault
 from world_api.core.ports import Picture
 from world_api.core.spans import round_time
-from world_api.session.captioning import OF_ONE_STRETCH
+from world_api.session.captioning import SINGLE_SEGMENT_FAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -200,7 +200,7 @@ SEARCH_CAPTIONS = "search_captions"
 #: How many of each ranking are fused.
 _FUSED = 400
 #: Faults about one clip alone, such as a moderated picture: the captions of the others stand for the video all the same.
-_OF_ONE_CLIP = OF_ONE_STRETCH | {INTERNAL_FAULT}
+_OF_ONE_CLIP = SINGLE_SEGMENT_FAULTS | {INTERNAL_FAULT}
 _BUILD_AGAIN = "build the world again, or ask another system"
 
 

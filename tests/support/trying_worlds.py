@@ -123,7 +123,7 @@ def outcomes(store: Path, video_id: str) -> dict[str, str]:
             acts[f"{name}@{as_of}"] = lambda name=name, arguments=arguments, as_of=as_of: run(
                 open_session(store, video_id, as_of=as_of, name="default"), name, arguments
             )
-    acts["reindex"] = lambda: prepare(store, video_id, text_embedder(), anew=True)
+    acts["reindex"] = lambda: prepare(store, video_id, text_embedder(), rebuild=True)
     acts["verify again"] = verify
     return {name: _outcome(act) for name, act in acts.items()}
 

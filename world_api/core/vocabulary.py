@@ -338,9 +338,9 @@ class Vocabulary:
             return _asking(terms, head)
         if not all(any(term.colour for term in own) for _, own in sides):
             return _unjudged([*terms, *_or_in(text)], head)
-        asked = replace(_asking(terms, head), colours=frozenset(), either=(colours,))
+        required = replace(_asking(terms, head), colours=frozenset(), either=(colours,))
         joined = any(_AND.search(_between_colours(side, own)) for side, own in sides)
-        return asked.joined(_unjudged(_or_in(text), head)) if joined else asked
+        return required.joined(_unjudged(_or_in(text), head)) if joined else required
 
     def _read_phrase(self, phrase: str, *, is_alone: bool) -> Reading:
         head = self._kind_of(phrase)

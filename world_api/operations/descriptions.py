@@ -89,7 +89,7 @@ def camera_in_words(view: View, span: TimeSpan) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Description:
     """A stretch in words, the passages it rests on, and what the words leave out, such as ``5 more lines of speech``."""
 
     text: str
@@ -97,7 +97,7 @@ class Told:
     left_out: tuple[str, ...]
 
 
-def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Told:
+def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Description:
     """A stretch in words. Speech and screen text are quoted as they are; where not all of it is, the words say so.
 
     ``seen_as`` is what somebody who looked at it says; it stands in for what was followed, which says less.
@@ -128,7 +128,7 @@ def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Told:
     if not sentences:
         sentences.append(_quiet(view, span))
     text = ". ".join(sentence.rstrip(".") for sentence in sentences) + "."
-    return Told(text=text, passages=passages, left_out=tuple(left_out))
+    return Description(text=text, passages=passages, left_out=tuple(left_out))
 
 
 def more_than(count: int, most: int, what: str, of_what: str = "") -> list[str]:
@@ -177,12 +177,12 @@ def _seen(view: View, span: TimeSpan) -> tuple[list[str], str]:
         acts = [motion.label for motion in motions(view, track, span)]
         where = position(track.box(track.nearest(span.center)), view)
         alike = likeness_in_words(view, track.entity_id)
-        told = [
+        facts = [
             ", ".join(dict.fromkeys(acts)) or "seen",
             f"{track.size}, {where} of the picture",
             *([alike] * bool(alike)),
         ]
-        described.append(f"A {track.hint} ({'; '.join(told)})")
+        described.append(f"A {track.hint} ({'; '.join(facts)})")
     [more] = more_than(len(tracks), MAX_SEEN, "moving thing") or [""]
     return [*described, *([f"And {more}"] if more else [])], more
 
@@ -200,8 +200,8 @@ def _moving(view: View, track: Track, span: TimeSpan) -> str:
     if len(centers) < 2:
         return "is seen"
     across = float(centers[-1, 0] - centers[0, 0]) / video.width
-    reach = (centers.max(axis=0) - centers.min(axis=0)) / np.array([video.width, video.height])
-    if float(reach.max()) < STILL_SHARE:
+    extent = (centers.max(axis=0) - centers.min(axis=0)) / np.array([video.width, video.height])
+    if float(extent.max()) < STILL_SHARE:
         return "stays in place"
     if abs(across) >= STILL_SHARE:
         return "moves to the right" if across > 0 else "moves to the left"

@@ -19,13 +19,13 @@ from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import is_narrower
 from world_api.operations.descriptions import motions, path_in_words, position, size_class
 from world_api.operations.evidence import (
-    asked_about,
     evidence,
+    look_at_entity,
+    look_evidence,
+    look_note,
     moment,
-    optional_stretch,
+    optional_interval,
     shorten,
-    sight_evidence,
-    sight_note,
     times,
 )
 from world_api.operations.matches import NEAR, actions_in, find_entity, identify, look_alikes, side_left, tracks_at
@@ -54,7 +54,7 @@ Teller = Callable[[Session, Track, float, TimeSpan], str]
 
 
 def state_in_words(
-    session: Session, entity: Track | Registration, at: float, asked: Asked, within: TimeSpan | None
+    session: Session, entity: Track | Registration, at: float, question: StateQuestion, within: TimeSpan | None
 ) -> tuple[str, TimeSpan, float]:
     """The answer, the stretch it rests on, and how sure (0 to 1)."""
     span = seen_around(session, entity, at, within)
@@ -64,12 +64,12 @@ def state_in_words(
         where = [round(value) for value in entity.box]
         text = f"Registered as {entity.label!r} at {entity.time:g} s, box {where}; it was not tracked, so no more is known."
         return text, span, ONLY_KNOWN
-    facts = [fact for tell in (asked.tellers or _ALL) if (fact := tell(session, entity, at, span))]
+    facts = [fact for tell in (question.tellers or _ALL) if (fact := tell(session, entity, at, span))]
     text = f"At {at:g} s, {entity.entity_id} ({entity.hint}): " + "; ".join(facts) + "."
-    if asked.unmatched:
+    if question.unmatched:
         profile = session.view.world.manifest.profile
-        text += f" Profile {profile} measured nothing about: {', '.join(asked.unmatched[:6])}."
-    return text, span, SPOKEN_TO if asked.matched else ONLY_KNOWN
+        text += f" Profile {profile} measured nothing about: {', '.join(question.unmatched[:6])}."
+    return text, span, SPOKEN_TO if question.matched else ONLY_KNOWN
 
 
 def seen_around(session: Session, entity: Track | Registration, at: float, within: TimeSpan | None) -> TimeSpan | None:
@@ -119,13 +119,13 @@ def _where(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
 def _doing(session: Session, entity: Track, _: float, span: TimeSpan) -> str:
     # An appearance ends with its last sighting, at which it is said to leave.
     closed = TimeSpan(start=span.start, end=session.view.frame_at(span.end).end)
-    told = [
+    acts = [
         (action.label, TimeSpan(start=action.start_time, end=action.end_time))
         for action, _ in actions_in(session, closed)
         if action.entity_id == entity.entity_id
     ]
-    told = told or [(motion.label, motion.span) for motion in motions(session.view, entity, closed)]
-    shown = [_timed(label, part) for label, stretch in told if (part := stretch.clip(span)) is not None]
+    acts = acts or [(motion.label, motion.span) for motion in motions(session.view, entity, closed)]
+    shown = [_timed(label, part) for label, interval in acts if (part := interval.clip(span)) is not None]
     return ", ".join(dict.fromkeys(shown)) or "is seen"
 
 
@@ -179,7 +179,7 @@ _UNANSWERED = re.compile(r"\b(?:when|why|whose)\b|什么时候|何时|为什么"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class StateQuestion:
     """How a question about an entity was read: who tells of it, and its words.
 
     ``matched`` are the words that rows answer, none where its content was not measured; ``unmatched`` those that nothing answers.
@@ -195,7 +195,7 @@ class Asked:
         return bool(self.matched) and not self.unmatched and all(tell in _MEASURED for tell in self.tellers)
 
 
-def read_question(session: Session, query: str) -> Asked:
+def read_question(session: Session, query: str) -> StateQuestion:
     """Read a question part by part.
 
     A part is answered where nothing it asks for is beyond what was measured, or where it asks for a colour of clothes. A word for a
@@ -210,15 +210,15 @@ def read_question(session: Session, query: str) -> Asked:
         rest = part
         for words in (*(words for words, _ in _TOPICS), _UNANSWERED, _NO_WORD):
             rest = words.sub(" ", rest)
-        asked = session.vocabulary.read(rest)
-        colours = bool(asked.wanted or asked.negated_colours)
-        beyond = [word for word in (*_UNANSWERED.findall(part), *asked.unmatched) if word not in _ASIDE]
+        question = session.vocabulary.read(rest)
+        colours = bool(question.wanted or question.negated_colours)
+        beyond = [word for word in (*_UNANSWERED.findall(part), *question.unmatched) if word not in _ASIDE]
         is_of_clothes = colours and (_looks in own or re.search(r"\bin an? ", part) is not None)
         if (own or colours) and (is_of_clothes or all(map(is_narrower, beyond))):
-            matched += [*(word for word, _ in cues), *asked.matched]
+            matched += [*(word for word, _ in cues), *question.matched]
         tellers += [*own, *([_looks] if colours else [])]
         unmatched += beyond
-    return Asked(
+    return StateQuestion(
         tellers=list(dict.fromkeys(tellers)),
         matched=list(dict.fromkeys(matched)),
         unmatched=list(dict.fromkeys(unmatched)) or ([] if matched else [query[:60]]),
@@ -256,8 +256,8 @@ def register_entity(
         already_known=seen_before,
         confidence=chosen.confidence,
         may_be=look_alikes(session, chosen.entity_id),
-        matched=list(found.asked.matched),
-        unmatched=list(found.asked.unmatched),
+        matched=list(found.reading.matched),
+        unmatched=list(found.reading.unmatched),
         lacks=found.lacks,
         evidence=[evidence(session, session.view.frame_at(chosen.time), chosen.source, chosen.confidence, chosen.time)],
     )
@@ -303,21 +303,21 @@ def query_entity_state(
     With a time_range, the moment must lie in it.
     """
     at = moment(session, video_id, time)
-    within = optional_stretch(session, video_id, time_range)
+    within = optional_interval(session, video_id, time_range)
     entity = find_entity(session, entity_id)
     seeing, span = session.backends.seeing, seen_around(session, entity, at, within)
-    asked = read_question(session, query)
-    if seeing is not None and span is not None and not asked.is_measured:
-        sight = asked_about(session, seeing, entity, at, query, span)
-        if sight is not None:
-            return _seen_state(session, entity, at, span, sight)
-    answer, span, confidence = state_in_words(session, entity, at, asked, within)
+    question = read_question(session, query)
+    if seeing is not None and span is not None and not question.is_measured:
+        look = look_at_entity(session, seeing, entity, at, query, span)
+        if look is not None:
+            return _seen_state(session, entity, at, span, look)
+    answer, span, confidence = state_in_words(session, entity, at, question, within)
     return StateAnswer(
         answer=answer,
         confidence=confidence,
-        matched=asked.matched,
-        unmatched=asked.unmatched,
-        not_judged=[] if asked.matched else asked.unmatched,
+        matched=question.matched,
+        unmatched=question.unmatched,
+        not_judged=[] if question.matched else question.unmatched,
         evidence=[evidence(session, span, _source(entity), confidence, _inside(at, span))],
     )
 
@@ -333,19 +333,19 @@ def _inside(time: float, span: TimeSpan) -> float:
 
 
 def _seen_state(
-    session: Session, entity: Track | Registration, at: float, span: TimeSpan, sight: CachedLook
+    session: Session, entity: Track | Registration, at: float, span: TimeSpan, look: CachedLook
 ) -> StateAnswer:
     """What a model sees of an entity, beside what was measured of it."""
-    looked = TimeSpan(start=sight.frame_times[0], end=session.view.frame_at(sight.frame_times[-1]).end)
+    looked = TimeSpan(start=look.frame_times[0], end=session.view.frame_at(look.frame_times[-1]).end)
     facts = facts_in_words(session, entity, at, span)
     return StateAnswer(
-        answer=f"{sight.text.rstrip('.')}. Measured of {entity.entity_id}, followed as {entity.hint}: {facts}.",
-        confidence=sight.confidence,
+        answer=f"{look.text.rstrip('.')}. Measured of {entity.entity_id}, followed as {entity.hint}: {facts}.",
+        confidence=look.confidence,
         evidence=[
-            sight_evidence(session, sight, looked),
+            look_evidence(session, look, looked),
             evidence(session, span, _source(entity), None, _inside(at, span)),
         ],
-        hint=sight_note(sight),
+        hint=look_note(look),
     )
 
 

@@ -32,7 +32,7 @@ def moment(session: Session, video_id: str, timestamp: float) -> float:
     return float(timestamp)
 
 
-def stretch(session: Session, video_id: str, start_time: float, end_time: float) -> TimeSpan:
+def interval(session: Session, video_id: str, start_time: float, end_time: float) -> TimeSpan:
     """A visible stretch of positive length; an end past what is visible is clipped to it, which the result's hint says.
 
     Raises:
@@ -57,10 +57,10 @@ def stretch(session: Session, video_id: str, start_time: float, end_time: float)
     return TimeSpan(start=start, end=end)
 
 
-def optional_stretch(session: Session, video_id: str, time_range: TimeRange | None) -> TimeSpan | None:
+def optional_interval(session: Session, video_id: str, time_range: TimeRange | None) -> TimeSpan | None:
     """The stretch of an optional range, or None."""
     session.check_video(video_id)
-    return None if time_range is None else stretch(session, video_id, time_range.start_time, time_range.end_time)
+    return None if time_range is None else interval(session, video_id, time_range.start_time, time_range.end_time)
 
 
 def beyond(session: Session, time: float) -> OperationFault:
@@ -220,15 +220,15 @@ def done_in(session: Session, span: TimeSpan) -> tuple[list[Action], CachedLook]
     seeing = session.backends.seeing
     if seeing is None:
         return None
-    sight = seeing.actions(span, until=session.view.duration)
+    look = seeing.actions(span, until=session.view.duration)
     found = [
         Action(**times(span), label=action.label, confidence=action.confidence, entity_id=None)
-        for action in sight.actions
+        for action in look.actions
     ]
-    return found, sight
+    return found, look
 
 
-def asked_about(
+def look_at_entity(
     session: Session, seeing: Vision, entity: Track | Registration, at: float, query: str, span: TimeSpan
 ) -> CachedLook | None:
     """A question about an entity, answered from pictures of it around a moment; None where none shows it then.
@@ -263,19 +263,19 @@ def said_of(session: Session, example: TimeSpan) -> list[str]:
     return [] if seen is None else [seen.text]
 
 
-def sight_evidence(session: Session, sight: CachedLook, span: TimeSpan) -> EvidenceItem:
+def look_evidence(session: Session, look: CachedLook, span: TimeSpan) -> EvidenceItem:
     """Where a sight can be looked at again: its stretch, and the middle one of its frames."""
-    shown = sight.frame_times[len(sight.frame_times) // 2]
-    return evidence(session, span, "caption", sight.confidence, shown)
+    shown = look.frame_times[len(look.frame_times) // 2]
+    return evidence(session, span, "caption", look.confidence, shown)
 
 
-def sight_note(sight: CachedLook) -> str:
+def look_note(look: CachedLook) -> str:
     """Who looked at what, and what it says it cannot tell."""
-    first, last = sight.frame_times[0], sight.frame_times[-1]
-    count = len(sight.frame_times)
+    first, last = look.frame_times[0], look.frame_times[-1]
+    count = len(look.frame_times)
     where = f"1 frame at {first:g} s" if count == 1 else f"{count} frames from {first:g} to {last:g} s"
-    note = f"seen by {sight.producer} in {where}, nothing between them was looked at"
-    return f"{note}; not certain: {sight.uncertain}" if sight.uncertain else note
+    note = f"seen by {look.producer} in {where}, nothing between them was looked at"
+    return f"{note}; not certain: {look.uncertain}" if look.uncertain else note
 
 
 def _spots(entity: Track | Registration, at: float, span: TimeSpan) -> list[Spot]:

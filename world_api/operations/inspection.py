@@ -27,10 +27,10 @@ from world_api.operations.evidence import (
     cite_passage,
     cite_passages,
     evidence,
+    interval,
     matching_line,
-    optional_stretch,
+    optional_interval,
     shorten,
-    stretch,
     times,
 )
 from world_api.operations.registry import operation
@@ -71,9 +71,9 @@ def transcript(session: Session, span: TimeSpan, *, begins_inside: bool = False)
     lines = _lines(passages, span)
     if begins_inside:
         lines = lines[passages.starts[lines] >= span.start]
-    told, goes_on = _page(passages, lines, span)
-    page = [passages[position] for position in lines[:told].tolist()]
-    left, spoken = len(lines) - told, int((passages.sources[lines] == _SPEECH).sum())
+    count, goes_on = _page(passages, lines, span)
+    page = [passages[position] for position in lines[:count].tolist()]
+    left, spoken = len(lines) - count, int((passages.sources[lines] == _SPEECH).sum())
     cut = [passage for passage in page if len(passage.text) > LONGEST_LINE]
     before = len(lines) if goes_on is None else int(np.searchsorted(passages.starts[lines], goes_on))
     return Transcript(
@@ -84,7 +84,7 @@ def transcript(session: Session, span: TimeSpan, *, begins_inside: bool = False)
         next_start_time=goes_on,
         evidence=cite_passages(session, page),
         truncated=left > 0 or bool(cut),
-        hint="; ".join([*_left(left, before - told, goes_on), *_cut(cut)]) or ("" if spoken else _silence(session)),
+        hint="; ".join([*_left(left, before - count, goes_on), *_cut(cut)]) or ("" if spoken else _silence(session)),
     )
 
 
@@ -104,8 +104,8 @@ def _once(passages: Passages, shown: Positions) -> Positions:
     shown = shown[np.lexsort((passages.starts[shown], passages.texts[shown]))]
     _, group = np.unique(passages.texts[shown], return_inverse=True)
     ends = passages.ends[shown] + group * (float(passages.ends[shown].max()) + 1.0)
-    reach = np.concatenate([[-math.inf], np.maximum.accumulate(ends)[:-1]])
-    kept: Positions = shown[ends > reach]
+    latest_end = np.concatenate([[-math.inf], np.maximum.accumulate(ends)[:-1]])
+    kept: Positions = shown[ends > latest_end]
     return kept
 
 
@@ -130,13 +130,13 @@ def _page(passages: Passages, lines: Positions, span: TimeSpan) -> tuple[int, fl
     What begins together is told together, by the next page, unless it fills this one: so many lines at one moment that no page
     holds them are left out beyond the first ones. All other lines that begin before the next page are told by this one.
     """
-    told = _as_many_as_fit(passages, lines)
-    for start in map(float, passages.starts[lines[told:]].tolist()):
+    count = _as_many_as_fit(passages, lines)
+    for start in map(float, passages.starts[lines[count:]].tolist()):
         at = math.floor(start * 1000) / 1000.0
         before = int(np.searchsorted(passages.starts[lines], at))
         if at > span.start and before > 0:
-            return min(told, before), at
-    return told, None
+            return min(count, before), at
+    return count, None
 
 
 def _left(left: int, skipped: int, goes_on: float | None) -> Iterator[str]:
@@ -172,7 +172,7 @@ _CURSOR = re.compile(r"s([0-9a-f]{1,12})\.([0-9a-f]{16})", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _ScanRequest:
     """What a scan was asked for; a cursor belongs to one of these."""
 
     query: str | None
@@ -193,9 +193,9 @@ def scanned(
     Raises:
         OperationFault: ``bad_cursor``.
     """
-    asked = _Asked(query=query, within=within, least=least)
+    request = _ScanRequest(query=query, within=within, least=least)
     scan = scanner_of(session.view).scan(query, session.captions, within=within, least=least)
-    begin = scan.first if cursor is None else _opened(session, asked, scan, cursor)
+    begin = scan.first if cursor is None else _opened(session, request, scan, cursor)
     before = int(np.searchsorted(scan.matching, begin))
     listed = scan.matching[before : before + MAX_MATCHES]
     more = len(scan.matching) - before - len(listed)
@@ -209,7 +209,7 @@ def scanned(
         looked_at=end - scan.first,
         scanned_from=_edge(session, scan, begin),
         scanned_until=_edge(session, scan, end),
-        next_cursor=f"s{end:x}.{asked.seal(session, end)}" if more else None,
+        next_cursor=f"s{end:x}.{request.seal(session, end)}" if more else None,
         unused_words=[] if query is None else unrequired_words(query),
         not_found=[] if len(scan.matching) or scan.end == scan.first else [_whole(session, scan)],
         evidence=cited,
@@ -218,11 +218,11 @@ def scanned(
     )
 
 
-def _opened(session: Session, asked: _Asked, scan: Scan, cursor: str) -> int:
+def _opened(session: Session, request: _ScanRequest, scan: Scan, cursor: str) -> int:
     """The position of the first segment of the page that a cursor opens."""
     read = _CURSOR.fullmatch(cursor)
     place = int(read[1], 16) if read else -1
-    if read is None or asked.seal(session, place) != read[2] or not scan.first <= place < scan.end:
+    if read is None or request.seal(session, place) != read[2] or not scan.first <= place < scan.end:
         raise OperationFault(
             "bad_cursor",
             "the cursor is none of this scan",
@@ -288,7 +288,7 @@ def _hit(
     best: Passage,
     lines: Sequence[Passage],
 ) -> Hit:
-    told = sorted(lines, key=lambda passage: (passage.span.start, passage.span.end))[:LINES]
+    shown = sorted(lines, key=lambda passage: (passage.span.start, passage.span.end))[:LINES]
     return Hit(
         **times(span),
         segment_id=segment_id(span),
@@ -298,7 +298,7 @@ def _hit(
         confidence=max((p.confidence for p in found if p.confidence is not None), default=None),
         matching_lines=[
             matching_line(session, MatchingPassage(passage=passage, as_given=holds_words(passage.text, query)), span)
-            for passage in told
+            for passage in shown
         ],
     )
 
@@ -377,7 +377,7 @@ def inspect_segment(
 
     A few frames are looked at, so short stretches are seen best. It hears nothing.
     """
-    span = stretch(session, video_id, start_time, end_time)
+    span = interval(session, video_id, start_time, end_time)
     seeing = session.backends.seeing
     if seeing is None:
         raise BackendFault(
@@ -386,15 +386,15 @@ def inspect_segment(
             hint="describe_segment and detect_objects tell what was measured; whoever opens the session chooses a model "
             "(--profile endpoint --model MODEL, which sends frames to that endpoint)",
         )
-    sight = seeing.answer(span, question, until=session.view.duration)
-    gap = span.duration / len(sight.frame_times)
+    look = seeing.answer(span, question, until=session.view.duration)
+    gap = span.duration / len(look.frame_times)
     return Inspection(
         **times(span),
-        answer=sight.text,
-        confidence=sight.confidence,
-        evidence=[evidence(session, span, "look", sight.confidence, time) for time in sight.frame_times],
+        answer=look.text,
+        confidence=look.confidence,
+        evidence=[evidence(session, span, "look", look.confidence, time) for time in look.frame_times],
         truncated=gap > SPARSE,
-        hint="; ".join(_open_ends(gap, sight.uncertain)),
+        hint="; ".join(_open_ends(gap, look.uncertain)),
     )
 
 
@@ -420,7 +420,7 @@ def read_transcript(
     Each says its source (speech or screen_text) and who speaks, where that is known. Long transcripts go on at next_start_time;
     a line of more than 2000 characters is cut, and hint names it.
     """
-    return transcript(session, stretch(session, video_id, start_time, end_time), begins_inside=begins_inside)
+    return transcript(session, interval(session, video_id, start_time, end_time), begins_inside=begins_inside)
 
 
 @operation(category="retrieval", price=Cost(calls=1, seconds=0.01), group=GROUP)
@@ -438,5 +438,5 @@ def scan_segments(
     For counting, and for establishing that something is not there. A page tells how many segments match in all, and how
     far it has got; next_cursor opens the next page.
     """
-    within = optional_stretch(session, video_id, time_range)
+    within = optional_interval(session, video_id, time_range)
     return scanned(session, query, within, min_confidence, cursor)

@@ -60,7 +60,7 @@ class HintMatch:
         return len(self.held) / (len(self.held) + len(self.lacks)) if self.lacks else 1.0
 
 
-def match_description(track: Track, asked: Reading) -> HintMatch:
+def match_description(track: Track, reading: Reading) -> HintMatch:
     """Compare a description with what is known of a track: its category and its colours.
 
     A neutral colour and no other beside it ("in black", "in grey or black") speaks of the whole outfit, so it must be the
@@ -70,26 +70,26 @@ def match_description(track: Track, asked: Reading) -> HintMatch:
     unknown_kind = track.category == "moving_object"
     unjudged: list[str] = []
     other_kind = False
-    if asked.kinds and track.category not in asked.kinds:
+    if reading.kinds and track.category not in reading.kinds:
         other_kind = not unknown_kind
-        unjudged += sorted(asked.kinds) if unknown_kind else []
-    wanted = asked.wanted
+        unjudged += sorted(reading.kinds) if unknown_kind else []
+    wanted = reading.wanted
     shown = frozenset(track.colours) - (NEUTRALS.difference(track.colours[:1]) if len(wanted) == 1 else frozenset())
     if not track.colours:
-        unjudged += colours_in_words(asked)
+        unjudged += colours_in_words(reading)
     return HintMatch(
         held=tuple(_one_of(colours) for colours in wanted if colours & shown),
         missing=tuple(_one_of(colours) for colours in wanted if track.colours and not colours & shown),
         unjudged=tuple(unjudged),
         excluded=other_kind
-        or track.category in asked.negated_kinds
-        or not asked.negated_colours.isdisjoint(track.colours),
+        or track.category in reading.negated_kinds
+        or not reading.negated_colours.isdisjoint(track.colours),
     )
 
 
-def colours_in_words(asked: Reading) -> list[str]:
+def colours_in_words(reading: Reading) -> list[str]:
     """The colours that a description asks for or excludes: ``red``, ``grey or black``, ``not white``."""
-    return [*map(_one_of, asked.wanted), *(f"not {colour}" for colour in sorted(asked.negated_colours))]
+    return [*map(_one_of, reading.wanted), *(f"not {colour}" for colour in sorted(reading.negated_colours))]
 
 
 def _one_of(colours: frozenset[str]) -> str:
@@ -107,14 +107,14 @@ def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
     return [track for _, track in sorted(found, key=lambda pair: (pair[0], pair[1].track_id))]
 
 
-def best_match(tracks: Sequence[Track], asked: Reading) -> tuple[Track, HintMatch] | None:
+def best_match(tracks: Sequence[Track], reading: Reading) -> tuple[Track, HintMatch] | None:
     """The track that fits a description best; where none fits all of it, the one that fits most. None where none fits.
 
     Where no word can be judged, one track alone is taken, and of several none.
     """
-    if not asked.is_judged and len(tracks) != 1:
+    if not reading.is_judged and len(tracks) != 1:
         return None
-    matches = [(track, match_description(track, asked)) for track in tracks]
+    matches = [(track, match_description(track, reading)) for track in tracks]
     fitting = [(track, match) for track, match in matches if match.fits]
     partly = [(track, match) for track, match in matches if match.fits_partly]
     return max(
@@ -232,7 +232,7 @@ class FoundObjects:
     """
 
     objects: list[FoundObject]
-    asked: Reading
+    reading: Reading
     examined: TimeSpan
     not_examined: bool
     hint: str
@@ -240,7 +240,7 @@ class FoundObjects:
     @property
     def not_judged(self) -> list[str]:
         """The words that name no category that can be judged, where none does."""
-        return list(self.asked.unmatched) if self.asked.kinds == frozenset() else []
+        return list(self.reading.unmatched) if self.reading.kinds == frozenset() else []
 
 
 def find_objects(
@@ -253,23 +253,23 @@ def find_objects(
     """
     kind = session.vocabulary.read_category(category)
     description = session.vocabulary.read(text_query or "", of=kind.kinds)
-    asked = kind.joined(description)
-    described = replace(asked, kinds=description.kinds if kind.kinds is None else None)
+    reading = kind.joined(description)
+    described = replace(reading, kinds=description.kinds if kind.kinds is None else None)
     near = session.view.tracks_in(within) if within else tracks_at(session, at)
-    candidates = [track for track in near if asked.kinds is None or track.category in asked.kinds]
+    candidates = [track for track in near if reading.kinds is None or track.category in reading.kinds]
     matches = [(track, match_description(track, described)) for track in candidates]
     fitting = [pair for pair in matches if pair[1].fits] or [pair for pair in matches if pair[1].fits_partly]
-    found = [_from_track(session, track, match, asked, at, within) for track, match in fitting]
+    found = [_from_track(session, track, match, reading, at, within) for track, match in fitting]
     if not candidates and (within is None or within.contains(at)):
-        found = _look(session, at, asked)
+        found = _look(session, at, reading)
     found.sort(key=lambda item: (len(item.detection.lacks), -(item.detection.confidence or 0.0), item.detection.bbox))
-    examined, is_examined = _examined(session, at, asked.kinds, within, looked=not candidates)
+    examined, is_examined = _examined(session, at, reading.kinds, within, looked=not candidates)
     return FoundObjects(
         objects=found,
-        asked=asked,
+        reading=reading,
         examined=examined,
         not_examined=not is_examined,
-        hint=_partly(found) if found else _why_nothing(session, category, asked, candidates or near),
+        hint=_partly(found) if found else _why_nothing(session, category, reading, candidates or near),
     )
 
 
@@ -300,9 +300,9 @@ def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
             entity_id=track.entity_id if track else None,
         )
         found.append((action, "caption"))
-    told = {action.entity_id for action, _ in found}
+    named = {action.entity_id for action, _ in found}
     for track in session.view.tracks_in(span):
-        if track.entity_id not in told:
+        if track.entity_id not in named:
             for motion in motions(session.view, track, span):
                 part = motion.span.clip(span) or motion.span
                 label = f"{track.hint} {motion.label}"
@@ -321,7 +321,7 @@ class Identified:
     """The thing that a hint names: how it is registered, how the hint's words were judged, and what it was not seen to fit."""
 
     registration: Registration
-    asked: Reading
+    reading: Reading
     lacks: list[str]
 
 
@@ -334,18 +334,18 @@ def identify(session: Session, at: float, hint: str) -> Identified:
     if not hint.strip():
         raise OperationFault("bad_arguments", "entity_hint is blank", hint="say what the entity looks like")
     tracks = tracks_at(session, at)
-    asked = session.vocabulary.read(hint)
-    if (matched := best_match(tracks, asked)) is not None:
+    reading = session.vocabulary.read(hint)
+    if (matched := best_match(tracks, reading)) is not None:
         track, match = matched
         position = track.nearest(at)
         box = track.box(position)
-        sure = track.confidence * _sureness(match, asked)
+        sure = track.confidence * _sureness(match, reading)
         time = round_time(float(track.times[position]))
         registration = _registration(
             entity_id=track.entity_id, label=hint, category=track.category, time=time, box=box, confidence=sure
         )
-        return Identified(registration=registration, asked=asked, lacks=match.lacks)
-    if (seen := _detected(session, at, asked, tracks)) is not None:
+        return Identified(registration=registration, reading=reading, lacks=match.lacks)
+    if (seen := _detected(session, at, reading, tracks)) is not None:
         box = seen.box
         earlier = registered_near(session, box.rounded(), at)
         source = session.view.world.manifest.source.sha256
@@ -355,10 +355,10 @@ def identify(session: Session, at: float, hint: str) -> Identified:
         registration = _registration(
             entity_id=entity_id, label=hint, category=seen.category, time=round_time(at), box=box, confidence=sure
         )
-        return Identified(registration=registration, asked=asked, lacks=colours_in_words(asked))
+        return Identified(registration=registration, reading=reading, lacks=colours_in_words(reading))
     there = ", ".join(track.hint for track in tracks[:5])
-    if not asked.is_judged:
-        words = ", ".join(asked.unmatched[:8])
+    if not reading.is_judged:
+        words = ", ".join(reading.unmatched[:8])
         why = f"cannot tell what at {at:g} s is {hint[:80]!r}: {words or 'it names nothing that'} cannot be judged"
     else:
         why = f"nothing at {at:g} s matches {hint[:80]!r}"
@@ -371,19 +371,19 @@ def identify(session: Session, at: float, hint: str) -> Identified:
     )
 
 
-def _sureness(match: HintMatch, asked: Reading) -> float:
+def _sureness(match: HintMatch, reading: Reading) -> float:
     """By how much words that do not hold, or cannot be judged, lower a confidence."""
-    return match.share * (UNCHECKED if asked.unmatched or match.unjudged else 1.0)
+    return match.share * (UNCHECKED if reading.unmatched or match.unjudged else 1.0)
 
 
 def _from_track(
-    session: Session, track: Track, match: HintMatch, asked: Reading, at: float, within: TimeSpan | None
+    session: Session, track: Track, match: HintMatch, reading: Reading, at: float, within: TimeSpan | None
 ) -> FoundObject:
     part = track.between(within) if within else slice(0, len(track.times))
     position = part.start + int(np.argmin(np.abs(track.times[part] - at)))
     time = float(track.times[position])
     span = track.appearance_of(position)
-    sure = float(track.confidences[position]) * _sureness(match, asked)
+    sure = float(track.confidences[position]) * _sureness(match, reading)
     box = track.box(position)
     detection = Detection(
         **times(span),
@@ -398,17 +398,17 @@ def _from_track(
     return FoundObject(detection=detection, span=span, source="tracker")
 
 
-def _look(session: Session, at: float, asked: Reading) -> list[FoundObject]:
+def _look(session: Session, at: float, reading: Reading) -> list[FoundObject]:
     """Detections on that very frame, whose boxes carry no colours: those of a description are lacking."""
-    lacks = colours_in_words(asked)
+    lacks = colours_in_words(reading)
     found = []
-    for seen in _detections(session, at, asked.kinds):
+    for seen in _detections(session, at, reading.kinds):
         moment = session.view.frame_at(at)
         detection = Detection(
             **times(moment),
             bbox=seen.box.rounded(),
             category=seen.category,
-            confidence=round(seen.confidence * (UNCHECKED if lacks or asked.unmatched else 1.0), 2),
+            confidence=round(seen.confidence * (UNCHECKED if lacks or reading.unmatched else 1.0), 2),
             entity_hint=f"{seen.category} ({size_class(seen.box, session.view)})",
             entity_id=None,
             timestamp=round_time(at),
@@ -418,11 +418,11 @@ def _look(session: Session, at: float, asked: Reading) -> list[FoundObject]:
     return found
 
 
-def _detected(session: Session, at: float, asked: Reading, tracks: Sequence[Track]) -> DetectedObject | None:
+def _detected(session: Session, at: float, reading: Reading, tracks: Sequence[Track]) -> DetectedObject | None:
     """What a detector sees of the kinds that a hint names; nothing where things of these kinds are tracked already."""
-    if any(track.category in (asked.kinds or ()) for track in tracks):
+    if any(track.category in (reading.kinds or ()) for track in tracks):
         return None
-    return next(iter(_detections(session, at, asked.kinds)), None)
+    return next(iter(_detections(session, at, reading.kinds)), None)
 
 
 def _detections(session: Session, at: float, kinds: frozenset[str] | None) -> list[DetectedObject]:
@@ -438,14 +438,14 @@ def _partly(found: Sequence[FoundObject]) -> str:
     return "nothing was seen to fit all words; what may is given with what it lacks"
 
 
-def _why_nothing(session: Session, category: str, asked: Reading, there: Sequence[Track]) -> str:
+def _why_nothing(session: Session, category: str, reading: Reading, there: Sequence[Track]) -> str:
     profile = session.view.world.manifest.profile
-    if asked.kinds == frozenset():
+    if reading.kinds == frozenset():
         known = ", ".join(sorted(session.vocabulary.categories)) or "no categories in this video"
         return f"profile {profile} cannot tell whether anything there is {category[:40]!r}; it knows {known}"
     if not there:
         return "nothing of the kind at this moment"
-    if asked.kinds is None or there[0].category in asked.kinds:
+    if reading.kinds is None or there[0].category in reading.kinds:
         return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}"
     return "something else is there; ask for category any"
 

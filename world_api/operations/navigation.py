@@ -18,10 +18,10 @@ from world_api.operations.evidence import (
     cite_hits,
     evidence,
     hits,
+    interval,
     nothing_found,
-    optional_stretch,
+    optional_interval,
     said_of,
-    stretch,
     times,
 )
 from world_api.operations.matches import listed_entities
@@ -59,7 +59,7 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
 
     A long video is listed as chapters that group scenes; give a time_range to see the scenes inside it.
     """
-    within = optional_stretch(session, video_id, time_range)
+    within = optional_interval(session, video_id, time_range)
     scenes = session.view.scenes
     inside = _scenes_in(scenes, within) if within else np.arange(len(scenes))
     chapters = group_into_chapters(scenes.starts[inside], scenes.ends[inside], scenes.strengths[inside], MAX_ENTRIES)
@@ -78,7 +78,7 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
 @operation(category="navigation", price=Cost(calls=1, seconds=0.001))
 def get_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> SegmentInfo:
     """Name a stretch of the video: its segment id, the scenes it spans, and its duration in seconds."""
-    span = stretch(session, video_id, start_time, end_time)
+    span = interval(session, video_id, start_time, end_time)
     spanned = _scenes_in(session.view.scenes, span)
     named = [scene_id(int(number)) for number in spanned[:MAX_ENTRIES]]
     truncated = len(spanned) > len(named)
@@ -154,7 +154,7 @@ def search_segments_by_semantics(
     session: Session, *, video_id: VideoId, query: Query, top_k: TopK, time_range: OptionalTimeRange = None
 ) -> Candidates:
     """Find segments whose content is close in meaning to the query, if wanted only inside a time_range."""
-    within = optional_stretch(session, video_id, time_range)
+    within = optional_interval(session, video_id, time_range)
     found = session.searcher.by_meaning(query, top_k, within)
     return candidates(session, found)
 
@@ -164,7 +164,7 @@ def search_similar_to_example(
     session: Session, *, video_id: VideoId, example_segment: Example, top_k: TopK
 ) -> SimilarSegments:
     """Find segments that look like an example stretch; segments that overlap the example are left out."""
-    example = stretch(session, video_id, example_segment.start_time, example_segment.end_time)
+    example = interval(session, video_id, example_segment.start_time, example_segment.end_time)
     found = session.searcher.by_example(example, said_of(session, example), top_k)
     return SimilarSegments(
         similar_segments=hits(session, found), evidence=cite_hits(session, found), hint=nothing_found(found)

@@ -45,8 +45,8 @@ class Captions:
             Passage(span=span, text=text, source="caption", confidence=None, frame_time=shown)
             for span, text, shown in kept
         )
-        told = [[p.span.start, p.span.end, p.text] for p in self.passages]
-        self.digest = content_hash(told)[:32] if told else ""
+        content = [[p.span.start, p.span.end, p.text] for p in self.passages]
+        self.digest = content_hash(content)[:32] if content else ""
 
     def in_each(self, segments: Items[TimeSpan]) -> list[list[int]]:
         """The numbers of the captions that belong to each segment, in order."""

@@ -187,7 +187,7 @@ READ = tuple(name for name in TABLES if name not in (*SESSION_TABLES, "key_frame
 _WORLDS_OWN = ("world_damaged", "no_such_world", "other_schema_version", "bad_video_id")
 
 
-def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, anew: bool = False) -> None:
+def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, rebuild: bool = False) -> None:
     """Put a world's tables, tracks, segments and search indexes beside it.
 
     What is there already is not made again, unless ``anew``; where all of it is, the store may be read-only. Where another
@@ -201,11 +201,11 @@ def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, anew: bool = 
     try:
         with derived_lock(store, video_id):
             manifest = _manifest(folder, video_id)
-            derived = Derived(derived_folder(store, manifest), keep=True, anew=anew)
+            derived = Derived(derived_folder(store, manifest), keep=True, rebuild=rebuild)
             _read_all(folder, manifest, derived, embedder)
             derived.finish()
     except StoreFault as fault:
-        if anew or fault.code != "store_not_writable":
+        if rebuild or fault.code != "store_not_writable":
             raise
         try:
             _read_all(folder, manifest, Derived(derived_folder(store, manifest), only_kept=True), embedder)
@@ -228,7 +228,7 @@ def _read_all(folder: Path, manifest: Manifest, derived: Derived, embedder: Text
     world.once(WholeDocuments).read_all(embedder)
 
 
-def prepare_all(store: Path, embedder: TextEmbedder, *, anew: bool = False) -> None:
+def prepare_all(store: Path, embedder: TextEmbedder, *, rebuild: bool = False) -> None:
     """The same for every readable world of a store.
 
     Raises:
@@ -236,7 +236,7 @@ def prepare_all(store: Path, embedder: TextEmbedder, *, anew: bool = False) -> N
     """
     for video_id in list_worlds(store):
         try:
-            prepare(store, video_id, embedder, anew=anew)
+            prepare(store, video_id, embedder, rebuild=rebuild)
         except StoreFault as fault:
             # `videoworld worlds` and `videoworld inspect --check` tell what is wrong with a world.
             if fault.code not in _WORLDS_OWN:

@@ -220,11 +220,11 @@ class Wanted:
 
     def lines(self, best: Sequence[Passage]) -> tuple[MatchingPassage, ...]:
         """Of those, what is said or written and shares words at all, in time order."""
-        told = [(p, *self._shared(p)) for p in best if p.source in ("speech", "screen_text")]
-        told.sort(key=lambda item: (item[0].span.start, item[0].span.end))
+        lines = [(p, *self._shared(p)) for p in best if p.source in ("speech", "screen_text")]
+        lines.sort(key=lambda item: (item[0].span.start, item[0].span.end))
         return tuple(
             MatchingPassage(passage=passage, as_given=as_given)
-            for passage, as_given, content, _ in told
+            for passage, as_given, content, _ in lines
             if as_given or content
         )
 
@@ -307,8 +307,8 @@ class Scanner:
         self, passages: Positions, terms: list[str], within: TimeSpan | None, least: float | None
     ) -> NDArray[np.bool_]:
         numbers = self._passages.texts[passages]
-        known, anew = self._holding(terms)
-        fits: NDArray[np.bool_] = np.isin(numbers, np.concatenate([known, anew]))
+        known, new = self._holding(terms)
+        fits: NDArray[np.bool_] = np.isin(numbers, np.concatenate([known, new]))
         if within is not None:
             starts, ends = self._passages.starts[passages], self._passages.ends[passages]
             fits &= (starts < within.end) & ((ends > within.start) | (starts >= within.start))
@@ -325,8 +325,8 @@ class Scanner:
         for term in terms[1:]:
             known = np.intersect1d(known, self._texts.holding(term), assume_unique=True)
         wanted = set(terms)
-        anew = [number for text, number in self._passages.new_texts.items() if wanted <= frozenset(index_terms(text))]
-        return known, np.array(anew, dtype=np.int64)
+        new = [number for text, number in self._passages.new_texts.items() if wanted <= frozenset(index_terms(text))]
+        return known, np.array(new, dtype=np.int64)
 
 
 def scanner_of(view: View) -> Scanner:

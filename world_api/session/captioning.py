@@ -18,7 +18,7 @@ from world_api.session.vision import LONGEST_QUESTION, MAX_SPOTS, Vision, Vision
 from world_api.world.view import View
 
 #: Faults about one stretch alone (a moderated picture is a refused request); after any other the rest would fail as well.
-OF_ONE_STRETCH = frozenset(
+SINGLE_SEGMENT_FAULTS = frozenset(
     {
         "sight_unreadable",
         "sight_refused",
@@ -53,13 +53,13 @@ class Estimate:
     cached: int = 0  #: tokens that a server may charge less for; none are counted on
 
 
-def estimate_captions(view: View, seeing: Vision, eyes: VisionConfig) -> Estimate:
+def estimate_captions(view: View, seeing: Vision, config: VisionConfig) -> Estimate:
     """What captioning every segment of the visible part sends, beside what is kept.
 
     Tokens are those that earlier captions of this video took, where a server counted enough of them; else assumed.
     """
     missing = _missing(view, seeing)
-    counts = [eyes.choice.count(span.duration) for span in missing]
+    counts = [config.choice.count(span.duration) for span in missing]
     estimate = Estimate(
         requests=len(missing),
         frames=sum(counts),
@@ -78,7 +78,7 @@ def estimate_captions(view: View, seeing: Vision, eyes: VisionConfig) -> Estimat
             assumed=f"as {len(costs)} captions of this video have taken",
         )
     video = view.world.manifest.video
-    each = {count: eyes.vision.expects("caption", count, video.width, video.height) for count in set(counts)}
+    each = {count: config.vision.expects("caption", count, video.width, video.height) for count in set(counts)}
     return replace(
         estimate,
         prompt=sum(each[count].prompt for count in counts),
@@ -87,21 +87,21 @@ def estimate_captions(view: View, seeing: Vision, eyes: VisionConfig) -> Estimat
     )
 
 
-def estimate_question(eyes: VisionConfig, width: int, height: int) -> Estimate:
+def estimate_question(config: VisionConfig, width: int, height: int) -> Estimate:
     """The most that looking for one question sends: every look it may take, each with as many frames as there may be.
 
     Tokens are those of the dearer kind of look with the longest question; a part of a frame may be as tall as wide.
     """
-    looks = eyes.most_looks or 0
-    side = eyes.vision.longest_side
-    stretch = eyes.vision.expects("answer", eyes.choice.most, width, height)
-    thing = eyes.vision.expects("state", MAX_SPOTS, side, side)
-    dearer = max(stretch, thing, key=lambda expected: expected.prompt)
+    looks = config.most_looks or 0
+    side = config.vision.longest_side
+    segment = config.vision.expects("answer", config.choice.most, width, height)
+    thing = config.vision.expects("state", MAX_SPOTS, side, side)
+    dearer = max(segment, thing, key=lambda expected: expected.prompt)
     return Estimate(
         requests=looks,
-        frames=looks * max(eyes.choice.most, MAX_SPOTS),
+        frames=looks * max(config.choice.most, MAX_SPOTS),
         prompt=looks * (dearer.prompt + LONGEST_QUESTION),
-        completion=looks * max(stretch.most_completion, thing.most_completion),
+        completion=looks * max(segment.most_completion, thing.most_completion),
         assumed=f"{dearer.assumed}; the longest question is taken for {LONGEST_QUESTION:,}",
         is_bound=True,
     )
@@ -117,7 +117,7 @@ class Captioned:
 
 
 def caption_segments(
-    view: View, seeing: Vision, eyes: VisionConfig, *, progress: Callable[[float, float], None]
+    view: View, seeing: Vision, config: VisionConfig, *, progress: Callable[[float, float], None]
 ) -> Captioned:
     """Caption every segment of the visible part that has none; ``progress`` is told how many seconds of how many are done.
 
@@ -128,9 +128,9 @@ def caption_segments(
     """
     missing = _missing(view, seeing)
     run = _Run(missing, lambda span: _caption(seeing, span, view.duration), progress)
-    run.go(min(eyes.at_once, len(missing)))
+    run.go(min(config.at_once, len(missing)))
     if run.fault is not None:
-        raise _told(run.fault, run.made, len(missing))
+        raise _with_progress(run.fault, run.made, len(missing))
     name_captions(view, seeing)
     return Captioned(made=run.made, kept=len(view.segments) - len(missing), failed=tuple(run.failed))
 
@@ -211,7 +211,7 @@ class _Run:
         with self._lock:
             self.failed.append((span, fault))
             hopeless = self.made == 0 and len(self.failed) >= _HOPELESS
-            if (fault.code not in OF_ONE_STRETCH or hopeless) and self.fault is None:
+            if (fault.code not in SINGLE_SEGMENT_FAULTS or hopeless) and self.fault is None:
                 self.fault = fault
                 self._is_over.set()
             self._advance(span)
@@ -221,12 +221,12 @@ class _Run:
         self._progress(self._done, self._total)
 
 
-def _told(fault: VideoWorldError, made: int, wanted: int) -> VideoWorldError:
+def _with_progress(fault: VideoWorldError, made: int, wanted: int) -> VideoWorldError:
     """The fault with what was done until then."""
     kept = f"{made} of {wanted} captions were made and are kept; run it again to go on"
     hint = f"{fault.hint}; {kept}" if fault.hint else kept
     kind = type(fault) if type(fault) is not VideoWorldError else BackendFault
-    told = kind(fault.code, fault.message, hint=hint)
+    extended = kind(fault.code, fault.message, hint=hint)
     for said in getattr(fault, "__notes__", ()):  # what the server said, for people
-        told.add_note(said)
-    return told
+        extended.add_note(said)
+    return extended

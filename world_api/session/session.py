@@ -135,7 +135,7 @@ class Session:
         """What results that do not depend on the session may be kept under."""
         others = self.stood_in
         stood_in = "" if others is None else f"+{content_hash(others)}"
-        return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{self.sight_key}{stood_in}"
+        return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{self.perception_key}{stood_in}"
 
     @property
     def stood_in(self) -> dict[str, Any] | None:
@@ -143,7 +143,7 @@ class Session:
         return {name: dict(self.stand_ins[name].record) for name in sorted(self.stand_ins)} or None
 
     @property
-    def sight_key(self) -> str:
+    def perception_key(self) -> str:
         """What results depend on where a model looks: who it is, and which captions are searched; empty where none does."""
         perception = self.perception
         return "" if perception is None else f"+{content_hash(perception)}"

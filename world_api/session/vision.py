@@ -96,7 +96,7 @@ class LookBudget:
 
     def __init__(self, most: int | None) -> None:
         self._most = most
-        self._told: set[str] = set()
+        self._counted: set[str] = set()
         self._used = 0
         self._lock = Lock()
 
@@ -122,7 +122,7 @@ class LookBudget:
     def made(self, request: str) -> None:
         """A look that was sent has been answered: to be told it again costs nothing."""
         with self._lock:
-            self._told.add(request)
+            self._counted.add(request)
 
     def tell(self, request: str) -> None:
         """Count a look that was kept, unless this session has had it.
@@ -131,10 +131,10 @@ class LookBudget:
             OperationFault: ``looks_spent``.
         """
         with self._lock:
-            if request not in self._told:
+            if request not in self._counted:
                 self._refuse_spent()
                 self._used += 1
-                self._told.add(request)
+                self._counted.add(request)
 
     def _refuse_spent(self) -> None:
         if self._most is not None and self._used >= self._most:
@@ -259,16 +259,18 @@ class Vision:
     frames they are.
     """
 
-    def __init__(self, eyes: VisionConfig, *, frames: PictureSource | None, world_key: str, cache: Path | None) -> None:
-        self._eyes = eyes
+    def __init__(
+        self, config: VisionConfig, *, frames: PictureSource | None, world_key: str, cache: Path | None
+    ) -> None:
+        self._config = config
         self._frames = frames
         self._world_key = world_key
-        self._places = BoundedSemaphore(eyes.at_once)
-        self._allowance = LookBudget(eyes.most_looks)
-        self.producer = eyes.producer
-        self.most_looks = eyes.most_looks
+        self._places = BoundedSemaphore(config.at_once)
+        self._allowance = LookBudget(config.most_looks)
+        self.producer = config.producer
+        self.most_looks = config.most_looks
         folder = cache / world_key[:16] / content_hash(self.producer)[:16] if cache is not None else None
-        self.kept = VisionCache(folder, lambda kept: self._name(kept.task, kept.asked, kept.producer))
+        self.kept = VisionCache(folder, lambda kept: self._name(kept.task, kept.parameters, kept.producer))
         self._searched = CaptionSetFile(folder)
 
     def caption(self, span: TimeSpan, *, until: float) -> CachedLook:
@@ -318,7 +320,7 @@ class Vision:
     def knows_caption(self, span: TimeSpan, *, until: float) -> bool:
         """Whether a caption of that stretch is kept, so that it costs nothing."""
         span = self._visible(span, until)
-        return self.kept.get(self._name("caption", self._asked(span, until))) is not None
+        return self.kept.get(self._name("caption", self._parameters(span, until))) is not None
 
     def searched(self) -> CaptionSet:
         """The captions that sessions which are opened now search."""
@@ -326,7 +328,7 @@ class Vision:
 
     def search_from_now(self, spans: Sequence[TimeSpan], *, until: float) -> CaptionSet:
         """Have the kept captions of some whole stretches searched by sessions that are opened from now on, and no others."""
-        names = (self._name("caption", self._asked(self._visible(span, until), until)) for span in spans)
+        names = (self._name("caption", self._parameters(self._visible(span, until), until)) for span in spans)
         captions = CaptionSet.of([kept for name in names if (kept := self.kept.get(name)) is not None])
         if captions != self._searched.read():
             self._searched.write(captions)
@@ -351,12 +353,12 @@ class Vision:
             raise _not_yet(until)
         return TimeSpan(start=round_time(span.start), end=round_time(min(span.end, until)))
 
-    def _asked(
+    def _parameters(
         self, span: TimeSpan, until: float, question: str = "", subject: str = "", spots: Sequence[Spot] | None = None
     ) -> dict[str, Any]:
         """What a look depends on beside the world and who looks."""
         if spots is None:
-            times: Sequence[float] = self._eyes.choice.times(span, until)
+            times: Sequence[float] = self._config.choice.times(span, until)
             boxes = None
         else:
             times = [round_time(min(spot.time, max(0.0, until - BEFORE))) for spot in spots]
@@ -370,8 +372,8 @@ class Vision:
             "subject": subject,
         }
 
-    def _name(self, task: LookTask, asked: dict[str, Any], producer: str | None = None) -> str:
-        return content_hash([self._world_key, producer or self.producer, task, asked])[:32]
+    def _name(self, task: LookTask, parameters: dict[str, Any], producer: str | None = None) -> str:
+        return content_hash([self._world_key, producer or self.producer, task, parameters])[:32]
 
     def _look(
         self,
@@ -383,50 +385,50 @@ class Vision:
         subject: str = "",
         spots: Sequence[Spot] | None = None,
     ) -> CachedLook:
-        asked = self._asked(span, until, question, subject, spots)
-        request = self._name(task, asked)
-        kept, is_new = self.kept.once(request, lambda: self._ask(task, span, asked, request))
+        parameters = self._parameters(span, until, question, subject, spots)
+        request = self._name(task, parameters)
+        kept, is_new = self.kept.once(request, lambda: self._ask(task, span, parameters, request))
         if not is_new:
             self._allowance.tell(request)
             charge(kept.cost.again(request))
         return kept
 
-    def _ask(self, task: LookTask, span: TimeSpan, asked: dict[str, Any], request: str) -> CachedLook:
+    def _ask(self, task: LookTask, span: TimeSpan, parameters: dict[str, Any], request: str) -> CachedLook:
         """Have the model look. Every request that is sent counts, whatever comes of it."""
         self._allowance.check()
         with self._places:
             look = LookRequest(
                 task=task,
                 span=span,
-                pictures=self._pictures(asked),
+                pictures=self._pictures(parameters),
                 request=request,
-                question=asked["question"],
-                subject=asked["subject"],
+                question=parameters["question"],
+                subject=parameters["subject"],
                 again=self._allowance.sends,
             )
             self._allowance.sends()
             try:
-                made = self._record(look, asked, self._eyes.vision.look(look))
+                made = self._record(look, parameters, self._config.vision.look(look))
             except VideoWorldError:
                 raise
             except Exception as error:  # who looks may be anybody's code, and what it says anything
                 raise BackendFault(
                     "sight_unreadable",
-                    f"what {self._eyes.vision.name} said about these frames cannot be kept: {type(error).__name__}",
+                    f"what {self._config.vision.name} said about these frames cannot be kept: {type(error).__name__}",
                     hint="ask again; a model that often does so is not made for this",
                 ) from error
         self._allowance.made(request)
         return made
 
-    def _record(self, look: LookRequest, asked: dict[str, Any], reply: LookReply) -> CachedLook:
+    def _record(self, look: LookRequest, parameters: dict[str, Any], reply: LookReply) -> CachedLook:
         return CachedLook(
             request=look.request,
             producer=self.producer,
             task=look.task,
             start=look.span.start,
             end=look.span.end,
-            asked=asked,
-            frame_times=tuple(asked["times"]),
+            parameters=parameters,
+            frame_times=tuple(parameters["times"]),
             text=reply.text,
             confidence=reply.confidence,
             uncertain=reply.uncertain,
@@ -434,8 +436,8 @@ class Vision:
             cost=CachedCost.of(reply.spent),
         ).sealed()
 
-    def _pictures(self, asked: dict[str, Any]) -> tuple[Picture, ...]:
-        times, boxes = asked["times"], asked["boxes"]
+    def _pictures(self, parameters: dict[str, Any]) -> tuple[Picture, ...]:
+        times, boxes = parameters["times"], parameters["boxes"]
         if self._frames is None:
             raise MediaFault(
                 "source_missing",
@@ -443,7 +445,7 @@ class Vision:
                 hint="put the file back, or build the world again",
             )
         if boxes is None:
-            images = self._frames.pictures_played_at(times, self._eyes.vision.longest_side)
+            images = self._frames.pictures_played_at(times, self._config.vision.longest_side)
             return tuple(Picture(time=time, image=image) for time, image in zip(times, images, strict=True))
         images = self._frames.pictures_played_at(times, None)
         return tuple(

@@ -72,12 +72,12 @@ class CachedCost(BaseModel):
 
 
 class CachedLook(BaseModel):
-    """One look as it is stored. ``start`` and ``end`` in seconds; ``frame_times`` lie before ``end``.
+    """One look as it is stored. ``start`` and ``end`` in seconds; all ``frame_times`` are before ``end``.
 
-    ``digest`` is the hash of all the rest.
+    ``digest`` is the hash of all other fields.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     schema_version: Literal[2] = 2
     digest: str = ""
@@ -86,7 +86,8 @@ class CachedLook(BaseModel):
     task: LookTask
     start: FiniteFloat = Field(ge=0)
     end: FiniteFloat
-    asked: dict[str, Any]
+    #: What the look depends on beside the world and the producer; stored under an older name.
+    parameters: dict[str, Any] = Field(validation_alias="asked", serialization_alias="asked")
     frame_times: tuple[FiniteFloat, ...] = Field(min_length=1, max_length=_MAX_ITEMS)
     text: str = Field(max_length=MAX_TEXT)
     confidence: float | None = Field(ge=0, le=1)
@@ -114,7 +115,7 @@ class CachedLook(BaseModel):
         return self.digest == self._content()
 
     def _content(self) -> str:
-        return content_hash(self.model_dump(mode="json", exclude={"digest"}))
+        return content_hash(self.model_dump(mode="json", exclude={"digest"}, by_alias=True))
 
 
 class VisionCache:
@@ -173,7 +174,7 @@ class VisionCache:
         if self._folder is not None:
             # A store that cannot be written to can still be asked.
             with suppress(StoreFault):
-                write_atomically(self._folder / f"{made.request}.json", made.model_dump_json().encode())
+                write_atomically(self._folder / f"{made.request}.json", made.model_dump_json(by_alias=True).encode())
                 return
         self._memory[made.request] = made
 

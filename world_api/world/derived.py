@@ -36,7 +36,7 @@ FOLDER = ".derived"
 INDEX = "index.json"
 #: The rooms whose code decides what follows from rows, under the package's folder.
 _PACKAGE = Path(__file__).resolve().parents[1]
-_ROOMS = ("core", "world", "search")
+_AREAS = ("core", "world", "search")
 #: The libraries that shape it too. FAISS and LanceDB only search what is kept, so they are none of them.
 LIBRARIES = ("numpy", "pyarrow", "snowballstemmer")
 
@@ -57,15 +57,15 @@ class Derived:
         StoreFault: ``store_not_writable``, with ``anew``.
     """
 
-    def __init__(self, folder: Path, *, keep: bool = False, anew: bool = False, only_kept: bool = False) -> None:
+    def __init__(self, folder: Path, *, keep: bool = False, rebuild: bool = False, only_kept: bool = False) -> None:
         self._folder = folder
         self._keep = keep
         self._only_kept = only_kept
-        if anew:
+        if rebuild:
             _forget(folder / INDEX)
         self.state = state_of(folder / INDEX)
         self._hashes: dict[str, str] = _read_hashes(folder)
-        self._asked: set[str] = set()
+        self._requested: set[str] = set()
 
     def table(self, name: str, make: Callable[[], pa.Table], *, schema: pa.Schema, rows: int | None = None) -> pa.Table:
         """The table of that name, mapped into memory when it is kept and fits ``schema`` and the number of ``rows``.
@@ -76,7 +76,7 @@ class Derived:
             StoreFault: ``store_not_writable``, ``disk_full``, when it is to be kept and cannot be.
             NotKept: with ``only_kept``, when it is not kept.
         """
-        self._asked.add(name)
+        self._requested.add(name)
         kept = self.read(name)
         if kept is not None and _same_shape(kept.schema, schema) and rows in (None, kept.num_rows):
             return kept
@@ -99,7 +99,7 @@ class Derived:
         Raises:
             StoreFault: ``store_not_writable``, ``disk_full``.
         """
-        hashes = {name: digest for name, digest in self._hashes.items() if name in self._asked}
+        hashes = {name: digest for name, digest in self._hashes.items() if name in self._requested}
         index = {"key": self._folder.name, "tables": hashes}
         write_atomically(self._folder / INDEX, json.dumps(index, sort_keys=True).encode())
         try:
@@ -204,7 +204,7 @@ def state_of(path: Path) -> State:
 
 @cache
 def _code() -> str:
-    sources = sorted(path for room in _ROOMS for path in (_PACKAGE / room).rglob("*.py"))
+    sources = sorted(path for area in _AREAS for path in (_PACKAGE / area).rglob("*.py"))
     return content_hash({path.relative_to(_PACKAGE).as_posix(): hash_bytes(path.read_bytes()) for path in sources})
 
 

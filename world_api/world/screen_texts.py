@@ -30,7 +30,7 @@ TEXT_STAYS = 15.0
 #: Seconds over which a text noted before and after a cut, and lacking at no moment between, is one stretch.
 _ACROSS_CUT = 6.0
 #: Figures that change at one place (a clock, a score) are one text for so long (seconds), if read again so soon.
-_CHANGING_STRETCH, _CHANGING_GAP = 60.0, 35.0
+_CHANGING_SECONDS, _CHANGING_GAP = 60.0, 35.0
 #: How alike two readings of one line are at least, and from how many characters on slips of reading are forgiven.
 _ALIKE, _LONG_ENOUGH = 0.85, 5
 _SAME_PLACE = 0.3
@@ -60,7 +60,7 @@ class _Reading:
 
 
 @dataclass(kw_only=True)
-class _Stretch:
+class _Line:
     """Readings of one line. ``end`` is when it is over if it is not read again."""
 
     readings: list[_Reading]
@@ -80,7 +80,7 @@ class _Stretch:
         return (
             shot == self.shot
             and reading.time - last.time <= _CHANGING_GAP
-            and reading.time - self.readings[0].time <= _CHANGING_STRETCH
+            and reading.time - self.readings[0].time <= _CHANGING_SECONDS
             and (self.changes or len({r.text for r in self.readings}) == 1)
             and same_figures(last.text, reading.text)
         )
@@ -91,7 +91,7 @@ class _Stretch:
         self.readings.append(reading)
         self.end = end
 
-    def stands_unread(self, place: Box, time: float, shot: int) -> bool:
+    def continues_unread(self, place: Box, time: float, shot: int) -> bool:
         """Whether what stands there unread is this line, with other figures."""
         last = self.readings[-1]
         return (
@@ -121,8 +121,8 @@ def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) ->
     """The stretches of all texts, in time order. ``shots`` tile the visible stretch ``whole``."""
     moments = list(_moments(rows.to_pylist()))
     starts = shots.starts.tolist() if isinstance(shots, Items) else [shot.start for shot in shots]
-    running: list[_Stretch] = []
-    done: list[_Stretch] = []
+    running: list[_Line] = []
+    done: list[_Line] = []
     for number, (time, readings) in enumerate(moments):
         shot = max(0, bisect_right(starts, time) - 1)
         previous = moments[number - 1][0] if number else -math.inf
@@ -132,23 +132,23 @@ def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) ->
         for reading in (r for r in readings if r.text):
             earlier = next((s for s in free if s.goes_on_with(reading, shot, previous)), None)
             if earlier is None:
-                running.append(_Stretch(readings=[reading], end=end, shot=shot))
+                running.append(_Line(readings=[reading], end=end, shot=shot))
             else:
                 free.remove(earlier)
                 earlier.take(reading, end)
                 earlier.shot = shot
         for unread in (r for r in readings if not r.text):
-            stays = next((s for s in free if s.stands_unread(unread.place, time, shot)), None)
+            stays = next((s for s in free if s.continues_unread(unread.place, time, shot)), None)
             if stays is not None:
                 free.remove(stays)
                 stays.seen, stays.end = time, end
         done += [s for s in running if time - s.last_seen() > _CHANGING_GAP]
         running = [s for s in running if time - s.last_seen() <= _CHANGING_GAP]
-    texts = [stretch.screen_text() for stretch in [*done, *running]]
+    texts = [line.screen_text() for line in [*done, *running]]
     return sorted(texts, key=lambda text: (text.span.start, text.frame_time))
 
 
-STRETCHES = pa.schema(
+SCREEN_TEXT_SCHEMA = pa.schema(
     [
         ("start", pa.float64()), ("end", pa.float64()), ("text", pa.string()), ("confidence", pa.float64()),
         ("frame_time", pa.float64()),
@@ -156,7 +156,7 @@ STRETCHES = pa.schema(
 )  # fmt: skip
 
 
-def stretch_table(texts: Sequence[ScreenText]) -> pa.Table:
+def screen_text_table(texts: Sequence[ScreenText]) -> pa.Table:
     """Stretches as a table that can be kept."""
     records = [
         {
@@ -168,10 +168,10 @@ def stretch_table(texts: Sequence[ScreenText]) -> pa.Table:
         }
         for t in texts
     ]
-    return pa.Table.from_pylist(records, schema=STRETCHES)
+    return pa.Table.from_pylist(records, schema=SCREEN_TEXT_SCHEMA)
 
 
-def stretches(table: pa.Table) -> Items[ScreenText]:
+def screen_texts_in(table: pa.Table) -> Items[ScreenText]:
     """The stretches of such a table."""
     starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
 
@@ -186,13 +186,13 @@ def stretches(table: pa.Table) -> Items[ScreenText]:
     return Items(starts, ends, make)
 
 
-def followed_by(whole: Items[ScreenText], kept: int, anew: Sequence[ScreenText]) -> Items[ScreenText]:
+def followed_by(whole: Items[ScreenText], kept: int, later: Sequence[ScreenText]) -> Items[ScreenText]:
     """The first ``kept`` of some stretches, then others, whose ``rows`` are -1."""
     return Items(
-        np.append(whole.starts[:kept], [text.span.start for text in anew]),
-        np.append(whole.ends[:kept], [text.span.end for text in anew]),
-        lambda i: whole[i] if i < kept else anew[i - kept],
-        rows=np.append(np.arange(kept), np.full(len(anew), -1)),
+        np.append(whole.starts[:kept], [text.span.start for text in later]),
+        np.append(whole.ends[:kept], [text.span.end for text in later]),
+        lambda i: whole[i] if i < kept else later[i - kept],
+        rows=np.append(np.arange(kept), np.full(len(later), -1)),
     )
 
 

@@ -57,8 +57,8 @@ def check_apart(store: Path, video_id: str) -> list[str]:
     if done.returncode < 0:
         return [f"a process that read it was ended by {signal.Signals(-done.returncode).name}"]
     try:
-        told = json.loads(done.stdout)
-        wrong, fault = told["wrong"], told["fault"]
+        report = json.loads(done.stdout)
+        wrong, fault = report["wrong"], report["fault"]
     except (ValueError, TypeError, KeyError):
         return [f"a process that read it ended with status {done.returncode}"]
     if fault is not None:

@@ -23,13 +23,13 @@ from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import Vocabulary, judged_at_build
 from world_api.world.joined_tracks import JOINED, TRACKS, Joined, join_tracks
 from world_api.world.screen_texts import (
-    STRETCHES,
+    SCREEN_TEXT_SCHEMA,
     ScreenText,
     followed_by,
     independent_starts,
     join_readings,
-    stretch_table,
-    stretches,
+    screen_text_table,
+    screen_texts_in,
 )
 from world_api.world.store import World
 from world_api.world.timeline import (
@@ -112,14 +112,14 @@ class UncutWorld:
         """The stretches in which texts stay on screen, as a table."""
         return self._world.derived.table(
             "screen_texts",
-            lambda: stretch_table(join_readings(self._world.rows("screen_texts"), self.shots, self.span)),
-            schema=STRETCHES,
+            lambda: screen_text_table(join_readings(self._world.rows("screen_texts"), self.shots, self.span)),
+            schema=SCREEN_TEXT_SCHEMA,
         )
 
     @cached_property
     def screen_texts(self) -> Items[ScreenText]:
         """The same, one by one."""
-        return stretches(self.readings)
+        return screen_texts_in(self.readings)
 
     @cached_property
     def text_restarts(self) -> Positions:
@@ -129,7 +129,7 @@ class UncutWorld:
     @cached_property
     def lines(self) -> Items[TimeSpan]:
         """When lines are spoken."""
-        _, starts, ends = visible_stretches(self._world.rows("speech"), self.span.end, as_of=None)
+        _, starts, ends = visible_intervals(self._world.rows("speech"), self.span.end, as_of=None)
         return spans(starts, ends)
 
     @cached_property
@@ -144,7 +144,7 @@ class UncutWorld:
         return spans(table.column("start").to_numpy(), table.column("end").to_numpy())
 
 
-def visible_stretches(rows: pa.Table, duration: float, *, as_of: float | None) -> tuple[Positions, Times, Times]:
+def visible_intervals(rows: pa.Table, duration: float, *, as_of: float | None) -> tuple[Positions, Times, Times]:
     """The rows with ``start`` and ``end`` that a cut shows, clipped to the first ``duration`` seconds: rows, starts, ends."""
     starts = rows.column("start").to_numpy()
     ends = np.maximum(starts, rows.column("end").to_numpy())
@@ -283,7 +283,7 @@ class View:
                 words=self._words_of(line["start"]) if line["source"] == "recognised" else (),
             )
 
-        return self._stretches("speech", make)
+        return self._intervals("speech", make)
 
     def _words_of(self, line_start: float) -> tuple[SpokenWord, ...]:
         """The recognised words of the line that starts then."""
@@ -374,11 +374,11 @@ class View:
                 producer=rows.column("producer")[row].as_py(),
             )
 
-        return self._stretches(table, make)
+        return self._intervals(table, make)
 
-    def _stretches(self, table: str, make: Callable[[int, TimeSpan], Item]) -> Items[Item]:
+    def _intervals(self, table: str, make: Callable[[int, TimeSpan], Item]) -> Items[Item]:
         """The visible rows of a table of stretches, clipped to the visible part."""
-        rows, starts, ends = visible_stretches(
+        rows, starts, ends = visible_intervals(
             self.world.rows(table), self.duration, as_of=None if self.complete else self.as_of
         )
 

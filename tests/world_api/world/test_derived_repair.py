@@ -144,7 +144,7 @@ from world_api.api import text_embedder
 from world_api.search.documents import prepare
 print("ready", flush=True)
 for line in sys.stdin:
-    prepare(Path(sys.argv[1]), "made", text_embedder(), anew=True)
+    prepare(Path(sys.argv[1]), "made", text_embedder(), rebuild=True)
     print("done", flush=True)
 """
 

@@ -253,7 +253,7 @@ def test_a_sparse_image_is_named_before_it_is_read(base: Path) -> None:
 
 def test_sparse_rows_kept_beside_a_world_are_not_read(base: Path) -> None:
     rows = open_world(base.parent, "base").rows("cuts")
-    prepare(base.parent, "base", text_embedder(), anew=True)
+    prepare(base.parent, "base", text_embedder(), rebuild=True)
     (path,) = (base.parent / FOLDER).rglob("rows.cuts.arrow")
     sparse(path, 8 << 40)
     world = World(base, open_world(base.parent, "base").manifest)
