@@ -86,13 +86,12 @@ INTERNAL_FAULT = "internal_fault"
 
 
 def tool_result_or_error(call: Callable[[], Any]) -> dict[str, Any]:
-    """What a tool call gives back, or the fault that stands in for it.
+    """Return the result of a tool call, or the record of the fault that it raised.
 
-    A named fault is an observation as it is. Any other error is an ``internal_fault``: the model goes on without the
-    tool, and the episode counts it.
+    An unexpected error becomes an ``internal_fault``: the model continues without the tool, and the episode counts it.
 
     Raises:
-        EpisodeFault: the call's own; such an episode cannot go on.
+        EpisodeFault: raised by the call; the episode cannot continue.
     """
     try:
         result = call()
@@ -100,15 +99,15 @@ def tool_result_or_error(call: Callable[[], Any]) -> dict[str, Any]:
         raise
     except VideoWorldError as fault:
         return {**fault.record()}
-    # Tools are made of code from many hands over data of any kind. Whatever they forgot must cost one call and not the
-    # episode, whose replies have been paid for; the fault is counted and names its place, so it is not hidden.
+    # Tools run code of many authors over data of any kind. An error there must cost one call and not the episode, whose
+    # replies have been paid for; the fault is counted and names its place, so it is not hidden.
     except Exception as error:  # noqa: BLE001 - see above
         return {**internal_fault(error).record()}
     return result if isinstance(result, dict) else {**internal_fault(TypeError()).record()}
 
 
 def as_stored(result: Any) -> Any:
-    """A result as it reads back from the record, so that a replay goes on from the very same value.
+    """Return a result as it reads back from a record, so that a replay continues from the same value.
 
     Raises:
         ValueError, TypeError, RecursionError: it is not JSON, or nested too deeply to be stored.
@@ -120,7 +119,7 @@ def as_stored(result: Any) -> Any:
 
 
 def internal_fault(error: Exception) -> VideoWorldError:
-    """Names an unexpected error by its type and place; its text may hold words of the video, so it is left out."""
+    """Name an unexpected error by its type and place; its text may hold words of the video, so it is left out."""
     return VideoWorldError(
         INTERNAL_FAULT,
         f"{type(error).__name__}{_place(error)}",

@@ -1,4 +1,7 @@
-"""Identifiers: what they look like, and how the ones that name a span are made."""
+"""Identifiers, and text of unknown origin made safe to print.
+
+A name on disk is bytes and need not be UTF-8; a model's text may hold characters that move a terminal's cursor.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ def _check(text: str, *, code: str, what: str) -> str:
 
 
 def video_id_from_file_name(stem: str) -> str:
-    """The id a video gets when none is asked for: its file name's stem, folded to legal characters.
+    """The default id of a video: its file name's stem, folded to legal characters.
 
     A name with letters that ids lack gets a short hash of the whole name, so that two such names stay apart.
     """
@@ -74,9 +77,9 @@ def segment_id(span: TimeSpan) -> str:
     return f"seg_{round(span.start * 10):07d}_{round(span.end * 10):07d}"
 
 
-#: What stands in Python's strings for bytes that are no UTF-8; no encoding can write it.
+#: Characters that represent bytes other than UTF-8 in Python's strings; no encoding can write them.
 _SURROGATE = re.compile("[\ud800-\udfff]")
-#: Control characters, what sets the direction of text or has no width, separators of lines, surrogates.
+#: Unicode categories of control characters, characters of direction or without width, line separators, surrogates.
 _STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _PICTURES = 0x2400  #: where Unicode's pictures of the first 32 control characters begin
 _PICTURE_OF_DELETE = "\N{SYMBOL FOR DELETE}"
@@ -85,12 +88,12 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:
-    """The text with U+FFFD for each part that UTF-8 cannot write; any other text as it is."""
+    """Replace each character that UTF-8 cannot write by U+FFFD."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def visible(text: str) -> str:
-    r"""Printable text in which each control character, and what turns the direction of writing, is spelt ``\u001b``.
+    r"""Spell out each control character and each character that changes the direction of writing, as ``\u001b``.
 
     A text that is JSON stays the same JSON.
     """
@@ -98,15 +101,15 @@ def visible(text: str) -> str:
 
 
 def pictured(text: str) -> str:
-    """The text with a sign of one column for each character that would steer a terminal or cannot be seen.
+    """Replace each character that would steer a terminal or cannot be seen by a sign of one column.
 
-    Tabs stay; so does the number of characters.
+    Tabs and the number of characters stay.
     """
     return text if text.isascii() and text.isprintable() else "".join(map(_seen, text))
 
 
 def columns(text: str) -> int:
-    """How many columns a text takes on a terminal once it is ``pictured``; a tab is counted as one."""
+    """The number of columns that a ``pictured`` text takes on a terminal; a tab counts as one."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 

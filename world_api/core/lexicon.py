@@ -1,6 +1,7 @@
-"""Colour words: the closed English list that perception writes, and the English and Chinese words people use for them.
+"""Words and concepts: English and Chinese words for colours and categories, mapped to one canonical word each.
 
-The eleven are the basic colour terms of Berlin and Kay (1969).
+Search and detection compare concepts, so that "a man in black", "黑衣男子" and a track marked ``person``, ``black`` match. The
+eleven colours are the basic colour terms of Berlin and Kay (1969).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any
 
-#: canonical word -> (English words, Chinese words); the canonical word stands first.
+#: canonical word -> (English words, Chinese words); the canonical word is the first.
 COLOURS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "black": (("black",), ("黑色", "黑")),
     "white": (("white",), ("白色", "白")),
@@ -77,7 +78,7 @@ NARROWER_WORDS = frozenset(
     "man men woman women boy girl guy lady gentleman child children kid pedestrian adult automobile "
     "男子 女子 男人 女人 男孩 女孩 男生 女生 孩子 行人 先生 女士 轿车".split()
 )
-#: Words that turn around what stands behind them.
+#: Words that negate what follows them.
 _TURNING = re.compile(r"\b(?:not|no|without|never|neither|nor|except|\w+n't)\b|不是|不在|不穿|不戴|没有|没穿|没戴|除了")
 
 #: Where characters begin that no text holds (Unicode's private use area).
@@ -95,8 +96,8 @@ def fold(text: str) -> str:
 def words(text: str) -> list[str]:
     """Searchable words of a text: stems of Latin words, Chinese characters and pairs of characters.
 
-    Pairs are the usual index unit where no dictionary of words is at hand; single characters are kept beside them, since
-    many Chinese words are one character long. Stems: Snowball's English stemmer.
+    Pairs are the usual index unit without a dictionary; single characters are kept too, since many Chinese words have only
+    one. Stems come from Snowball's English stemmer.
     """
     folded = fold(text)
     return [_stem(word.replace("'", "")) for word in _LATIN.findall(folded)] + _chinese_units(folded)
@@ -157,10 +158,9 @@ def unseen_words(text: str) -> list[str]:
 
 
 def required_terms(text: str) -> list[str]:
-    """The terms all of which a text holds that a description fits: words, and the concepts (marked ``#``) others name.
+    """The terms that a matching text must hold: words, and the concepts (marked ``#``) that the other words name.
 
-    Words without content are not required, nor is what stands behind a word that turns the description around; where
-    nothing else is left, all words are.
+    Words without content and everything after a negation are not required; if nothing else is left, all words are.
     """
     kept, _ = before_turning(text)
     found: list[str] = []
@@ -171,10 +171,9 @@ def required_terms(text: str) -> list[str]:
 
 
 def unrequired_words(text: str) -> list[str]:
-    """Words of a description that ``required_terms`` makes nothing of, as they are written.
+    """Words of a description that ``required_terms`` ignores, as they are written.
 
-    Those are words for a narrower kind than can be told (``woman``), and what stands behind a word that turns the
-    description around, with that word.
+    These are words for a narrower kind than can be judged (``woman``), and a negation with everything after it.
     """
     used = set(required_terms(text))
     return [word for word in unused_words(text) if not {_stem(word), *_chinese_terms(word)} & used]
@@ -199,17 +198,16 @@ def _parted(run: str) -> list[str]:
 
 
 def before_turning(text: str) -> tuple[str, str]:
-    """A description up to a word that turns it around (``not``, ``without``, 没有), and the rest from there on."""
+    """Split a description before its first negation (``not``, ``without``, 没有)."""
     folded = fold(text).replace("’", "'")
     found = _TURNING.search(folded)
     return (folded, "") if found is None else (folded[: found.start()], folded[found.start() :])
 
 
 def unused_words(text: str) -> list[str]:
-    """The words of a description that colour and kind cannot check, as they are written, in their order.
+    """Words of a description that colour and category cannot check, as they are written, in their order.
 
-    Those are the words of ``unseen_words``, words for a narrower kind than can be told (``woman``), and all that stands
-    behind a word that turns the description around, with that word.
+    These are the words of ``unseen_words``, words for a narrower kind (``woman``), and a negation with everything after it.
     """
     kept, turned = before_turning(text)
     unseen = set(unseen_words(kept))

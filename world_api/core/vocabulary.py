@@ -200,7 +200,7 @@ def _end_of_negation(tokens: list[str], first: int) -> int:
 
 
 def _opens_another(tokens: list[str], place: int) -> bool:
-    """Whether a new phrase begins there, which the negation before it does not reach."""
+    """Whether a new phrase begins there, so that an earlier negation ends."""
     return place < len(tokens) and (tokens[place] in _ENDING or _negates(tokens[place]))
 
 
@@ -211,7 +211,7 @@ _AFTER_HEAD = re.compile(
     r"\b(?:in|with|of|on|at|near|by|wearing|dressed|holding|who|that|which|from|not|without|no|except)\b|[,;(]"
 )
 _OR = re.compile(r"\bor\b|或者?|还是")
-#: Words between two colours that join them, so that ``or`` beside them may reach farther or less far.
+#: Words between two colours that join them, so that the extent of an ``or`` beside them is not clear.
 _AND = re.compile(r"\b(?:and|with|but|in)\b|[&+和与且穿戴]")
 _CONJUNCTION = re.compile(r"\b(?:and|or)\b|[/&+、,]|和|或者?|还是|与")
 #: Words of a description that ask for nothing by themselves. Which one of several is meant does ask for something.
@@ -288,7 +288,7 @@ class Vocabulary:
     def read_category(self, text: str) -> Reading:
         """Read the name of a category: ``people``, ``cars and dogs``, ``人``.
 
-        The head noun decides: a ``toy car`` is a car that nobody judged to be a toy, a ``car park`` is no car.
+        The head noun decides: a ``toy car`` is a car for which ``toy`` was not judged, a ``car park`` is no car.
         """
         folded = " ".join(fold(text).replace("_", " ").split())
         if folded in ANYTHING or text.strip().casefold() in ANYTHING:
@@ -329,7 +329,7 @@ class Vocabulary:
     def _alternatives(self, text: str, terms: Sequence[_Term], head: str | None) -> Reading:
         """What a part that may hold ``or`` asks for: of the colours beside it, one.
 
-        Where something else than a colour stands on one side of it, no colour can be required.
+        If one side of it is no colour, no colour can be required.
         """
         parts = [(side, list(self._terms(side))) for side in _OR.split(text)]
         sides = [(side, own) for side, own in parts if not all(_is_of(term, head) for term in own)]
@@ -437,7 +437,7 @@ def _or_in(text: str) -> list[_Term]:
 
 
 def _between_colours(text: str, terms: Sequence[_Term]) -> str:
-    """What stands between the first and the last colour of a text."""
+    """The text between its first and its last colour."""
     words = [term.word for term in terms if term.colour is not None]
     return text[text.find(words[0]) + len(words[0]) : text.rfind(words[-1])] if len(words) > 1 else ""
 

@@ -1,7 +1,7 @@
-"""The optional group ``inspect``: looking with a question, reading all that was said, going through every segment.
+"""The optional group ``inspect``: questions to a vision model, transcripts, and exhaustive scans of segments.
 
-The sixteen find what is likely; these establish what is there and what is not, and cost more. An experiment switches them
-on by name, for all arms or none.
+The sixteen find what is likely; these operations establish what is there and what is not, and cost more. An experiment
+switches them on by name, for all arms or none.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ from world_api.search.searcher import MatchingPassage, Scan, scanner_of
 from world_api.session.session import Session
 from world_api.world.timeline import Positions
 
-#: A page tells about this many characters, of one line at most so many.
+#: Characters of a page, and of one line.
 MAX_CHARACTERS, LONGEST_LINE = 12_000, 2_000
 _SPEECH, _SCREEN = ORDER.index("speech"), ORDER.index("screen_text")
 
 
 def transcript(session: Session, span: TimeSpan, *, begins_inside: bool = False) -> Transcript:
-    """The lines of a stretch in time order, as many as one reads at once.
+    """The first page of the lines of an interval, in time order.
 
-    With ``begins_inside`` only those that begin in it: what the page before told is not told again.
+    With ``begins_inside`` only lines that begin in it, since the page before has the others.
     """
     passages = passages_of(session.view)
     lines = _lines(passages, span)
@@ -89,7 +89,7 @@ def transcript(session: Session, span: TimeSpan, *, begins_inside: bool = False)
 
 
 def _lines(passages: Passages, span: TimeSpan) -> Positions:
-    """What is said and shown in a stretch, by its start; what begins at once is told as it is said before it is shown."""
+    """The spoken lines and screen texts of an interval, by start; of those with the same start speech comes first."""
     near = passages.touching(span)
     said, shown = (near[passages.sources[near] == source] for source in (_SPEECH, _SCREEN))
     found = np.concatenate([said, _once(passages, shown)])
@@ -98,7 +98,7 @@ def _lines(passages: Passages, span: TimeSpan) -> Positions:
 
 
 def _once(passages: Passages, shown: Positions) -> Positions:
-    """Of texts on the screen those that are not the same text, read twice while it stands there."""
+    """Drop screen texts that repeat a text which is still on screen."""
     if len(shown) == 0:
         return shown
     shown = shown[np.lexsort((passages.starts[shown], passages.texts[shown]))]
@@ -125,10 +125,9 @@ def _line(passage: Passage) -> TranscriptLine:
 
 
 def _page(passages: Passages, lines: Positions, span: TimeSpan) -> tuple[int, float | None]:
-    """How many lines are told, and where the next page begins, later than this one; None where nothing is left.
+    """The number of lines on the page, and the start of the next page; None if nothing is left.
 
-    What begins together is told together, by the next page, unless it fills this one: so many lines at one moment that no page
-    holds them are left out beyond the first ones. All other lines that begin before the next page are told by this one.
+    Lines with the same start are on the same page. If a page cannot hold all lines of one start, the last of them are left out.
     """
     count = _as_many_as_fit(passages, lines)
     for start in map(float, passages.starts[lines[count:]].tolist()):
@@ -140,7 +139,7 @@ def _page(passages: Passages, lines: Positions, span: TimeSpan) -> tuple[int, fl
 
 
 def _left(left: int, skipped: int, goes_on: float | None) -> Iterator[str]:
-    """What is not told here: ``left`` lines, of which ``skipped`` begin before the next page."""
+    """Hints about ``left`` lines that the page lacks, of which ``skipped`` begin before the next page."""
     if goes_on is not None:
         yield f"{left - skipped} more lines; read on with start_time {goes_on:g} and begins_inside true"
     if skipped > 0:
@@ -148,7 +147,7 @@ def _left(left: int, skipped: int, goes_on: float | None) -> Iterator[str]:
 
 
 def _cut(passages: Sequence[Passage]) -> Iterator[str]:
-    """Which lines are not told word for word to their end."""
+    """A hint about lines that are cut."""
     if passages:
         first = passages[0]
         others = f" (and {len(passages) - 1} more)" if len(passages) > 1 else ""
@@ -165,7 +164,7 @@ def _silence(session: Session) -> str:
     return "nothing is said here" if view.has_rows("speech") else "no speech of this video was transcribed so far"
 
 
-#: So many of its lines are told of each match.
+#: Matching lines of each match at most.
 LINES = 3
 _LINES_CUT = f"of a segment the first {LINES} matching lines are told"
 _CURSOR = re.compile(r"s([0-9a-f]{1,12})\.([0-9a-f]{16})", re.ASCII)
@@ -173,14 +172,14 @@ _CURSOR = re.compile(r"s([0-9a-f]{1,12})\.([0-9a-f]{16})", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class _ScanRequest:
-    """What a scan was asked for; a cursor belongs to one of these."""
+    """The arguments of a scan; a cursor belongs to one of these."""
 
     query: str | None
     within: TimeSpan | None
     least: float | None
 
     def seal(self, session: Session, place: int) -> str:
-        """What only a cursor of this scan of this world says of a place."""
+        """The part of a cursor that ties a position to this scan of this world."""
         bounds = None if self.within is None else [self.within.start, self.within.end]
         return content_hash([session.memo_key, self.query, bounds, self.least, place])[:16]
 
@@ -233,7 +232,7 @@ def _opened(session: Session, request: _ScanRequest, scan: Scan, cursor: str) ->
 
 
 def _edge(session: Session, scan: Scan, segment: int) -> float:
-    """Where a segment begins (seconds), or the last one ends."""
+    """The start of a segment in seconds, or the end of the last one."""
     segments = session.view.segments
     if segment < scan.end:
         return round_time(float(segments.starts[segment]))
@@ -241,14 +240,14 @@ def _edge(session: Session, scan: Scan, segment: int) -> float:
 
 
 def _whole(session: Session, scan: Scan) -> TimeRange:
-    """The stretch that a whole scan looks at."""
+    """The interval of a whole scan."""
     return TimeRange(start_time=_edge(session, scan, scan.first), end_time=_edge(session, scan, scan.end))
 
 
 def _hits(
     session: Session, query: str | None, scan: Scan, listed: Sequence[int]
 ) -> tuple[list[Hit], list[EvidenceItem], bool]:
-    """The hits, one piece of evidence for each, and whether any has more lines than are told."""
+    """The hits, one piece of evidence for each, and whether lines of a hit are left out."""
     if query is None:
         spans = [session.view.segments[segment] for segment in listed]
         return [_any(session, span) for span in spans], [evidence(session, span, "look", None) for span in spans], False
@@ -268,7 +267,7 @@ def _hits(
 
 
 def _any(session: Session, span: TimeSpan) -> Hit:
-    """A segment that nothing was asked of."""
+    """The hit of a scan without a query."""
     return Hit(
         **times(span),
         segment_id=segment_id(span),
@@ -304,7 +303,7 @@ def _hit(
 
 
 def _sources(session: Session, within: TimeSpan | None) -> list[Source]:
-    """The kinds of content that there are in a stretch."""
+    """The sources of passages in an interval."""
     passages = passages_of(session.view)
     sources = passages.sources[passages.touching(within)] if within else passages.sources
     found = {ORDER[int(number)] for number in np.unique(sources)}
@@ -325,7 +324,7 @@ def _hint(session: Session, scan: Scan, within: TimeSpan | None, more: int) -> s
 
 
 GROUP = "inspect"
-#: What a look is expected to cost: six frames 512 pixels wide, the instruction, and an answer of the greatest length.
+#: Expected cost of a look: six frames 512 pixels wide, the instruction, and an answer of the greatest length.
 LOOK = Cost(calls=1, model_calls=1, tokens=2600, seconds=2.0)
 #: Frames further apart than this (seconds) may miss what happens between them.
 SPARSE = 3.0
@@ -399,7 +398,7 @@ def inspect_segment(
 
 
 def _open_ends(gap: float, uncertain: str) -> Iterator[str]:
-    """What the answer leaves open."""
+    """Hints about what the answer leaves open."""
     if uncertain:
         yield f"the model cannot tell: {shorten(uncertain)}"
     if gap > SPARSE:

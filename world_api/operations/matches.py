@@ -1,4 +1,4 @@
-"""Matches descriptions with tracks, detections and registered entities, and lists actions."""
+"""Matches of descriptions with tracks, detections and registered entities; actions in an interval."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from world_api.world.tracks import Side, Track
 
 #: A registered thing without a track is the same one when its box overlaps at least this much at the same moment.
 SAME_BOX = 0.5
-#: A sighting answers for a moment that lies at most this far from it (seconds).
+#: Greatest distance in seconds from a moment to a sighting that counts for it.
 NEAR = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
 class HintMatch:
-    """How well a track fits a description, word for word (canonical words).
+    """How well a track fits a description, word by word (canonical words).
 
-    ``missing`` was measured and is otherwise; ``unjudged`` was not measured on this track. ``excluded``: a negated word holds, or
-    it is another kind of thing.
+    ``missing`` words were measured and do not hold; ``unjudged`` words were not measured on this track. ``excluded``: a negated
+    word holds, or the category is another one.
     """
 
     held: tuple[str, ...] = ()
@@ -41,12 +41,12 @@ class HintMatch:
 
     @property
     def fits(self) -> bool:
-        """Nothing that was measured speaks against it, and something speaks for it."""
+        """Whether every word that can be judged holds."""
         return not self.excluded and not self.lacks
 
     @property
     def fits_partly(self) -> bool:
-        """Something speaks for it, or its looks were not measured."""
+        """Whether some word holds, or its looks were not measured."""
         return not self.excluded and (bool(self.held) or not self.missing)
 
     @property
@@ -63,9 +63,9 @@ class HintMatch:
 def match_description(track: Track, reading: Reading) -> HintMatch:
     """Compare a description with what is known of a track: its category and its colours.
 
-    A neutral colour and no other beside it ("in black", "in grey or black") speaks of the whole outfit, so it must be the
-    track's main colour; negated, it must be none of its colours. What moves and was not recognised may be of any kind, and a
-    track without colours of any colour.
+    A neutral colour alone ("in black", "in grey or black") describes the whole outfit, so it must be the track's main colour;
+    negated, it must be none of its colours. A moving object that was not recognised may be of any category, and a track without
+    colours may have any colour.
     """
     unknown_kind = track.category == "moving_object"
     unjudged: list[str] = []
@@ -108,9 +108,9 @@ def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
 
 
 def best_match(tracks: Sequence[Track], reading: Reading) -> tuple[Track, HintMatch] | None:
-    """The track that fits a description best; where none fits all of it, the one that fits most. None where none fits.
+    """The track that fits a description best, else the one that fits the largest part of it; None if none fits.
 
-    Where no word can be judged, one track alone is taken, and of several none.
+    If no word can be judged, a single track is taken, but none of several.
     """
     if not reading.is_judged and len(tracks) != 1:
         return None
@@ -170,7 +170,7 @@ def _registered(item: Registration, seen: TimeSpan) -> Entity:
 
 
 def side_left(session: Session, track: Track, appearance: TimeSpan) -> Side | None:
-    """The side to which a track went out of an appearance, once that is over."""
+    """The side to which a track left at the end of an appearance; None before that is over."""
     return track.leaves_to(appearance) if has_ended(session.view, appearance) else None
 
 
@@ -198,7 +198,7 @@ def find_entity(session: Session, entity_id: str) -> Track | Registration:
 
 
 def registered_near(session: Session, box: Sequence[float], time: float) -> Registration | None:
-    """A registration of the same thing: at the same moment, boxes that overlap."""
+    """A registration at the same moment whose box overlaps."""
     from world_api.core.spans import Box
 
     wanted = Box(x1=box[0], y1=box[1], x2=box[2], y2=box[3])
@@ -217,7 +217,7 @@ MOTION_CONFIDENCE = 0.6
 
 @dataclass(frozen=True, kw_only=True)
 class FoundObject:
-    """A detection with the stretch and the source that support it."""
+    """A detection with the interval and the source that support it."""
 
     detection: Detection
     span: TimeSpan
@@ -226,9 +226,9 @@ class FoundObject:
 
 @dataclass(frozen=True, kw_only=True)
 class FoundObjects:
-    """What was found, the best first, and how the words that were asked with were judged.
+    """Objects found, the best first, and the parsed description.
 
-    ``examined``: the stretch in which they were looked for; ``not_examined``: that stretch where not all of it was.
+    ``examined``: the interval that was searched; ``not_examined``: whether part of it could not be.
     """
 
     objects: list[FoundObject]
@@ -248,8 +248,8 @@ def find_objects(
 ) -> FoundObjects:
     """Objects of a category near a moment.
 
-    Stored tracks answer first. Where there is none and a detector knows the category, that very frame is looked at.
-    Where nothing fits all words that can be judged, what fits some of them is given with what it lacks.
+    Stored tracks come first. If there is none and a detector knows the category, it looks at that frame. If nothing fits all
+    words that can be judged, objects that fit some are given with what they lack.
     """
     kind = session.vocabulary.read_category(category)
     description = session.vocabulary.read(text_query or "", of=kind.kinds)
@@ -276,9 +276,9 @@ def find_objects(
 def _examined(
     session: Session, at: float, kinds: frozenset[str] | None, within: TimeSpan | None, *, looked: bool
 ) -> tuple[TimeSpan, bool]:
-    """The stretch that was asked about, and whether things of these categories were looked for in all of it.
+    """The interval searched, and whether all of it was searched for these categories.
 
-    Stored rows tell of every moment; a sighting answers for those near it. The detector tells of the one frame it ``looked`` at.
+    Stored rows cover every moment; the detector covers only the frame it ``looked`` at.
     """
     stored = session.view.vocabulary.categories
     is_stored = bool(stored) and (kinds is None or kinds <= stored)
@@ -289,7 +289,7 @@ def _examined(
 
 
 def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
-    """What is done in a stretch: stored actions, else motions read off the tracks; in time order."""
+    """The actions in an interval: stored ones, motions of other tracks, camera movements; in time order."""
     found: list[tuple[Action, Source]] = []
     for said in session.view.actions.during(span):
         track = session.view.tracks.find(said.subject)
@@ -318,7 +318,7 @@ def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Identified:
-    """The thing that a hint names: how it is registered, how the hint's words were judged, and what it was not seen to fit."""
+    """The thing that a hint names: its registration, the parsed hint, and the words that it was not measured to fit."""
 
     registration: Registration
     reading: Reading
@@ -372,7 +372,7 @@ def identify(session: Session, at: float, hint: str) -> Identified:
 
 
 def _sureness(match: HintMatch, reading: Reading) -> float:
-    """By how much words that do not hold, or cannot be judged, lower a confidence."""
+    """Factor by which words that do not hold, or cannot be judged, lower a confidence."""
     return match.share * (UNCHECKED if reading.unmatched or match.unjudged else 1.0)
 
 
@@ -399,7 +399,7 @@ def _from_track(
 
 
 def _look(session: Session, at: float, reading: Reading) -> list[FoundObject]:
-    """Detections on that very frame, whose boxes carry no colours: those of a description are lacking."""
+    """Detections in that frame; they have no colours, so colours of a description count as lacking."""
     lacks = colours_in_words(reading)
     found = []
     for seen in _detections(session, at, reading.kinds):
@@ -419,7 +419,7 @@ def _look(session: Session, at: float, reading: Reading) -> list[FoundObject]:
 
 
 def _detected(session: Session, at: float, reading: Reading, tracks: Sequence[Track]) -> DetectedObject | None:
-    """What a detector sees of the kinds that a hint names; nothing where things of these kinds are tracked already."""
+    """The best detection of the categories that a hint names; None if such things are tracked there."""
     if any(track.category in (reading.kinds or ()) for track in tracks):
         return None
     return next(iter(_detections(session, at, reading.kinds)), None)

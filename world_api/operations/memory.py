@@ -1,4 +1,4 @@
-"""Hierarchical memory: what the caller writes down, reads back and merges. Kept in the session's overlay."""
+"""Hierarchical memory: the caller writes, reads and merges memories in the session's overlay."""
 
 from __future__ import annotations
 

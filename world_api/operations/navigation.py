@@ -1,4 +1,4 @@
-"""Temporal and scene navigation."""
+"""Navigation, semantic retrieval, and facts about the video and its entities."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from world_api.world.timeline import Positions, Scenes, Times
 
 #: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters.
 MAX_ENTRIES = 60
-#: How far apart chapters begin at least, round after round: shares of what they would last if all were equally long.
+#: Least distance of chapter starts in each round, as a share of the mean chapter length.
 CHAPTER_SHARES = (1.0, 0.5, 0.25)
 
 
@@ -110,8 +110,8 @@ def search_segments_by_text(session: Session, *, video_id: VideoId, query: Query
 def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int) -> list[tuple[int, int]]:
     """Group neighbouring scenes so that at most ``limit`` groups are left; each as first and end position.
 
-    Groups begin where the picture changed most, but the strongest boundaries are first taken a mean chapter apart, then
-    closer: else a restless quarter of an hour would take all of them and leave hours undivided.
+    Groups begin at the strongest boundaries, first taken a mean chapter apart, then closer; otherwise a quarter of an hour with
+    many cuts would take all of them and leave hours undivided.
     """
     if len(starts) <= limit:
         return [(i, i + 1) for i in range(len(starts))]
@@ -129,7 +129,7 @@ def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int
 
 
 def _scenes_in(scenes: Scenes, span: TimeSpan) -> Positions:
-    """The scenes that a stretch shares some time with."""
+    """The scenes that overlap an interval."""
     touching = scenes.touching(span)
     return touching[scenes.ends[touching] > span.start]
 

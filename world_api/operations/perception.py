@@ -1,4 +1,4 @@
-"""Local perception: looking at a moment or a short stretch."""
+"""Local perception: looking at a moment or a short interval."""
 
 from __future__ import annotations
 

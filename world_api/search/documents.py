@@ -1,6 +1,6 @@
 """The text of each segment as one document, with its postings and vectors, indexed once for the uncut world.
 
-``prepare`` makes everything that follows from a world's rows ahead of time, so that readers find it on disk.
+``prepare`` derives all tables of a world ahead of time, so that readers find them on disk.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class WholeDocuments:
         self._vectors: OnceEach[str, VectorIndex] = OnceEach()
 
     def read_all(self, embedder: TextEmbedder) -> None:
-        """Read or make all that is kept beside the world."""
+        """Load or derive all tables that are kept beside the world."""
         _ = (self._ends, self._postings, self.lengths, self.look_index, self.text_vectors(embedder))
 
     @cached_property
@@ -144,11 +144,11 @@ def document_texts(
 
 
 def embedder_key(embedder: TextEmbedder) -> str:
-    """What vectors depend on beside the texts: who makes them, and the source of the module that does."""
+    """Hash of what vectors depend on beside the texts: the embedder and the source of its module."""
     try:
         source = getsource(import_module(type(embedder).__module__))
     except (OSError, TypeError, ImportError):
-        source = ""  # a class made at a prompt has none; its producer has to tell it apart
+        source = ""  # a class made at a prompt has none; its producer has to identify it
     return content_hash([embedder.producer, embedder.dimension, type(embedder).__qualname__, source])[:16]
 
 
@@ -157,7 +157,7 @@ def _vectors(count: int) -> pa.Schema:
 
 
 def quoted_texts(passages: Passages, segment: Positions, passage: Positions, *, count: int) -> list[str]:
-    """The same as it is shown to somebody, without the further words that it is found by."""
+    """The text of each segment as it is shown, without the further words that it is found by."""
     lines: list[list[str]] = [[] for _ in range(count)]
     for at, number in zip(segment.tolist(), passage.tolist(), strict=True):
         lines[at].append(passages.quoted(number))
@@ -181,23 +181,23 @@ def _column(table: pa.Table, name: str) -> Positions:
     return column
 
 
-#: The tables that answers are made from, sessions' own apart.
+#: The tables that answers come from, except those that sessions write.
 READ = tuple(name for name in TABLES if name not in (*SESSION_TABLES, "key_frames", "track_looks"))
 
 _WORLDS_OWN = ("world_damaged", "no_such_world", "other_schema_version", "bad_video_id")
 
 
 def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, rebuild: bool = False) -> None:
-    """Put a world's tables, tracks, segments and search indexes beside it.
+    """Derive a world's tables, tracks, segments and search indexes, and keep them beside it.
 
-    What is there already is not made again, unless ``anew``; where all of it is, the store may be read-only. Where another
+    What is kept already is not derived again, unless ``rebuild``; if all of it is kept, the store may be read-only. If another
     process does the same, the call waits.
 
     Raises:
         StoreFault: ``no_such_world``, ``world_damaged``, ``store_not_writable``, ``disk_full``.
     """
     folder = world_folder(store, video_id)
-    manifest = _manifest(folder, video_id)  # a world that is not there leaves no trace
+    manifest = _manifest(folder, video_id)  # a missing world leaves no trace
     try:
         with derived_lock(store, video_id):
             manifest = _manifest(folder, video_id)
@@ -219,7 +219,7 @@ def _manifest(folder: Path, video_id: str) -> Manifest:
 
 
 def _read_all(folder: Path, manifest: Manifest, derived: Derived, embedder: TextEmbedder) -> None:
-    """Read whatever follows from a world's rows."""
+    """Load or derive all tables of a world."""
     world = World(folder, manifest, derived=derived)
     for table in READ:
         world.rows(table)
@@ -229,7 +229,7 @@ def _read_all(folder: Path, manifest: Manifest, derived: Derived, embedder: Text
 
 
 def prepare_all(store: Path, embedder: TextEmbedder, *, rebuild: bool = False) -> None:
-    """The same for every readable world of a store.
+    """Prepare every readable world of a store.
 
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``.
@@ -238,6 +238,6 @@ def prepare_all(store: Path, embedder: TextEmbedder, *, rebuild: bool = False) -
         try:
             prepare(store, video_id, embedder, rebuild=rebuild)
         except StoreFault as fault:
-            # `videoworld worlds` and `videoworld inspect --check` tell what is wrong with a world.
+            # `videoworld worlds` and `videoworld inspect --check` report what is wrong with a world.
             if fault.code not in _WORLDS_OWN:
                 raise

@@ -1,6 +1,6 @@
-"""Lexical search: BM25 over the visible texts, in English, Chinese or both; exact quotes; rankings from scores.
+"""Indexes: BM25 over texts in English or Chinese, exact vector search (FAISS), exact quotes, and rankings from scores.
 
-Statistics are those of the texts that are visible, so an index behind a causal cut knows nothing of what comes after it.
+Statistics are those of the visible texts, so an index behind a causal cut knows nothing of what comes after it.
 Source: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009); k1 = 1.2, b = 0.75.
 """
 
@@ -30,12 +30,12 @@ Numbers = NDArray[np.int64]
 
 
 def index_terms(text: str) -> list[str]:
-    """The terms a text is found by: its words, and the concepts they name (marked ``#``)."""
+    """The terms of a text: its words, and the concepts they name (marked ``#``)."""
     return words(text) + sorted(f"#{concept}" for concept in concepts(text))
 
 
 def query_terms(query: str) -> list[str]:
-    """The terms a query looks for."""
+    """The terms of a query, without words of no content."""
     return content_words(query) + sorted(f"#{concept}" for concept in concepts(query))
 
 
@@ -89,7 +89,7 @@ class Part:
 
 
 class LexicalIndex:
-    """BM25 over documents that lie in several postings, one part after the other; a query touches only its own terms."""
+    """BM25 over documents in several postings, one part after the other; a query touches only its own terms."""
 
     def __init__(self, *parts: Part) -> None:
         self._parts = parts
@@ -131,9 +131,9 @@ class LexicalIndex:
 
 
 def holds_words(text: str, words: str) -> bool:
-    """Whether the words stand in the text, one after the other; case and punctuation do not count.
+    """Whether a text contains the words as a phrase, ignoring case and punctuation.
 
-    Where a script tells words apart, whole words are meant: ``hell`` is not in ``hello``.
+    In scripts that separate words, only whole words count: ``hell`` is not in ``hello``.
     """
     sought, found = _bare(words), _bare(text)
     at = found.find(sought) if sought else -1
@@ -234,7 +234,7 @@ class VectorIndex:
     def _by_column(
         self, query: NDArray[np.float32], used: Positions, count: int, first: int, end: int, above: float
     ) -> tuple[Positions, NDArray[np.float64]]:
-        """The same, from the columns a query uses, added up in one order whatever the range."""
+        """The same, from the columns a query uses, always added in the same order, so that a range does not change scores."""
         scores = np.zeros(end - first, dtype=np.float32)
         for dimension in used.tolist():
             scores += query[dimension] * self._columns[dimension, first:end]
@@ -255,7 +255,7 @@ class VectorIndex:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Have FAISS search in the calling thread alone: sharing out a single query takes longer than it saves."""
+    """Let FAISS search in the calling thread: distributing a single query costs more than it saves."""
     import faiss
 
     before = faiss.omp_get_max_threads()
@@ -290,7 +290,7 @@ class Rows:
     def nearest(
         self, query: Vectors, count: int, first: int, end: int, above: float
     ) -> tuple[Positions, NDArray[np.float64]]:
-        """The nearest of those numbered ``[first, end)``."""
+        """The nearest of the rows numbered ``[first, end)``."""
         own_first, own_end = max(0, first - self.offset), min(self.count, end - self.offset)
         found, scores = self.index.nearest(query, count, first=own_first, end=own_end, above=above)
         return found + self.offset, scores
@@ -308,7 +308,7 @@ def nearest_of(
 
 
 class Looks:
-    """The described moments of a view. ``vectors`` (all rows x dimension) hold those behind the cut, too: see ``of``."""
+    """Visual descriptors of a view. ``vectors`` (all rows x dimension) also hold rows behind the cut; ``of`` selects."""
 
     def __init__(self, view: View) -> None:
         rows = view.world.rows("looks")
@@ -318,7 +318,7 @@ class Looks:
         self._as_of = view.duration
 
     def of(self, span: TimeSpan) -> Positions:
-        """The visible rows of a stretch; where it has none, the one nearest to its middle."""
+        """The visible rows of an interval; if it has none, the row nearest to its middle."""
         first, end = np.searchsorted(self._times, [span.start, span.end]).tolist()
         inside = self._visible(np.arange(first, end))
         if len(inside) or len(self._times) == 0:
@@ -330,7 +330,7 @@ class Looks:
         return seen[nearest : nearest + 1]
 
     def means(self, starts: NDArray[np.float64], ends: NDArray[np.float64]) -> Vectors:
-        """The mean look of each stretch, unit length; zero where no frame of it was described."""
+        """Mean descriptor of each interval, unit length; zero if it has none."""
         found = np.zeros((len(starts), DESCRIPTOR_DIMENSION), dtype=np.float32)
         firsts, lasts = np.searchsorted(self._times, starts), np.searchsorted(self._times, ends)
         for number in np.flatnonzero(lasts > firsts).tolist():

@@ -1,8 +1,7 @@
 """Search over the visible segments: words (BM25), meaning (dense), looks (descriptors); and exhaustive scans for words.
 
-Vectors are searched exactly, by inner product, in FAISS indexes in memory. A causal cut searches the first rows of the
-uncut world's index, as far as the cut leaves them as they are, and a small one of the rest. A scan ranks nothing, so it
-leaves nothing out.
+Vectors are searched exactly, by inner product, in FAISS indexes in memory. A causal cut searches the leading
+rows of the uncut world's index that it does not change, and a small index of the rest. A scan ranks nothing and leaves nothing out.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from world_api.search.passages import Passage, Passages, Texts, passages_of, unc
 from world_api.world.timeline import Items, Positions, shared_prefix
 from world_api.world.view import View, open_view
 
-#: How many of each ranking are fused.
+#: Length of each ranking that is fused.
 FUSED = 400
 
 
@@ -52,10 +51,10 @@ class MatchingPassage:
 
 @dataclass(frozen=True, kw_only=True)
 class SegmentHit:
-    """A segment found. ``score`` only orders; ``passage`` is what matched, None for a match of looks.
+    """A segment found. ``score`` only orders; ``passage`` is the best match, None for a match of looks.
 
-    ``lines`` are the passages of speech and screen text that share no less with the query than ``passage``, in time order;
-    none where it shares no word.
+    ``lines`` are the passages of speech and screen text that share as much with the query as ``passage``, in time order;
+    empty if it shares no word.
     """
 
     span: TimeSpan
@@ -65,9 +64,9 @@ class SegmentHit:
 
 
 class Searcher:
-    """The searches of one view. What the whole world says of the visible segments is shared; the rest is indexed here.
+    """The searches of one view. Indexes of unchanged segments are shared by all views of a world; the rest is indexed here.
 
-    Indexes are made, or read where they are kept, when first needed.
+    Indexes are loaded or made on first use.
     """
 
     def __init__(
@@ -87,7 +86,7 @@ class Searcher:
         return self._hits(best, fused[best], query)
 
     def by_meaning(self, query: str, top_k: int, within: TimeSpan | None) -> list[SegmentHit]:
-        """Dense search, if wanted only among segments whose middle lies inside a stretch."""
+        """Dense search, optionally only among segments whose middle is inside an interval."""
         among = (0, len(self._segments))
         if within is not None:
             centers = (self._segments.starts + self._segments.ends) / 2
@@ -101,7 +100,7 @@ class Searcher:
         return self._fused(near, self._dense(query, FUSED, among)[0], top_k, query)
 
     def by_example(self, example: TimeSpan, said: Sequence[str], top_k: int) -> list[SegmentHit]:
-        """Segments that look like an example and whose captions mean what is said of it, without those that overlap it."""
+        """Segments that look like an example or whose captions are close to its captions, without those that overlap it."""
         if self._meanings is None or not said:
             return self.by_look(example, min(top_k, FUSED))
         looks = self.by_look(example, FUSED)
@@ -117,7 +116,7 @@ class Searcher:
         return self._hits(best, fused[best], query)
 
     def by_look(self, example: TimeSpan, top_k: int) -> list[SegmentHit]:
-        """Segments that look like an example stretch, without those that overlap it."""
+        """Segments that look like an example interval, without those that overlap it."""
         places = self._looks.of(example)
         if len(places) == 0:
             return []
@@ -132,7 +131,7 @@ class Searcher:
         ]
 
     def word_scores(self, query: str) -> NDArray[np.float64]:
-        """How well the words of a query are met in each segment (length n); it orders them and means nothing else."""
+        """BM25 score of each segment for the words of a query, shape (n,); a score only orders."""
         return self._lexical.scores(query)
 
     @property
@@ -141,7 +140,7 @@ class Searcher:
 
     @property
     def _same(self) -> int:
-        """How many segments, from the first on, say what they do in the whole world, which knows of no captions."""
+        """The number of leading segments with the same texts as in the whole world, whose index has no captions of models."""
         return 0 if self._captions.passages else unchanged_segments(self._view)
 
     @cached_property
@@ -150,7 +149,7 @@ class Searcher:
 
     @cached_property
     def _rest(self) -> list[str]:
-        """What the segments after those say."""
+        """The texts of the other segments."""
         passages, count = passages_of(self._view), len(self._segments) - self._same
         inside = passages.in_each(self._segments, self._same)
         texts = document_texts(passages, *inside, count=count, first=self._same)
@@ -201,7 +200,7 @@ class Searcher:
 
 
 class Wanted:
-    """What a query looks for in passages."""
+    """Compares passages with a query."""
 
     def __init__(self, query: str) -> None:
         self._query = query
@@ -209,9 +208,9 @@ class Wanted:
         self._words = frozenset(words(query))
 
     def best(self, passages: Sequence[Passage]) -> list[Passage]:
-        """Those that share most with the query: its words as they are given, then its content, then any word of it.
+        """The passages that share most with the query: its exact words, then its content words, then any word.
 
-        The shortest comes first: the snippet of a hit.
+        The shortest is the first: the snippet of a hit.
         """
         shared = [self._shared(passage) for passage in passages]
         most = max(shared, default=None)
@@ -219,7 +218,7 @@ class Wanted:
         return sorted(best, key=lambda passage: _terms_of(passage.text, passage.terms)[1])
 
     def lines(self, best: Sequence[Passage]) -> tuple[MatchingPassage, ...]:
-        """Of those, what is said or written and shares words at all, in time order."""
+        """Those of the best passages that are spoken or written and share content, in time order."""
         lines = [(p, *self._shared(p)) for p in best if p.source in ("speech", "screen_text")]
         lines.sort(key=lambda item: (item[0].span.start, item[0].span.end))
         return tuple(
@@ -235,7 +234,7 @@ class Wanted:
 
 @lru_cache(maxsize=65536)
 def _terms_of(text: str, more: str) -> tuple[frozenset[str], int]:
-    """The terms of a passage, and how many words it has; texts repeat."""
+    """The terms of a passage, and its number of words."""
     own = words(text)
     return frozenset(own) | {f"#{concept}" for concept in concepts(f"{text} {more}")}, len(own)
 
@@ -246,11 +245,10 @@ def _score(value: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Scan:
-    """What looking at the segments ``first`` to ``end`` (positions, half-open) gave.
+    """Result of a scan of the segments ``first`` to ``end`` (positions, half-open).
 
     ``matching``: positions of the segments that match, rising. ``segments`` and ``passages`` (n): which passage matched in
-    which segment, segment after segment; ``captions``: which of those that a model gave. None where every segment was asked
-    for.
+    which segment, segment after segment; ``captions``: matching captions of models, by segment. Empty without a query.
     """
 
     first: int
@@ -261,13 +259,13 @@ class Scan:
     captions: Mapping[int, Sequence[Passage]]
 
     def found_in(self, segment: int, passages: Passages) -> list[Passage]:
-        """What matched in a segment."""
+        """The passages that matched in a segment."""
         first, end = np.searchsorted(self.segments, [segment, segment + 1]).tolist()
         return [*(passages[place] for place in self.passages[first:end].tolist()), *self.captions.get(segment, ())]
 
 
 class Scanner:
-    """Looks at every visible segment. What lies in which segment is found out once for all scans of a view."""
+    """Scans every visible segment. The passages of each segment are found once for all scans of a view."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -276,10 +274,10 @@ class Scanner:
         self._in_segment, self._inside = self._passages.in_each(view.segments)
 
     def scan(self, query: str | None, captions: Captions, *, within: TimeSpan | None, least: float | None) -> Scan:
-        """The segments that share time with a stretch and in which one passage holds every required term of the query.
+        """The segments that share time with an interval and in which one passage holds every required term of the query.
 
-        ``captions`` are passages too, those that a model gave. ``least`` is a confidence that a passage must have, where its
-        source tells any. Without a query all match.
+        ``captions`` are further passages, from models. ``least`` is the confidence that a passage needs if its source gives one.
+        Without a query all segments match.
         """
         segments = self._view.segments
         touched = segments.touching(within) if within else np.arange(len(segments))
@@ -318,7 +316,7 @@ class Scanner:
         return fits
 
     def _holding(self, terms: list[str]) -> tuple[Positions, Positions]:
-        """The numbers of the texts that hold all terms: those of the whole world, and those that the cut made anew."""
+        """The numbers of the texts that hold all terms: those of the whole world, and those that only the cut has."""
         if not terms:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         known = self._texts.holding(terms[0])

@@ -1,9 +1,11 @@
-"""What a session wrote: an append-only log of events beside the world, one JSON line each.
+"""Overlays: append-only logs of what sessions wrote beside a world; listing, committing and dropping them.
+
+A log holds one JSON line per event.
 
 Every session has its own log, so parallel sessions never see each other's writes. Two processes that share a session take
-turns under a lock; an event is numbered by its place in the log. A torn last line (the machine died while writing) is set
-aside when the log is next written to; the events before it stay. A line that plans a commit is no event: it tells the next
-commit, if this one is cut off, which files of the world hold the events before it.
+turns under a lock; an event is numbered by its place in the log. An incomplete last line (the machine died while
+writing) is removed at the next write; the events before it stay. A line that plans a commit is no event: if the commit is
+interrupted, it names the files of the world that hold the events before it.
 """
 
 from __future__ import annotations
@@ -91,16 +93,16 @@ class CommitPlanned(BaseModel):
 
 
 Event = MemoryWritten | EntityRegistered
-#: A log grows by this much at most between two readings; no session writes as much.
+#: Bytes that a log may grow between two readings; no session writes as much.
 _MOST_BYTES = 1 << 28
 _NOTHING = ""  #: the digest of an empty log
 _LINES: TypeAdapter[Event | CommitPlanned] = TypeAdapter(Event | CommitPlanned)
 
 
 class Overlay:
-    """The log of one session. ``path`` None keeps it in memory (an episode that shall leave nothing behind).
+    """The log of one session. ``path`` None keeps it in memory, for an episode that leaves nothing behind.
 
-    A log only grows, so what was read once is not read again: reading costs what was written since.
+    A log only grows, so only lines that are new since the last reading are read.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -134,7 +136,7 @@ class Overlay:
             return self._digest
 
     def number_committed(self, listed: Collection[str]) -> int:
-        """How many of the first events a world holds whose manifest lists these files: those of the last plan carried out.
+        """The number of leading events that a world holds whose manifest lists these files.
 
         Raises:
             StoreFault: ``session_damaged``.
@@ -146,7 +148,7 @@ class Overlay:
             return max(done, default=0)
 
     def plan_commit(self, files: Sequence[str]) -> None:
-        """Note which files of rows will hold the events so far; to be called under ``locked``, before the manifest lists them.
+        """Note which files of rows will hold the events so far; call it under ``locked``, before the manifest lists them.
 
         Raises:
             StoreFault: ``store_not_writable``, ``disk_full``.
@@ -182,7 +184,7 @@ class Overlay:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other writers of this session waiting. The lock's file stays: somebody may be waiting on it.
+        """Keep other writers of this session waiting. The lock's file stays: another process may wait on it.
 
         Raises:
             StoreFault: ``store_not_writable``.
@@ -204,7 +206,7 @@ class Overlay:
             lock.release()
 
     def drop(self) -> None:
-        """Forget everything, also what cannot be read."""
+        """Delete the log, even if it cannot be read."""
         with self._own:
             self._start((0, 0))
             if self.path is not None:
@@ -302,7 +304,8 @@ def list_sessions(store: Path, video_id: str) -> list[tuple[str, int]]:
 def reserve_session(store: Path, video_id: str, prefix: str) -> str:
     """Make the empty log of a new session and return its name: the first ``PREFIX-N`` that no session of the world ever had.
 
-    Whoever makes the log has the name. A commit tells the world the name before its log goes, so the world is read last.
+    The process that creates the log owns the name. A commit writes the name to the world before it removes the log, so the
+    world is read last.
 
     Raises:
         StoreFault: ``no_such_world``, ``world_damaged``, ``bad_session_name``, ``store_not_writable``, ``disk_full``.
@@ -328,7 +331,7 @@ def reserve_session(store: Path, video_id: str, prefix: str) -> str:
 def forget_reserved(store: Path, video_id: str, name: str) -> None:
     """Remove what is left of a session that ``reserve_session`` named: its log, and its lock.
 
-    Only here the lock goes, too: nobody was told the name, so nobody waits on it. Locks of other sessions stay.
+    Only here the lock is removed too: the name was never published, so no process waits on it. Locks of other sessions stay.
 
     Raises:
         StoreFault: ``store_not_writable``.
@@ -341,7 +344,7 @@ def forget_reserved(store: Path, video_id: str, name: str) -> None:
 
 
 def drop_session(store: Path, video_id: str, name: str) -> int:
-    """Forget a session; how many events it had.
+    """Delete a session's log and return how many events it had.
 
     Raises:
         StoreFault: ``no_such_world``, ``no_such_session``.
@@ -359,9 +362,9 @@ def drop_session(store: Path, video_id: str, name: str) -> int:
 def commit_session(store: Path, video_id: str, name: str) -> Committed:
     """Replay a session's log onto the world as new rows, then drop the session.
 
-    Writers of the session wait meanwhile. The rows are in place before the log tells which files hold them, that before the
-    manifest lists them, and the log goes last. So wherever a commit is cut off, committing again adds what is missing and
-    nothing twice, whatever was committed or written to the session in between.
+    Writers of the session wait meanwhile. The rows are written first, then the log notes their files, then the manifest lists
+    them; the log is removed last. So after an interrupted commit, at any point, committing again adds what is missing and nothing
+    twice, even if other commits or writes came in between.
 
     Raises:
         StoreFault: ``no_such_world``, ``no_such_session``, ``session_damaged``, ``store_not_writable``, ``world_locked``.

@@ -1,8 +1,8 @@
-"""Looking at frames on demand: a vision model or a detector is asked once, and its answer is kept outside the world.
+"""Vision models and detectors on demand: requests about frames, answered once and cached outside the world.
 
-A look is known by what it depends on: the world and its source, the model (with its prompts, picture size and choice of frames)
-and what is asked. No frame after ``until``, the end of what a session sees, is ever taken. Detections are kept under the world,
-the detector and the arguments. The world itself never changes by being looked at.
+The cache key of a look covers the world and its source, the model (with its prompts, picture size and choice of frames) and the
+request. No frame after ``until``, the end of what a session sees, is ever used. Detections are cached by world, detector and
+arguments. The world itself never changes.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook,
 from world_api.world.manifest import Manifest
 from world_api.world.tables import SESSION_TABLES
 
-#: A frame counts as begun half a millisecond early; one before a cut must not be that of the cut.
+#: Seconds before a cut; a frame counts as begun half a millisecond early, and that of the cut must not be shown.
 BEFORE = 0.001
-#: So many pictures of one thing are looked at for a question about it.
+#: Pictures of a thing that a question about it uses at most.
 MAX_SPOTS = 3
 #: Characters of the longest question that operations take.
 LONGEST_QUESTION = 2_000
@@ -49,17 +49,17 @@ LONGEST_QUESTION = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class FrameChoice:
-    """Which frames of a stretch are looked at: at most ``most``, no closer than ``spacing`` seconds, spread evenly."""
+    """Which frames of an interval are looked at: at most ``most``, no closer than ``spacing`` seconds, spread evenly."""
 
     most: int = 6
     spacing: float = 1.0
 
     def count(self, seconds: float) -> int:
-        """How many frames a stretch of that length gives."""
+        """How many frames an interval of that length gives."""
         return max(1, min(self.most, math.ceil(seconds / self.spacing - 1e-9)))
 
     def times(self, span: TimeSpan, until: float) -> tuple[float, ...]:
-        """The middles of equal parts of the visible stretch, in seconds; none of them at or after ``until``."""
+        """The middles of equal parts of the visible interval, in seconds; none of them at or after ``until``."""
         end = min(span.end, until)
         start = min(span.start, end)
         count = self.count(end - start)
@@ -72,10 +72,10 @@ class FrameChoice:
 class VisionConfig:
     """A model that looks, and how it is used.
 
-    ``embedder`` makes captions comparable in meaning, where there is one. ``at_once``: requests under way together.
-    ``most_looks``: looks one session may take: every request that is sent, and kept ones the first time they are told, so
-    that where nothing fails a question comes out the same with a full cache and an empty one; None for any number. What a
-    client repeats by itself since no answer came is not counted. ``host``: where frames go.
+    ``embedder`` makes captions comparable in meaning, if there is one. ``at_once``: concurrent requests. ``most_looks``: looks
+    that one session may take, None for any number. Every request that is sent counts, and so does a cached look the first time,
+    so that a full and an empty cache give the same result. Requests that a client repeats after no answer do not count.
+    ``host``: where frames are sent.
     """
 
     vision: VisionModel
@@ -101,7 +101,7 @@ class LookBudget:
         self._lock = Lock()
 
     def check(self) -> None:
-        """See whether anything may be sent, before work is put into it.
+        """Check that a request may be sent, before work is spent on it.
 
         Raises:
             OperationFault: ``looks_spent``.
@@ -110,7 +110,7 @@ class LookBudget:
             self._refuse_spent()
 
     def sends(self) -> None:
-        """Count a request that is about to be sent, whatever comes of it.
+        """Count a request that is about to be sent, whether or not it succeeds.
 
         Raises:
             OperationFault: ``looks_spent``.
@@ -120,12 +120,12 @@ class LookBudget:
             self._used += 1
 
     def made(self, request: str) -> None:
-        """A look that was sent has been answered: to be told it again costs nothing."""
+        """Note that a look was answered; from then on it costs this session nothing."""
         with self._lock:
             self._counted.add(request)
 
     def tell(self, request: str) -> None:
-        """Count a look that was kept, unless this session has had it.
+        """Count a cached look, unless this session had it already.
 
         Raises:
             OperationFault: ``looks_spent``.
@@ -150,7 +150,7 @@ _SMALLEST_PART = 32  #: pixels; a smaller part shows nothing
 
 
 def part_of(image: Image, box: Sequence[float]) -> Image:
-    """What is around a box, with a margin, inside the frame."""
+    """Crop a box from a frame, with a margin."""
     height, width = image.shape[:2]
     x1, y1, x2, y2 = box
     across, down = _MARGIN * (x2 - x1) + 1, _MARGIN * (y2 - y1) + 1
@@ -160,28 +160,28 @@ def part_of(image: Image, box: Sequence[float]) -> Image:
 
 
 def _bounds(first: float, last: float, size: int) -> tuple[int, int]:
-    """Whole pixels inside the frame, at least ``_SMALLEST_PART`` of them where it has so many."""
+    """Bounds in whole pixels inside the frame, at least ``_SMALLEST_PART`` apart if the frame is that large."""
     middle, half = (first + last) / 2, max((last - first) / 2, _SMALLEST_PART / 2)
     low, high = math.floor(middle - half), math.ceil(middle + half)
     low, high = max(0, min(low, size - _SMALLEST_PART)), min(size, max(high, _SMALLEST_PART))
     return low, high
 
 
-#: Where answers are kept, inside the store and outside every world.
+#: Folder of the caches, inside the store and outside every world.
 FOLDER = ".on-demand"
 
 
 def world_key(manifest: Manifest) -> str:
-    """What is looked at: the rows that sessions do not write, and the very file they were made from.
+    """Hash of what is looked at: the rows that sessions do not write, and the source file.
 
-    Without the file two films could not be told apart of which few stages ran. What a session commits changes no picture.
+    The file distinguishes films of which few stages ran. Commits of sessions change no picture and do not count.
     """
     rows = sorted(f"{entry.table} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
     return content_hash([manifest.source.sha256, manifest.video.model_dump(mode="json"), rows])
 
 
 class FrameLooker:
-    """Detection on demand over one world's video. ``cache`` None keeps nothing; ``world_key`` says whose frames they are."""
+    """Detection on demand in one world's video. ``cache`` None caches nothing; ``world_key`` identifies the frames."""
 
     def __init__(self, *, frames: FrameSource, detector: ObjectDetector, world_key: str, cache: Path | None) -> None:
         self._frames = frames
@@ -211,7 +211,7 @@ class FrameLooker:
         records = [_record(item) for item in found]
         if place is not None:
             _keep(place, records)
-        return [_restored(record) for record in records]  # as whoever asks next will read it
+        return [_restored(record) for record in records]  # as the next reader of the cache gets it
 
     def _place(self, time: float, category: str) -> Path | None:
         if self._cache is None:
@@ -234,7 +234,7 @@ def _keep(place: Path, records: list[dict[str, Any]]) -> None:
     try:
         write_atomically(place, json.dumps(records).encode())
     except StoreFault:
-        return  # a store that cannot be written to can still be asked
+        return  # a read-only store can still be queried
 
 
 def _load(place: Path) -> list[DetectedObject] | None:
@@ -246,7 +246,7 @@ def _load(place: Path) -> list[DetectedObject] | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Spot:
-    """A moment (seconds) and what part of its frame to show (pixels of the displayed frame); None: all of it."""
+    """A moment (seconds) and a box of its frame (pixels of the displayed frame); None for the whole frame."""
 
     time: float
     box: Box | None
@@ -255,8 +255,7 @@ class Spot:
 class Vision:
     """Looks at one world's video, for one session. Threads may share it.
 
-    ``frames`` None: the video is not there (any more); what was seen before is told all the same. ``world_key`` says whose
-    frames they are.
+    ``frames`` None: the video is missing; cached looks are still returned. ``world_key`` identifies the frames.
     """
 
     def __init__(
@@ -274,7 +273,7 @@ class Vision:
         self._searched = CaptionSetFile(folder)
 
     def caption(self, span: TimeSpan, *, until: float) -> CachedLook:
-        """What is seen in a stretch, in words.
+        """Describe an interval in words.
 
         Raises:
             OperationFault: ``not_yet``, where none of it is visible.
@@ -284,7 +283,7 @@ class Vision:
         return self._look("caption", self._visible(span, until), until)
 
     def answer(self, span: TimeSpan, question: str, *, until: float) -> CachedLook:
-        """A question about a stretch, answered from its frames.
+        """Answer a question about an interval from its frames.
 
         Raises:
             OperationFault: ``not_yet``, where none of it is visible.
@@ -294,7 +293,7 @@ class Vision:
         return self._look("answer", self._visible(span, until), until, question=question)
 
     def actions(self, span: TimeSpan, *, until: float) -> CachedLook:
-        """What is done in a stretch, as short labels.
+        """Name the actions in an interval, as short labels.
 
         Raises:
             OperationFault: ``not_yet``, where none of it is visible.
@@ -304,7 +303,7 @@ class Vision:
         return self._look("actions", self._visible(span, until), until)
 
     def state(self, spots: Sequence[Spot], question: str, *, subject: str, until: float) -> CachedLook:
-        """A question about one thing, answered from what is around it at some moments, the first ``MAX_SPOTS`` visible ones.
+        """Answer a question about one thing from crops around it, at the first ``MAX_SPOTS`` visible moments.
 
         Raises:
             OperationFault: ``not_yet``, where no moment is visible.
@@ -318,16 +317,16 @@ class Vision:
         return self._look("state", span, until, question=question, subject=subject, spots=seen)
 
     def knows_caption(self, span: TimeSpan, *, until: float) -> bool:
-        """Whether a caption of that stretch is kept, so that it costs nothing."""
+        """Whether a caption of an interval is cached."""
         span = self._visible(span, until)
         return self.kept.get(self._name("caption", self._parameters(span, until))) is not None
 
     def searched(self) -> CaptionSet:
-        """The captions that sessions which are opened now search."""
+        """The captions that new sessions search."""
         return self._searched.read()
 
     def search_from_now(self, spans: Sequence[TimeSpan], *, until: float) -> CaptionSet:
-        """Have the kept captions of some whole stretches searched by sessions that are opened from now on, and no others."""
+        """Let new sessions search the cached captions of these intervals, and no others."""
         names = (self._name("caption", self._parameters(self._visible(span, until), until)) for span in spans)
         captions = CaptionSet.of([kept for name in names if (kept := self.kept.get(name)) is not None])
         if captions != self._searched.read():
@@ -335,9 +334,9 @@ class Vision:
         return captions
 
     def said(self, captions: CaptionSet, *, until: float) -> list[tuple[TimeSpan, str, float]]:
-        """The captions of a set of stretches that are over by then: stretch, text, and the time of a frame of it.
+        """The captions of a set that end by ``until``: interval, text, and the time of one of its frames.
 
-        One that is no longer kept as it was listed is left out.
+        A caption that is no longer cached as it was listed is left out.
         """
         looks = (self.kept.get(item.request) for item in captions.captions if item.end <= until)
         listed = {item.digest for item in captions.captions}
@@ -356,7 +355,7 @@ class Vision:
     def _parameters(
         self, span: TimeSpan, until: float, question: str = "", subject: str = "", spots: Sequence[Spot] | None = None
     ) -> dict[str, Any]:
-        """What a look depends on beside the world and who looks."""
+        """What a look depends on beside the world and the model; part of its cache key."""
         if spots is None:
             times: Sequence[float] = self._config.choice.times(span, until)
             boxes = None
@@ -394,7 +393,7 @@ class Vision:
         return kept
 
     def _ask(self, task: LookTask, span: TimeSpan, parameters: dict[str, Any], request: str) -> CachedLook:
-        """Have the model look. Every request that is sent counts, whatever comes of it."""
+        """Send the request to the model. Every request that is sent counts, whether or not it succeeds."""
         self._allowance.check()
         with self._places:
             look = LookRequest(
@@ -411,7 +410,7 @@ class Vision:
                 made = self._record(look, parameters, self._config.vision.look(look))
             except VideoWorldError:
                 raise
-            except Exception as error:  # who looks may be anybody's code, and what it says anything
+            except Exception as error:  # a third-party adapter may raise or return anything
                 raise BackendFault(
                     "sight_unreadable",
                     f"what {self._config.vision.name} said about these frames cannot be kept: {type(error).__name__}",

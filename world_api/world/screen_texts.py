@@ -1,8 +1,8 @@
-"""Readings of single frames put together: from when to when a text stood on the screen.
+"""Screen texts: readings of single frames joined into the intervals in which a text is on screen.
 
-A row says that a line was on screen at a moment; the empty text, that nothing was, or, with a place, that figures that
-change (a clock) still stood there, unread. All rows of a moment together are
-all that was on screen then, so a text lasts until a moment lacks it, and never longer than a reader would have waited.
+A row says that a line was on screen at a moment. An empty text says that nothing was; with a box, that changing figures (a
+clock) were still there, unread. All rows of a moment together are all that was on screen then, so a text lasts until a moment
+lacks it, and at most ``TEXT_STAYS``.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ from world_api.core.lexicon import fold
 from world_api.core.spans import Box, TimeSpan
 from world_api.world.timeline import Items, Positions
 
-#: How long text that was read off a frame is taken to stay on screen where no later reading says otherwise (seconds).
-#: Text that stays is noted again within this time.
+#: Seconds that a text is taken to stay on screen unless a later reading says otherwise; a reader notes it again by then.
 TEXT_STAYS = 15.0
-#: Seconds over which a text noted before and after a cut, and lacking at no moment between, is one stretch.
+#: A text read before and after a cut, at most this many seconds apart and missing at no moment between, is one.
 _ACROSS_CUT = 6.0
-#: Figures that change at one place (a clock, a score) are one text for so long (seconds), if read again so soon.
+#: Changing figures at one place (a clock, a score) are one text for at most this long, with gaps of at most that (seconds).
 _CHANGING_SECONDS, _CHANGING_GAP = 60.0, 35.0
-#: How alike two readings of one line are at least, and from how many characters on slips of reading are forgiven.
+#: Least similarity of two readings of one line, and the length from which reading errors are forgiven.
 _ALIKE, _LONG_ENOUGH = 0.85, 5
 _SAME_PLACE = 0.3
 _BETWEEN = " … "
@@ -40,9 +39,9 @@ _SLACK = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class ScreenText:
-    """Text read off the screen, from when to when it was seen there.
+    """A text on screen and its interval.
 
-    Figures that change (a clock) are one text that lists its readings, parted by " … ".
+    Changing figures (a clock) are one text that lists its readings, separated by " … ".
     """
 
     span: TimeSpan
@@ -61,13 +60,13 @@ class _Reading:
 
 @dataclass(kw_only=True)
 class _Line:
-    """Readings of one line. ``end`` is when it is over if it is not read again."""
+    """Readings of one line. ``end`` is the end of its interval if it is not read again."""
 
     readings: list[_Reading]
     end: float
     changes: bool = False
     shot: int = field(default=0)
-    seen: float = -math.inf  #: when it last stood there unread
+    seen: float = -math.inf  #: when its figures were last there, unread
 
     def goes_on_with(self, reading: _Reading, shot: int, previous_moment: float) -> bool:
         """Whether a later reading is of the same line."""
@@ -92,7 +91,7 @@ class _Line:
         self.end = end
 
     def continues_unread(self, place: Box, time: float, shot: int) -> bool:
-        """Whether what stands there unread is this line, with other figures."""
+        """Whether an unread text at a place is this line with other figures."""
         last = self.readings[-1]
         return (
             shot == self.shot
@@ -102,11 +101,11 @@ class _Line:
         )
 
     def last_seen(self) -> float:
-        """When it was last seen, read or not."""
+        """Time of the last reading, read or unread."""
         return max(self.readings[-1].time, self.seen)
 
     def screen_text(self) -> ScreenText:
-        """The whole, as the surest reading spells it."""
+        """The joined text, as the most confident reading spells it."""
         first, surest = self.readings[0], max(self.readings, key=lambda reading: reading.confidence)
         spelt = _BETWEEN.join(dict.fromkeys(r.text for r in self.readings)) if self.changes else surest.text
         return ScreenText(
@@ -118,7 +117,7 @@ class _Line:
 
 
 def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) -> list[ScreenText]:
-    """The stretches of all texts, in time order. ``shots`` tile the visible stretch ``whole``."""
+    """The intervals of all texts, in time order. ``shots`` tile the visible interval ``whole``."""
     moments = list(_moments(rows.to_pylist()))
     starts = shots.starts.tolist() if isinstance(shots, Items) else [shot.start for shot in shots]
     running: list[_Line] = []
@@ -157,7 +156,7 @@ SCREEN_TEXT_SCHEMA = pa.schema(
 
 
 def screen_text_table(texts: Sequence[ScreenText]) -> pa.Table:
-    """Stretches as a table that can be kept."""
+    """Intervals as a table that can be kept."""
     records = [
         {
             "start": t.span.start,
@@ -172,7 +171,7 @@ def screen_text_table(texts: Sequence[ScreenText]) -> pa.Table:
 
 
 def screen_texts_in(table: pa.Table) -> Items[ScreenText]:
-    """The stretches of such a table."""
+    """The intervals of such a table."""
     starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
 
     def make(i: int) -> ScreenText:
@@ -187,7 +186,7 @@ def screen_texts_in(table: pa.Table) -> Items[ScreenText]:
 
 
 def followed_by(whole: Items[ScreenText], kept: int, later: Sequence[ScreenText]) -> Items[ScreenText]:
-    """The first ``kept`` of some stretches, then others, whose ``rows`` are -1."""
+    """The first ``kept`` of some intervals, then others, whose ``rows`` are -1."""
     return Items(
         np.append(whole.starts[:kept], [text.span.start for text in later]),
         np.append(whole.ends[:kept], [text.span.end for text in later]),
@@ -197,7 +196,7 @@ def followed_by(whole: Items[ScreenText], kept: int, later: Sequence[ScreenText]
 
 
 def independent_starts(table: pa.Table) -> Positions:
-    """The positions of stretches that none of the earlier ones could go on into, rising."""
+    """The positions of intervals that none of the earlier ones could go on into, rising."""
     starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
     figures = pc.match_substring_regex(table.column("text"), r"\d").to_numpy()
     latest = np.maximum.accumulate(ends + np.where(figures, _CHANGING_GAP, _ACROSS_CUT)) if len(ends) else ends
@@ -206,7 +205,7 @@ def independent_starts(table: pa.Table) -> Positions:
 
 
 def same_line(one: str, other: str) -> bool:
-    """Whether two readings are of one line, but for slips of reading. Figures that differ make another line."""
+    """Whether two readings are of one line, up to reading errors. Other figures make another line."""
     first, second = "".join(fold(one).split()), "".join(fold(other).split())
     if first == second:
         return True
@@ -233,7 +232,7 @@ def _counts(was: str, now: str) -> bool:
 
 
 def _moments(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[float, list[_Reading]]]:
-    """All readings of each moment, top to bottom, those without a text where figures stand unread; nothing has none."""
+    """The readings of each moment, top to bottom; a moment at which nothing is on screen has none."""
     ordered = sorted(rows, key=lambda row: (row["time"], row["y1"], row["x1"], row["text"]))
     for time, at_once in groupby(ordered, key=lambda row: float(row["time"])):
         yield (

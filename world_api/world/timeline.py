@@ -1,7 +1,10 @@
-"""Things with a time interval each, held as arrays sorted by start; one becomes an object when it is asked for.
+"""What lasts: arrays of intervals, scenes, spoken lines, captions, camera movements, and the segments that searches rank.
 
-A world of days has hundreds of thousands of lines and sightings. What an operation needs of them is found by binary
-search, and only that becomes objects.
+A world of days has hundreds of thousands of lines and sightings. ``Items`` holds their times as arrays sorted by start; an
+operation finds what it needs by binary search, and only that becomes objects.
+
+Segments are windows of at most ten seconds, cut at shots and at speech. Inside each shot, silences of a second or more separate
+speech from the rest; consecutive lines are packed up to ten seconds, cut between lines; what is still longer is cut evenly.
 """
 
 from __future__ import annotations
@@ -27,13 +30,13 @@ Item = TypeVar("Item")
 
 
 class Items(Sequence[Item], Generic[Item]):
-    """n things in order of their start.
+    """A sequence of n items with a time interval each, in order of start.
 
     Args:
         starts: Start times in seconds, rising, shape (n,).
         ends: End times in seconds, shape (n,).
-        make: Makes one thing from its position.
-        rows: The row of its table that each begins with, shape (n,); by default its position.
+        make: Creates the item at a position.
+        rows: The row of its table that each item comes from, shape (n,); by default its position.
     """
 
     def __init__(
@@ -65,7 +68,7 @@ class Items(Sequence[Item], Generic[Item]):
         return self._make(position % len(self))
 
     def touching(self, span: TimeSpan) -> Positions:
-        """Positions of the things that overlap a half-open span or begin in it, in order."""
+        """Positions of the items that overlap a half-open span or begin in it, in order."""
         end = int(np.searchsorted(self.starts, span.end))
         first = min(
             end,
@@ -77,7 +80,7 @@ class Items(Sequence[Item], Generic[Item]):
         return found
 
     def during(self, span: TimeSpan) -> list[Item]:
-        """The things that share time with a half-open span, in order."""
+        """The items that share time with a half-open span, in order."""
         shared = (int(i) for i in self.touching(span) if self.ends[i] > span.start)
         return [self._make(i) for i in shared]
 
@@ -110,7 +113,7 @@ def shared_prefix(one: Items[Any], other: Items[Any], *more: tuple[NDArray[Any],
 
 
 def ranges(firsts: Positions, ends: Positions) -> Positions:
-    """The positions of many half-open runs, one after the other."""
+    """Concatenate the integer ranges ``[first, end)``."""
     lengths = ends - firsts
     total = int(lengths.sum())
     starts = np.repeat(firsts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) if total else firsts[:0]
@@ -156,7 +159,7 @@ class Spoken:
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """A stored sentence or label about a stretch (a caption or an action)."""
+    """A stored sentence or label about an interval (a caption or an action)."""
 
     span: TimeSpan
     text: str
@@ -177,9 +180,9 @@ class Scenes(Items[Scene]):
         return Scene(ordinal=position, span=span, strength=float(self.strengths[position]))
 
 
-#: A row speaks of so many seconds before it; rows further apart than this belong to two movements.
+#: Seconds before its time that a row covers, and the gap from which rows belong to two movements.
 ROW_SECONDS, APART = 1.0, 1.7
-#: A movement told by a single row must be this strong (picture widths a second) to be one.
+#: Strength that a movement of a single row needs (picture widths per second).
 SURE_AT_ONCE = 0.05
 
 WORDS = {
@@ -245,7 +248,7 @@ SHORTEST = 1.0
 
 
 def segment(shots: Sequence[TimeSpan], lines: Sequence[TimeSpan]) -> list[TimeSpan]:
-    """Cut shots into segments. ``shots`` tile the video in order; ``lines`` are spoken lines in any order."""
+    """Cut shots, which tile the video, into segments; ``lines`` are spoken lines in any order."""
     ordered = sorted(lines)
     found: list[TimeSpan] = []
     first = 0
