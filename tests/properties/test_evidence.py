@@ -149,7 +149,7 @@ def check(name: str, result: dict[str, Any], asked: Span) -> None:
         assert len(result["evidence"]) == len(result["actions"])
 
 
-@settings(max_examples=40)
+@settings(max_examples=24)
 @given(rows=worlds(), span=stretches(), word=st.sampled_from(WORDS), cut=st.none() | st.integers(30, int(SECONDS)))
 def test_all_evidence_lies_inside_what_it_is_for(rows: Rows, span: Span, word: str, cut: int | None) -> None:
     called = set()

@@ -12,7 +12,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from uuid import uuid4
@@ -281,24 +281,28 @@ def exclusive(folder: Path | None, name: str, *, owner: object = None) -> Iterat
     share what they make, so they do not wait. Not to be nested.
     """
     key = (folder if folder is not None else id(owner), name)
-    with _THREAD_LOCKS[hash(key) % len(_THREAD_LOCKS)], _exclusive_among_processes(folder, name):
+    with _THREAD_LOCKS[hash(key) % len(_THREAD_LOCKS)], ExitStack() as held:
+        if folder is not None:
+            with suppress(StoreFault):
+                held.enter_context(file_lock(folder / LOCKS / name[:_BUCKET]))
         yield
 
 
 @contextmanager
-def _exclusive_among_processes(folder: Path | None, name: str) -> Iterator[None]:
-    if folder is None:
-        yield
-        return
+def file_lock(path: Path) -> Iterator[None]:
+    """Hold a lock among processes; wait for another holder. The lock's file stays, since another process may wait on it.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
     from filelock import FileLock
 
-    lock = FileLock(folder / LOCKS / name[:_BUCKET])
+    lock = FileLock(path)
     try:
-        Path(lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
-    except OSError:
-        yield
-        return
+    except OSError as error:
+        raise not_writable(path, error) from error
     try:
         yield
     finally:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
-from world_api.core.files import not_writable
+from world_api.core.files import file_lock, not_writable
 from world_api.core.identifiers import segment_id
 from world_api.core.spans import round_time
 from world_api.search.documents import document_texts, quoted_texts
@@ -213,14 +213,8 @@ def _named_faults(store: Path) -> Iterator[None]:
         ) from error
 
 
-def _locked(store: Path) -> Any:
-    from filelock import FileLock
-
-    try:
-        store.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise not_writable(store, error) from error
-    return FileLock(store / f"{FOLDER}.lock")
+def _locked(store: Path) -> AbstractContextManager[None]:
+    return file_lock(store / f"{FOLDER}.lock")
 
 
 def _current(store: Path, video_id: str) -> str | None:

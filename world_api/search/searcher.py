@@ -1,6 +1,6 @@
 """Search over the visible segments: words (BM25), meaning (dense), looks (descriptors); and exhaustive scans for words.
 
-Vectors are searched exactly, by inner product, in FAISS indexes in memory. A causal cut searches the leading
+Vectors are searched exactly, by inner product. A causal cut searches the leading
 rows of the uncut world's index that it does not change, and a small index of the rest. A scan ranks nothing and leaves nothing out.
 """
 

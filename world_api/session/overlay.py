@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
-from world_api.core.files import append_line, not_writable, world_lock
+from world_api.core.files import append_line, file_lock, not_writable, world_lock
 from world_api.core.identifiers import check_session_name, is_name
 from world_api.core.spans import TimeSpan
 from world_api.world.manifest import MOST_SECONDS, FileEntry, read_manifest, write_manifest
@@ -119,9 +119,7 @@ class Overlay:
         Raises:
             StoreFault: ``session_damaged``.
         """
-        with self._own:
-            if self.path is not None:
-                self._read_on(self.path)
+        with self._current():
             return list(self._read)
 
     def digest(self) -> str:
@@ -130,9 +128,7 @@ class Overlay:
         Raises:
             StoreFault: ``session_damaged``.
         """
-        with self._own:
-            if self.path is not None:
-                self._read_on(self.path)
+        with self._current():
             return self._digest
 
     def number_committed(self, listed: Collection[str]) -> int:
@@ -141,9 +137,7 @@ class Overlay:
         Raises:
             StoreFault: ``session_damaged``.
         """
-        with self._own:
-            if self.path is not None:
-                self._read_on(self.path)
+        with self._current():
             done = [count for count, plan in self._plans if set(plan.files) <= set(listed)]
             return max(done, default=0)
 
@@ -153,12 +147,8 @@ class Overlay:
         Raises:
             StoreFault: ``store_not_writable``, ``disk_full``.
         """
-        if self.path is None:
-            return
-        try:
-            append_line(self.path, CommitPlanned(files=tuple(files)).model_dump_json().encode(), sync=True)
-        except OSError as error:
-            raise not_writable(self.path, error) from error
+        if self.path is not None:
+            self._write(self.path, CommitPlanned(files=tuple(files)).model_dump_json().encode())
 
     def append(self, make: Callable[[int], Event]) -> Event:
         """Add the event that ``make`` returns for its number in the log (the first is 1), and return it.
@@ -166,44 +156,22 @@ class Overlay:
         Raises:
             StoreFault: ``store_not_writable``, ``disk_full``, ``session_damaged``.
         """
-        with self._own:
-            return self._append(make)
-
-    def _append(self, make: Callable[[int], Event]) -> Event:
-        if self.path is None:
-            event = make(len(self._read) + 1)
-            self._add(event, event.model_dump_json().encode())
-            return event
-        with self.locked():
+        with self._own, self.locked():
             event = make(len(self.events()) + 1)
-            try:
-                append_line(self.path, event.model_dump_json().encode(), sync=True)
-            except OSError as error:
-                raise not_writable(self.path, error) from error
-        return event
+            line = event.model_dump_json().encode()
+            if self.path is None:
+                self._add(event, line)
+            else:
+                self._write(self.path, line)
+            return event
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other writers of this session waiting. The lock's file stays: another process may wait on it.
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep other writers of this session waiting.
 
         Raises:
             StoreFault: ``store_not_writable``.
         """
-        if self.path is None:
-            yield
-            return
-        from filelock import FileLock
-
-        lock = FileLock(self.path.with_suffix(".lock"))
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            lock.acquire()
-        except OSError as error:
-            raise not_writable(self.path, error) from error
-        try:
-            yield
-        finally:
-            lock.release()
+        return nullcontext() if self.path is None else file_lock(self.path.with_suffix(".lock"))
 
     def drop(self) -> None:
         """Delete the log, even if it cannot be read."""
@@ -214,6 +182,21 @@ class Overlay:
                     self.path.unlink(missing_ok=True)
                 except OSError as error:
                     raise not_writable(self.path, error) from error
+
+    @contextmanager
+    def _current(self) -> Iterator[None]:
+        """Hold the log, read up to its end."""
+        with self._own:
+            if self.path is not None:
+                self._read_on(self.path)
+            yield
+
+    @staticmethod
+    def _write(path: Path, line: bytes) -> None:
+        try:
+            append_line(path, line, sync=True)
+        except OSError as error:
+            raise not_writable(path, error) from error
 
     def _read_on(self, path: Path) -> None:
         try:

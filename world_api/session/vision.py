@@ -255,7 +255,13 @@ class Spot:
 class Vision:
     """Looks at one world's video, for one session. Threads may share it.
 
-    ``frames`` None: the video is missing; cached looks are still returned. ``world_key`` identifies the frames.
+    ``frames`` None: the video is missing; cached looks are still returned. ``world_key`` identifies the frames. Nothing at or
+    after ``until``, the end of what the session sees, is looked at.
+
+    ``caption``, ``answer``, ``actions`` and ``state`` raise:
+        OperationFault: ``not_yet``, if nothing of it is visible; ``looks_spent``.
+        MediaFault: ``source_missing``, ``undecodable``.
+        BackendFault: as the model names it.
     """
 
     def __init__(
@@ -273,43 +279,19 @@ class Vision:
         self._searched = CaptionSetFile(folder)
 
     def caption(self, span: TimeSpan, *, until: float) -> CachedLook:
-        """Describe an interval in words.
-
-        Raises:
-            OperationFault: ``not_yet``, where none of it is visible.
-            MediaFault: ``source_missing``, ``undecodable``.
-            BackendFault: as the model names it.
-        """
+        """Describe an interval in words."""
         return self._look("caption", self._visible(span, until), until)
 
     def answer(self, span: TimeSpan, question: str, *, until: float) -> CachedLook:
-        """Answer a question about an interval from its frames.
-
-        Raises:
-            OperationFault: ``not_yet``, where none of it is visible.
-            MediaFault: ``source_missing``, ``undecodable``.
-            BackendFault: as the model names it.
-        """
+        """Answer a question about an interval from its frames."""
         return self._look("answer", self._visible(span, until), until, question=question)
 
     def actions(self, span: TimeSpan, *, until: float) -> CachedLook:
-        """Name the actions in an interval, as short labels.
-
-        Raises:
-            OperationFault: ``not_yet``, where none of it is visible.
-            MediaFault: ``source_missing``, ``undecodable``.
-            BackendFault: as the model names it.
-        """
+        """Name the actions in an interval, as short labels."""
         return self._look("actions", self._visible(span, until), until)
 
     def state(self, spots: Sequence[Spot], question: str, *, subject: str, until: float) -> CachedLook:
-        """Answer a question about one thing from crops around it, at the first ``MAX_SPOTS`` visible moments.
-
-        Raises:
-            OperationFault: ``not_yet``, where no moment is visible.
-            MediaFault: ``source_missing``, ``undecodable``.
-            BackendFault: as the model names it.
-        """
+        """Answer a question about one thing from crops around it, at the first ``MAX_SPOTS`` visible moments."""
         seen = [spot for spot in spots if spot.time <= until][:MAX_SPOTS]
         if not seen:
             raise _not_yet(until)

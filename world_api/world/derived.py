@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from world_api.core.canonical import content_hash
-from world_api.core.files import hash_bytes, hash_file, hash_stored, not_writable, write_atomically
+from world_api.core.files import file_lock, hash_bytes, hash_file, hash_stored, not_writable, write_atomically
 from world_api.world.manifest import Manifest
 from world_api.world.storage import read_arrow
 from world_api.world.tables import SESSION_TABLES
@@ -37,7 +37,7 @@ INDEX = "index.json"
 #: The packages whose code decides what is derived from rows.
 _PACKAGE = Path(__file__).resolve().parents[1]
 _AREAS = ("core", "world", "search")
-#: The libraries that shape derived tables. FAISS and LanceDB only search them.
+#: The libraries that shape derived tables.
 LIBRARIES = ("numpy", "pyarrow", "snowballstemmer")
 
 #: What changes when an index is replaced: inode, time and size.
@@ -146,26 +146,13 @@ class Derived:
         self._hashes[name] = digest
 
 
-@contextmanager
-def derived_lock(store: Path, video_id: str) -> Iterator[None]:
-    """Hold the right to write what is kept beside a world; wait for another holder.
+def derived_lock(store: Path, video_id: str) -> AbstractContextManager[None]:
+    """Hold the right to write a world's derived tables; wait for another holder.
 
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    from filelock import FileLock
-
-    path = store / FOLDER / f".{video_id}.lock"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path)
-        lock.acquire()
-    except OSError as error:
-        raise not_writable(path, error) from error
-    try:
-        yield
-    finally:
-        lock.release()
+    return file_lock(store / FOLDER / f".{video_id}.lock")
 
 
 def derived_folder(store: Path, manifest: Manifest) -> Path:

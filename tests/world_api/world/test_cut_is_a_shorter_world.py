@@ -222,7 +222,9 @@ def answers(session: Session, seed: int, calls: int) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("as_of", [3.0, 61.37, 433.21, 760.5, 899.2])
+@pytest.mark.parametrize(
+    "as_of", [3.0, 433.21, 899.2, *(pytest.param(s, marks=pytest.mark.nightly) for s in (61.37, 760.5))]
+)
 def test_a_cut_and_a_world_of_the_visible_rows_answer_alike(whole: Path, tmp_path: Path, as_of: float) -> None:
     behind = open_session(whole, "film", as_of=as_of, name=None)
     write(tmp_path, visible(behind.view.world, as_of), as_of)
@@ -237,8 +239,11 @@ def test_a_cut_and_a_world_of_the_visible_rows_answer_alike(whole: Path, tmp_pat
         assert got == expected
 
 
-def test_at_any_moment_a_view_is_that_of_a_world_of_the_visible_rows(whole: Path, tmp_path: Path) -> None:
-    for number, as_of in enumerate(drawn_cuts(open_world(whole, "film"), seed=3, count=16)):
+@pytest.mark.parametrize(("seed", "count"), [(3, 8), pytest.param(4, 40, marks=pytest.mark.nightly)])
+def test_at_any_moment_a_view_is_that_of_a_world_of_the_visible_rows(
+    whole: Path, tmp_path: Path, seed: int, count: int
+) -> None:
+    for number, as_of in enumerate(drawn_cuts(open_world(whole, "film"), seed=seed, count=count)):
         behind = open_session(whole, "film", as_of=as_of, name=None, groups=("inspect",))
         write(tmp_path / str(number), visible(behind.view.world, as_of), as_of)
         fresh = open_session(tmp_path / str(number), "film", name=None, groups=("inspect",))

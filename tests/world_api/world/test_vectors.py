@@ -45,19 +45,3 @@ def test_parts_and_ranges_find_what_one_index_finds(used: int) -> None:
     among, _ = nearest_of(parts, query, 50, [(10, 20), (115, 130)])
     inside = [i for i in naive(vectors, query, 200) if 10 <= i < 20 or 115 <= i < 130]
     assert among.tolist() == inside
-
-
-def test_scores_do_not_depend_on_how_many_threads_there_are() -> None:
-    import faiss
-
-    index, query, before = VectorIndex(unit(20_000).T), unit(1), faiss.omp_get_max_threads()
-    found = []
-    try:
-        for threads in (1, 2, 4):
-            faiss.omp_set_num_threads(threads)
-            positions, scores = index.nearest(query, 100)
-            found.append((positions.tolist(), scores.tolist()))
-            assert faiss.omp_get_max_threads() == threads
-    finally:
-        faiss.omp_set_num_threads(before)
-    assert found == [found[0]] * 3
