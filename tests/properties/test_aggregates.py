@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tool_induction.aggregates import AGGREGATES, ALIASES
 from tool_induction.aggregates.functions import span_of
-from world_api.core import canonical
+from world_api.core import canonical_json
 
 TIMES = st.integers(0, 50).map(lambda number: number / 2)
 CONFIDENCES = st.one_of(st.none(), st.sampled_from([0.1, 0.5, 0.9]))
@@ -108,7 +108,7 @@ def test_an_aggregate_is_deterministic_and_leaves_its_inputs_alone(name: str, it
 
     first = apply(name, items, other)
 
-    assert canonical(first) == canonical(apply(name, copy.deepcopy(items), copy.deepcopy(other)))
+    assert canonical_json(first) == canonical_json(apply(name, copy.deepcopy(items), copy.deepcopy(other)))
     assert (items, other) == before
 
 
@@ -143,7 +143,7 @@ def test_the_best_is_never_one_that_nobody_calibrated_while_another_is(items: An
 def test_sorting_keeps_the_items_and_orders_the_keys(items: Any) -> None:
     ordered = apply("sort_by", items)
 
-    assert sorted(map(canonical, ordered)) == sorted(map(canonical, items))
+    assert sorted(map(canonical_json, ordered)) == sorted(map(canonical_json, items))
     assert [item["label"] for item in ordered] == sorted(item["label"] for item in items)
 
 

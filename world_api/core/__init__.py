@@ -10,7 +10,7 @@ from __future__ import annotations
 from world_api.core.canonical import (
     MAX_LEVELS,
     JsonObject,
-    canonical,
+    canonical_json,
     content_hash,
     is_deep,
     json_line,
@@ -59,7 +59,16 @@ from world_api.core.identifiers import (
     video_id_from_file_name,
     visible,
 )
-from world_api.core.lexicon import CATEGORIES, COLOURS, concepts, content_words, fold, words
+from world_api.core.lexicon import (
+    CATEGORIES,
+    COLOURS,
+    concepts,
+    content_words,
+    fold,
+    required_terms,
+    unrequired_words,
+    words,
+)
 from world_api.core.ports import (
     SAMPLE_RATE,
     ChatModel,
@@ -147,7 +156,7 @@ __all__ = [
     "VoiceDetector",
     "append_line",
     "as_stored",
-    "canonical",
+    "canonical_json",
     "charge",
     "check_plain",
     "check_session_name",
@@ -180,10 +189,12 @@ __all__ = [
     "pictured",
     "printable",
     "remaining",
+    "required_terms",
     "restricted_environment",
     "round_time",
     "segment_id",
     "tool_result_or_error",
+    "unrequired_words",
     "video_id_from_file_name",
     "visible",
     "words",

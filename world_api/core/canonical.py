@@ -22,7 +22,7 @@ _ENCODERS = {
 }
 
 
-def canonical(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     """JSON with sorted keys and no spaces: equal values, equal text.
 
     Raises:
@@ -42,7 +42,7 @@ def json_line(value: Any) -> str:
 
 def content_hash(value: Any) -> str:
     """SHA-256 of the canonical JSON, in hexadecimal."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
 class JsonObject(dict[str, Any]):

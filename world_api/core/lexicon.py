@@ -79,7 +79,9 @@ NARROWER_WORDS = frozenset(
     "男子 女子 男人 女人 男孩 女孩 男生 女生 孩子 行人 先生 女士 轿车".split()
 )
 #: Words that negate what follows them.
-_TURNING = re.compile(r"\b(?:not|no|without|never|neither|nor|except|\w+n't)\b|不是|不在|不穿|不戴|没有|没穿|没戴|除了")
+_NEGATION = re.compile(
+    r"\b(?:not|no|without|never|neither|nor|except|\w+n't)\b|不是|不在|不穿|不戴|没有|没穿|没戴|除了"
+)
 
 #: Where characters begin that no text holds (Unicode's private use area).
 _ASIDE = 0xE000
@@ -162,7 +164,7 @@ def required_terms(text: str) -> list[str]:
 
     Words without content and everything after a negation are not required; if nothing else is left, all words are.
     """
-    kept, _ = before_turning(text)
+    kept, _ = _before_negation(text)
     found: list[str] = []
     for word in unseen_words(kept):
         found += _chinese_terms(word) if _CHINESE.match(word) else [word]
@@ -171,12 +173,20 @@ def required_terms(text: str) -> list[str]:
 
 
 def unrequired_words(text: str) -> list[str]:
-    """Words of a description that ``required_terms`` ignores, as they are written.
+    """Words of a description that ``required_terms`` ignores, as they are written, in their order.
 
     These are words for a narrower kind than can be judged (``woman``), and a negation with everything after it.
     """
+    kept, negated = _before_negation(text)
+    unseen = set(unseen_words(kept))
+    found = [word for word in _LATIN.findall(kept) if word in NARROWER_WORDS or _stem(word) in unseen]
+    chinese = " ".join(_CHINESE.findall(kept))
+    found += [word for word, _ in _chinese() if word in chinese and word in NARROWER_WORDS]
+    found += [word for word in unseen_words(kept) if _CHINESE.search(word)]
+    found += [word for word in _LATIN.findall(negated) if word not in STOP_WORDS or _NEGATION.fullmatch(word)]
+    found += _CHINESE.findall(negated)
     used = set(required_terms(text))
-    return [word for word in unused_words(text) if not {_stem(word), *_chinese_terms(word)} & used]
+    return [word for word in dict.fromkeys(found) if not {_stem(word), *_chinese_terms(word)} & used]
 
 
 def _chinese_terms(run: str) -> list[str]:
@@ -197,26 +207,11 @@ def _parted(run: str) -> list[str]:
     return spaced.split() or [run]
 
 
-def before_turning(text: str) -> tuple[str, str]:
+def _before_negation(text: str) -> tuple[str, str]:
     """Split a description before its first negation (``not``, ``without``, 没有)."""
     folded = fold(text).replace("’", "'")
-    found = _TURNING.search(folded)
+    found = _NEGATION.search(folded)
     return (folded, "") if found is None else (folded[: found.start()], folded[found.start() :])
-
-
-def unused_words(text: str) -> list[str]:
-    """Words of a description that colour and category cannot check, as they are written, in their order.
-
-    These are the words of ``unseen_words``, words for a narrower kind (``woman``), and a negation with everything after it.
-    """
-    kept, turned = before_turning(text)
-    unseen = set(unseen_words(kept))
-    found = [word for word in _LATIN.findall(kept) if word in NARROWER_WORDS or _stem(word) in unseen]
-    chinese = " ".join(_CHINESE.findall(kept))
-    found += [word for word, _ in _chinese() if word in chinese and word in NARROWER_WORDS]
-    found += [word for word in unseen_words(kept) if _CHINESE.search(word)]
-    found += [word for word in _LATIN.findall(turned) if word not in STOP_WORDS or _TURNING.fullmatch(word)]
-    return list(dict.fromkeys(found + _CHINESE.findall(turned)))
 
 
 #: A stemmer works on a word it holds itself, so threads take turns.

@@ -24,7 +24,6 @@ from world_api.core import StoreFault, hash_bytes
 from world_api.operations import run
 from world_api.search import prepare
 from world_api.world import World, check_apart, has_image, open_world, read_arrow, read_image, verification
-from world_api.world.derived import FOLDER
 
 ROOT = Path(__file__).resolve().parents[3]
 #: Outcomes that are no fault, or one that says what is wrong.
@@ -254,7 +253,7 @@ def test_a_sparse_image_is_named_before_it_is_read(base: Path) -> None:
 def test_sparse_rows_kept_beside_a_world_are_not_read(base: Path) -> None:
     rows = open_world(base.parent, "base").rows("cuts")
     prepare(base.parent, "base", text_embedder(), rebuild=True)
-    (path,) = (base.parent / FOLDER).rglob("rows.cuts.arrow")
+    (path,) = (base.parent / ".derived").rglob("rows.cuts.arrow")
     sparse(path, 8 << 40)
     world = World(base, open_world(base.parent, "base").manifest)
     assert world.derived.damaged("rows.cuts")
