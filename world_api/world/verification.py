@@ -25,7 +25,7 @@ from world_api.world.storage import hash_rows, read_table
 from world_api.world.store import World, world_folder, world_hash
 from world_api.world.tables import TABLES
 
-#: Limits in seconds and bytes of memory; each so many bytes of the world on disk allow another second.
+#: Limits in seconds and bytes of memory, and the bytes of the world on disk that allow another second.
 _SECONDS, _MEMORY, _BYTES_A_SECOND = 120.0, 8 << 30, 2 << 20
 #: What the process runs.
 _PROGRAM = f"import sys; from {__name__} import main; main(*sys.argv[1:])"
