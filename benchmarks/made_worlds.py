@@ -18,10 +18,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from world_api.core.colours import COLOURS
-from world_api.core.lexicon import CATEGORIES
+from world_api.core.files import hash_bytes, hash_file
+from world_api.core.lexicon import CATEGORIES, COLOURS
 from world_api.core.spans import round_time
-from world_api.world.files import hash_bytes, hash_file
 from world_api.world.manifest import FileEntry, ImageEntry, Manifest, SourceFacts, VideoFacts, write_manifest
 from world_api.world.storage import write_image, write_rows
 from world_api.world.store import World, open_world, world_folder, world_hash

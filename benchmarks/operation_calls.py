@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.made_worlds import KINDS, vocabulary
-from world_api.core.colours import COLOURS
-from world_api.core.lexicon import CATEGORIES
+from world_api.core.lexicon import CATEGORIES, COLOURS
 from world_api.operations import run
 from world_api.session.session import Session
 from world_api.world.tracks import Track

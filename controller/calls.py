@@ -19,9 +19,8 @@ from typing import Any
 
 from controller.replies import ToolCall
 from controller.toolsets import Toolset
-from world_api.core.cost import Ledger, Spent, ledger
-from world_api.core.deadline import deadline
-from world_api.core.last_resort import as_stored, observed
+from world_api.core.cost import Ledger, Spent, deadline, ledger
+from world_api.core.faults import as_stored, tool_result_or_error
 from world_api.core.ports import Clock
 
 MAX_PARALLEL = 8
@@ -147,7 +146,7 @@ class CallExecutor:
         if left <= 0 and not self._is_exclusive(call):
             return self._overtime  # it was abandoned before it started
         with ledger(spending), deadline(left, clock=monotonic):
-            return observed(lambda: as_stored(self._tools.call_tool(call.tool, call.arguments)))
+            return tool_result_or_error(lambda: as_stored(self._tools.call_tool(call.tool, call.arguments)))
 
 
 def _fulfil(future: Future[dict[str, Any]], work: Callable[[], dict[str, Any]]) -> None:

@@ -225,7 +225,7 @@ def ask(
     from world_api.exposure.models import chat_model, takes_images, window_of
     from world_api.exposure.perceiving.consent import agree_to_looking, prices_in
     from world_api.exposure.progress import progress_bars
-    from world_api.session.commits import forget_reserved, reserve_session
+    from world_api.session.overlay import forget_reserved, reserve_session
 
     asked = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
     clock, environment = SystemClock(), os.environ
@@ -310,7 +310,7 @@ def _show_answer(answered: Answered, committed: dict[str, Any] | None, *, as_jso
 def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
     """What the session wrote is the world's from now on; how much that was."""
     from world_api.core.faults import StoreFault
-    from world_api.session.commits import commit_session
+    from world_api.session.overlay import commit_session
 
     try:
         return commit_session(store, video_id, session).record()

@@ -16,10 +16,10 @@ from controller.records.journal import JournalEntry
 from controller.toolsets import judging_tokens
 from world_api.backends.chat.completions import text_of
 from world_api.backends.chat.rule_based import RULE_BASED
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 from world_api.core.cost import Spent
 from world_api.core.faults import EpisodeFault
-from world_api.core.printable import clock_text, columns, pictured
+from world_api.core.identifiers import clock_text, columns, pictured
 from world_api.exposure.cli import to_json
 
 #: What stands beside everything the rule-based model answers.
@@ -228,7 +228,7 @@ def value_text(value: Any, width: int = _TEXT_COLUMNS) -> str:
         return f"{value:g}" if abs(value) >= 1e6 or value == 0 else f"{round(value, 3):.10g}"
     if isinstance(value, Mapping) and {"start_time", "end_time"} <= value.keys():
         return span_text(value)
-    return cut(single_line(canonical(value)), width)
+    return cut(single_line(canonical_json(value)), width)
 
 
 def span_text(record: Mapping[str, Any]) -> str:

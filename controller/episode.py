@@ -20,8 +20,7 @@ from controller.replies import Problem
 from world_api.backends.chat.completions import Usage
 from world_api.backends.chat.prices import Price
 from world_api.core.cost import Spent
-from world_api.core.faults import EpisodeFault, VideoWorldError
-from world_api.core.last_resort import INTERNAL_FAULT
+from world_api.core.faults import INTERNAL_FAULT, EpisodeFault, VideoWorldError
 
 if TYPE_CHECKING:
     from world_api.session.session import Session

@@ -49,9 +49,8 @@ from controller.transcript import (
 )
 from world_api.backends.chat.completions import call_position
 from world_api.backends.chat.prices import Prices
-from world_api.core.canonical import canonical, content_hash
-from world_api.core.faults import EpisodeFault, ToolFault, VideoWorldError
-from world_api.core.last_resort import internal_fault
+from world_api.core.canonical import canonical_json, content_hash
+from world_api.core.faults import EpisodeFault, ToolFault, VideoWorldError, internal_fault
 from world_api.core.ports import ChatModel, Clock
 from world_api.exposure.schemas import openai_tool
 
@@ -217,7 +216,7 @@ class _Loop:
             if problem is None:
                 return _Ending(outcome="prose", answer=answer)
             detail = str(self._preamble.answer_after) if problem == "early_answer" else ""
-            self._say(canonical({"error": self._prompts.notice(problem, detail)}))
+            self._say(canonical_json({"error": self._prompts.notice(problem, detail)}))
             malformed += 1
 
     def _answer_without_calls(self, reply: Reply) -> tuple[Answer | None, Problem | None]:
@@ -460,7 +459,7 @@ class TurnExecutor:
         """Record a result and append it to the transcript; note it if the same call gave the same result that is still shown."""
         self._meter.add_call(made.spent, judging=judging_tokens(made.result))
         found = split_result(made.result)[0]
-        key = canonical([call.tool, call.arguments])
+        key = canonical_json([call.tool, call.arguments])
         before, place = self._last_results.get(key, (None, 0))
         is_repeated = before == found and transcript.is_whole(place)
         note: Problem | None = call.note or ("asked_before" if is_repeated else None)

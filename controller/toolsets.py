@@ -24,8 +24,7 @@ from tool_induction.judging.answers import asked_item, asked_question, chosen
 from tool_induction.judging.port import Judge
 from tool_induction.language import limits
 from tool_induction.toolset import ToolDeclaration
-from world_api.core.faults import OperationFault, ToolFault
-from world_api.core.last_resort import INTERNAL_FAULT, observed
+from world_api.core.faults import INTERNAL_FAULT, OperationFault, ToolFault, tool_result_or_error
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import operations_for, run
 from world_api.session.session import Session
@@ -65,7 +64,7 @@ class AtomicTools:
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run an operation; its faults are observations, and so is an error nobody foresaw."""
-        return observed(lambda: run(self._session, name, arguments))
+        return tool_result_or_error(lambda: run(self._session, name, arguments))
 
 
 class CombinedTools:
@@ -163,7 +162,7 @@ class JudgedItems:
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The items with their answers, and what that cost at most; or a fault."""
-        return observed(lambda: self._judged(arguments))
+        return tool_result_or_error(lambda: self._judged(arguments))
 
     def _judged(self, arguments: dict[str, Any]) -> dict[str, Any]:
         from jsonschema import Draft202012Validator

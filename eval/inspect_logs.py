@@ -25,7 +25,7 @@ from eval.runs.reading import Run
 from eval.scoring.score import Score
 from eval.tables.rows import read_rows
 from world_api.backends.chat.prices import Price, Tokens
-from world_api.core.canonical import canonical, content_hash, json_line, parse_json
+from world_api.core.canonical import canonical_json, content_hash, json_line, parse_json
 from world_api.core.faults import BackendFault, EvalFault, StoreFault, VideoWorldError
 
 if TYPE_CHECKING:
@@ -326,7 +326,7 @@ def conditions_of(run: Run) -> list[Condition]:
     """The conditions of a run, in its order of cells."""
     groups: dict[str, list[Cell]] = {}
     for cell in run.cells.values():
-        key = canonical([asdict(cell.arm), cell.dataset, cell.world, cell.budget, cell.model])
+        key = canonical_json([asdict(cell.arm), cell.dataset, cell.world, cell.budget, cell.model])
         groups.setdefault(key, []).append(cell)
     names = {key: _name(cells[0]) for key, cells in groups.items()}
     twice = {name for name, count in Counter(names.values()).items() if count > 1}

@@ -9,11 +9,20 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from world_api.session.session import Session
-from world_api.world.manifest import FileEntry, Manifest, SourceFacts, VideoFacts, write_manifest
-from world_api.world.storage import rows_from_records, write_rows
-from world_api.world.store import World, open_world, world_hash
-from world_api.world.tables import SCHEMA_VERSION
+from world_api.session import Session
+from world_api.world import (
+    SCHEMA_VERSION,
+    FileEntry,
+    Manifest,
+    SourceFacts,
+    VideoFacts,
+    World,
+    open_world,
+    rows_from_records,
+    world_hash,
+    write_manifest,
+    write_rows,
+)
 
 pytest_plugins = (
     "tests.support.browser",

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.command_line import Cli, Outcome
 from tests.support.vision_server import VisionServer
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault
 from world_api.exposure.perceiving.consent import agree
 
 pytestmark = pytest.mark.media

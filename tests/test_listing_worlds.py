@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.command_line import Cli
-from world_api.world.manifest import write_manifest
+from world_api.world import write_manifest
 
 
 def test_the_worlds_of_a_store_are_listed(cli: Cli) -> None:

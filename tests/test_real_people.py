@@ -10,9 +10,9 @@ import pytest
 
 from tests.support.building import Silent
 from world_api.api import open_session
-from world_api.core.spans import TimeSpan
+from world_api.core import TimeSpan
 from world_api.operations import run
-from world_api.session.session import Session
+from world_api.session import Session
 
 pytestmark = [pytest.mark.shared_data, pytest.mark.media]
 

@@ -16,10 +16,10 @@ import pytest
 
 from tests.support.building import Silent
 from world_api.api import open_session
-from world_api.core.spans import TimeSpan, merge_spans
+from world_api.core import TimeSpan, merge_spans
 from world_api.operations import OPERATIONS, run
-from world_api.session.session import Session
-from world_api.world.tracks import Track
+from world_api.session import Session
+from world_api.world import Track
 
 pytestmark = [pytest.mark.shared_data, pytest.mark.media]
 

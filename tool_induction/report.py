@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tool_induction.compiler.positions import Position, at_line, locate_all
 from tool_induction.documents.credentials import blotted, without_secrets
-from world_api.core.printable import pictured
+from world_api.core.identifiers import pictured
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compiling import Compilation

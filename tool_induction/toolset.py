@@ -13,7 +13,7 @@ from tool_induction.runtime.budget import AT_A_TIME, RunLimits
 from tool_induction.runtime.calls import Caller, Memo, WorldState
 from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
-from world_api.core.last_resort import observed
+from world_api.core.faults import tool_result_or_error
 
 if TYPE_CHECKING:
     from tool_induction.judging.port import Judge
@@ -99,7 +99,7 @@ class LibraryTools:
         A traced toolset puts what was done under ``trace``, for the recorder of the episode.
         """
         trace = Trace() if self._traced else None
-        result = observed(lambda: self.run(name, arguments, trace=trace))
+        result = tool_result_or_error(lambda: self.run(name, arguments, trace=trace))
         if trace is None or "status" not in result:
             return result
         return {**result, "trace": trace.root.record()}

@@ -110,7 +110,7 @@ def reindex(store: Path | str) -> int:
     from world_api.search.documents import prepare_all
 
     store = Path(store)
-    prepare_all(store, text_embedder(), anew=True)
+    prepare_all(store, text_embedder(), rebuild=True)
     return catalogue.rebuild(store)
 
 
@@ -133,8 +133,7 @@ def open_session(
         OperationFault: ``bad_as_of``, ``unknown_group``.
     """
     from world_api.operations import check_groups
-    from world_api.session.commits import open_overlay
-    from world_api.session.overlay import Overlay
+    from world_api.session.overlay import Overlay, open_overlay
     from world_api.session.session import Backends, Session
     from world_api.world.store import open_world
     from world_api.world.view import open_view
@@ -183,7 +182,7 @@ def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, cl
 
 def world_of_file(video: Path, store: Path) -> World | None:
     """The complete world of a file, where it has the file's name; None where the store has none."""
-    from world_api.world.files import hash_file
+    from world_api.core.files import hash_file
     from world_api.world.store import open_world
 
     try:

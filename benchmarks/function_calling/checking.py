@@ -17,7 +17,7 @@ from benchmarks.function_calling.variants import variants
 from controller.replies import read_reply
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call, completion
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 from world_api.core.faults import ToolFault
 from world_api.exposure.schemas import drop_unset, openai_tool
 
@@ -88,7 +88,7 @@ def _emitted(function: str) -> Emitted:
 
 def check_case(case: Case, findings: Findings) -> None:
     """Offer the functions of a case, and send its answers and their wrong variants."""
-    offered = {tool_name(item["name"]): _emitted(canonical(item)) for item in case.functions}
+    offered = {tool_name(item["name"]): _emitted(canonical_json(item)) for item in case.functions}
     findings.counts["cases"] += 1
     findings.counts["functions"] += len(offered)
     findings.counts["functions strict"] += sum(item.strict_schema is not None for item in offered.values())

@@ -35,8 +35,8 @@ _BESIDE = (
     "world_api.backends.chat.completions",
     "world_api.core.cost",
     "world_api.core.canonical",
-    "world_api.core.last_resort",
-    "world_api.core.printable",
+    "world_api.core.faults",
+    "world_api.core.identifiers",
     "world_api.core.spans",
     "world_api.exposure.schemas",
 )

@@ -36,7 +36,7 @@ from world_api.backends.chat.prompts import PromptHashes
 from world_api.backends.chat.recording import Exchange, append_line, check_schema, read_exchanges
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import EpisodeFault, VideoWorldError
-from world_api.world.files import open_regular
+from world_api.core.files import open_regular
 
 SCHEMA_VERSION = 3
 EPISODES, TIMINGS, BEGUN = "episodes.jsonl", "timings.jsonl", "begun.jsonl"

@@ -25,8 +25,7 @@ from world_api.backends.chat.recording import Exchange, RecordingChatModel
 from world_api.backends.clocks import RecordingClock
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.cost import Spent, ledger_beside
-from world_api.core.faults import EpisodeFault, VideoWorldError
-from world_api.core.last_resort import as_stored, internal_fault, observed
+from world_api.core.faults import EpisodeFault, VideoWorldError, as_stored, internal_fault, tool_result_or_error
 from world_api.core.ports import ChatModel, Clock
 from world_api.session.session import Session
 
@@ -384,7 +383,7 @@ class _RecordingTools:
 def _call_record(
     number: int, name: str, arguments: dict[str, Any], result: Any, spent: Sequence[Spent], rounds: int
 ) -> CallRecord:
-    found, inner_calls, origins = split_result(observed(lambda: as_stored(result)))
+    found, inner_calls, origins = split_result(tool_result_or_error(lambda: as_stored(result)))
     return CallRecord(
         id=f"call_{number}",
         round=rounds,

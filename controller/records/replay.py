@@ -28,7 +28,7 @@ from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.prices import Price, Prices
 from world_api.backends.chat.recording import Exchange, ReplayChatModel, first_difference
 from world_api.backends.clocks import ReplayClock
-from world_api.core.canonical import canonical, json_line
+from world_api.core.canonical import canonical_json, json_line
 from world_api.core.cost import charge
 from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.session.session import Session
@@ -69,7 +69,7 @@ class RecordedTools:
     def __init__(self, calls: Sequence[CallRecord], *, offered: Sequence[ToolDeclaration]) -> None:
         self._waiting: dict[tuple[str, str], deque[CallRecord]] = defaultdict(deque)
         for call in calls:
-            self._waiting[call.tool, canonical(call.arguments)].append(call)
+            self._waiting[call.tool, canonical_json(call.arguments)].append(call)
         self._offered = offered
         self._lock = Lock()
 
@@ -89,7 +89,7 @@ class RecordedTools:
             EpisodeFault: ``replay_mismatch``, when no such call was recorded, or no further one.
         """
         with self._lock:
-            waiting = self._waiting.get((name, canonical(arguments)))
+            waiting = self._waiting.get((name, canonical_json(arguments)))
             call = waiting.popleft() if waiting else None
         if call is None:
             raise _mismatch(f"the replay calls {name[:64]} with arguments that were not recorded")

@@ -20,8 +20,7 @@ from tool_induction.domains.domain import SplitName
 from tool_induction.language.diagnostics import closest
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.prices import Prices
-from world_api.core.faults import EpisodeFault, OperationFault, ToolFault
-from world_api.core.last_resort import observed
+from world_api.core.faults import EpisodeFault, OperationFault, ToolFault, tool_result_or_error
 from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
@@ -277,7 +276,7 @@ class OwnCalls:
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Make a call; its faults are observations."""
-        return observed(lambda: self._made(name, arguments))
+        return tool_result_or_error(lambda: self._made(name, arguments))
 
     def _made(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if name not in self._calls:

@@ -20,11 +20,10 @@ from controller.toolsets import AtomicTools
 from world_api.backends.chat.completions import estimate_tokens
 from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.backends.endpoint.vision import data_url
-from world_api.core.faults import EpisodeFault, MediaFault, OperationFault
-from world_api.core.last_resort import INTERNAL_FAULT
+from world_api.core.faults import INTERNAL_FAULT, EpisodeFault, MediaFault, OperationFault
 from world_api.core.ports import Picture
 from world_api.core.spans import round_time
-from world_api.session.captioning import OF_ONE_STRETCH
+from world_api.session.captioning import SINGLE_SEGMENT_FAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -201,7 +200,7 @@ SEARCH_CAPTIONS = "search_captions"
 #: How many of each ranking are fused.
 _FUSED = 400
 #: Faults about one clip alone, such as a moderated picture: the captions of the others stand for the video all the same.
-_OF_ONE_CLIP = OF_ONE_STRETCH | {INTERNAL_FAULT}
+_OF_ONE_CLIP = SINGLE_SEGMENT_FAULTS | {INTERNAL_FAULT}
 _BUILD_AGAIN = "build the world again, or ask another system"
 
 
@@ -329,7 +328,7 @@ class Captions:
 
     def _ranked(self, texts: list[str], query: str) -> list[int]:
         """Words and meaning, fused by reciprocal rank, as the search of segments does it."""
-        from world_api.search.lexical import LexicalIndex, best_first, fuse
+        from world_api.search.indexes import LexicalIndex, best_first, fuse
 
         lexical = best_first(LexicalIndex.of_texts(texts).scores(query), _FUSED)
         alike = (self._embedder.embed(texts) @ self._embedder.embed([query])[0]).astype("float64")

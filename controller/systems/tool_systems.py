@@ -14,8 +14,7 @@ from controller.systems.base import LoopSystem, Options, Setup, SystemContext
 from controller.toolsets import AtomicTools, CombinedTools, Exposure, FallbackTools, JudgedItems, OneVideo, Toolset
 from tool_induction.judging.remembered import RememberedJudge
 from tool_induction.toolset import LibraryTools, ToolDeclaration
-from world_api.core.faults import EpisodeFault, ToolFault
-from world_api.core.last_resort import observed
+from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
 
 if TYPE_CHECKING:
     from controller.questions import Question
@@ -272,7 +271,7 @@ class ComposedTools:
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """What the tool found; or its faults, with their places and what would mend them."""
-        return observed(lambda: self._composed(arguments))
+        return tool_result_or_error(lambda: self._composed(arguments))
 
     def _composed(self, arguments: dict[str, Any]) -> dict[str, Any]:
         wrong = sorted(arguments.keys() ^ {"document", "arguments"})

@@ -106,7 +106,7 @@ def _taken(answers: Iterator[GivenAnswer], run: Path, take: Path, *, by: str) ->
     from eval.scoring.labels import merged, of_these, own_pairs, pairs_text, read_pairs
     from eval.tables.study import LABELS
     from world_api.core.faults import EvalFault
-    from world_api.world.files import write_atomically
+    from world_api.core.files import write_atomically
 
     if not run.is_dir():
         raise EvalFault("no_such_run", f"{run.name} is no folder of a run", hint="open a bundle as a folder first")

@@ -15,7 +15,7 @@ from typing import Any
 
 from world_api.core.canonical import is_deep, parse_json
 from world_api.core.faults import EvalFault
-from world_api.world.files import open_regular
+from world_api.core.files import open_regular
 
 MAX_BYTES = 512 * 2**20
 MAX_LINE_BYTES = 2**20

@@ -13,7 +13,7 @@ from pathlib import Path
 from eval.datasets.adapters import seconds_of, text_of
 from eval.datasets.files import bad, read_json
 from eval.datasets.items import VideoFile
-from world_api.world.files import write_atomically
+from world_api.core.files import write_atomically
 
 _SUFFIXES = (".srt", ".vtt")
 _LAST_LINE = 5.0  #: seconds that a line without an end is shown

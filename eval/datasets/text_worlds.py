@@ -78,7 +78,7 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
 
 
 def _is_whole(path: Path, sha256: str) -> bool:
-    from world_api.world.files import hash_file
+    from world_api.core.files import hash_file
 
     try:
         return hash_file(path) == sha256
@@ -94,8 +94,8 @@ def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
         StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
     """
     from world_api.api import text_embedder
+    from world_api.core.files import world_lock
     from world_api.search.documents import prepare
-    from world_api.world.files import world_lock
     from world_api.world.manifest import write_manifest
     from world_api.world.store import world_folder
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.core.boxes import Box
 from world_api.core.faults import EvalFault, OperationFault
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import Box, TimeSpan
 from world_api.operations import EVERY_OPERATION, OPERATIONS, Operation, run
 from world_api.session.session import Registration, Session
 from world_api.world.tracks import Track

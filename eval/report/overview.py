@@ -13,7 +13,7 @@ from eval.report.pictures import Gallery
 from eval.runs.cells import Arm
 from eval.runs.manifest import Stretch
 from eval.runs.reading import Run
-from world_api.core.canonical import canonical, content_hash
+from world_api.core.canonical import canonical_json, content_hash
 
 _HASH = 12
 _MANY = 24  #: values of one fact that are shown
@@ -135,7 +135,7 @@ def _amounts(held: Mapping[str, float | None]) -> str:
 
 
 def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else canonical(value)
+    return value if isinstance(value, str) else canonical_json(value)
 
 
 def notes_of(

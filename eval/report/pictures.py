@@ -22,8 +22,8 @@ from eval.runs.manifest import configuration_of
 from eval.runs.reading import Run
 from eval.runs.worlds import store_for
 from world_api.core.faults import StoreFault, VideoWorldError
+from world_api.core.files import open_regular, write_atomically
 from world_api.core.identifiers import is_name
-from world_api.world.files import open_regular, write_atomically
 
 if TYPE_CHECKING:
     from world_api.core.ports import Image

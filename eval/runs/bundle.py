@@ -38,9 +38,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from eval.runs.files import RunFolder
 from eval.runs.reading import Run, read_run
-from world_api.core.canonical import canonical, content_hash, parse_json
+from world_api.core.canonical import canonical_json, content_hash, parse_json
 from world_api.core.faults import EvalFault, StoreFault
-from world_api.world.files import hash_file, not_writable, open_regular
+from world_api.core.files import hash_file, not_writable, open_regular
 
 SCHEMA_VERSION = 1
 MAGIC = b"videoworld-bundle "
@@ -99,7 +99,7 @@ class Contents(BaseModel):
     def encoded(self) -> bytes:
         """As ``bundle.json`` holds it."""
         record = {"schema_version": SCHEMA_VERSION, "hash": self.hash, **self.model_dump()}
-        return canonical(record).encode() + b"\n"
+        return canonical_json(record).encode() + b"\n"
 
 
 def check_sizes(contents: Contents, *, packed: int) -> None:

@@ -19,8 +19,8 @@ from tool_induction.domains.yaml_text import MAX_BYTES, Place, YamlText, read_ya
 from tool_induction.language.diagnostics import closest, did_you_mean
 from world_api.core.canonical import parse_json
 from world_api.core.faults import EvalFault, ToolFault
+from world_api.core.files import open_regular
 from world_api.exposure.models import WireChoice
-from world_api.world.files import open_regular
 
 SCHEMA_VERSION = 1
 #: A configuration with comments, as ``videoworld eval run --example`` prints it.

@@ -27,7 +27,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from eval.scoring.score import Score
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EvalFault, VideoWorldError
-from world_api.world.files import append_line, not_writable, open_regular
+from world_api.core.files import append_line, not_writable, open_regular
 
 SCHEMA_VERSION = 1
 

@@ -20,7 +20,7 @@ from tool_induction.library import (
     packaged_libraries,
 )
 from world_api.core.faults import EvalFault, ToolFault
-from world_api.world.files import write_atomically
+from world_api.core.files import write_atomically
 
 _UNFINISHED = ".making"  #: suffix of the folder in which a control arm is made
 

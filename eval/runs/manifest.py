@@ -19,7 +19,7 @@ from world_api.backends.chat.prices import Price
 from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import EvalFault
-from world_api.world.files import open_regular, write_atomically
+from world_api.core.files import open_regular, write_atomically
 
 #: Cells name folders, also those of a run from elsewhere.
 _CELL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,400}")

@@ -27,7 +27,7 @@ from eval.runs.scheduler import SET_UP_FAULTS
 from eval.runs.worlds import build
 from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, VideoWorldError
-from world_api.world.files import not_writable, write_atomically
+from world_api.core.files import not_writable, write_atomically
 
 if TYPE_CHECKING:
     from world_api.build.builder import Progress

@@ -12,8 +12,7 @@ from eval.runs.cells import Sample
 from eval.runs.executor import SampleOutcome, Worker
 from eval.runs.files import RunFolder, SampleLine, append_samples
 from eval.runs.progress import Tally
-from world_api.core.faults import EvalFault, VideoWorldError
-from world_api.core.last_resort import internal_fault
+from world_api.core.faults import EvalFault, VideoWorldError, internal_fault
 from world_api.core.ports import Clock
 
 #: Faults of the set-up: the endpoint, the machine, the configuration. An episode that one of them ended says nothing of the model.

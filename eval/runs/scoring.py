@@ -21,8 +21,8 @@ from eval.scoring.score import AnswerJudge, Score
 from eval.scoring.scorers import Answered, score_all, score_value
 from world_api.core.canonical import json_line
 from world_api.core.faults import BackendFault, EpisodeFault, EvalFault
+from world_api.core.files import write_atomically
 from world_api.core.ports import Clock
-from world_api.world.files import write_atomically
 
 #: Answers put to a judge at a time, by default.
 JUDGE_WORKERS = 4

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from PIL import Image as PillowImage
 from PIL import ImageDraw, ImageFont
 
-from world_api.core.boxes import Box
 from world_api.core.ports import Image
+from world_api.core.spans import Box
 
 Colour = tuple[float, float, float]
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from world_api.core.faults import EvalFault
-from world_api.world.files import write_atomically
+from world_api.core.files import write_atomically
 
 EventKind = Literal[
     "enters", "leaves", "sits", "stands_up", "picks_up", "puts_down", "puts_on", "takes_off", "gives", "opens", "closes",

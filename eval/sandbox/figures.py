@@ -14,8 +14,8 @@ import numpy as np
 
 from eval.sandbox.canvas import COLOURS, HAIRS, SKINS, Colour, Point, Sheet, hexa, shade
 from eval.sandbox.script import Look, Prop
-from world_api.core.boxes import Box
 from world_api.core.ports import Image
+from world_api.core.spans import Box
 
 
 def paint_hat(sheet: Sheet, hat: Prop, head: Point, facing: int) -> Box:

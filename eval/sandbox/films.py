@@ -18,8 +18,8 @@ from eval.sandbox.truth import Naming, TruthWriter, subtitles_of
 from eval.sandbox.voices import SpokenLines
 from tool_induction.domains.domain import SplitName
 from world_api.core.faults import EvalFault
+from world_api.core.files import exclusive, hash_bytes, not_writable
 from world_api.core.ports import Image
-from world_api.world.files import exclusive, hash_bytes, not_writable
 
 _KEYFRAME = 5  #: seconds; people walk, the camera does not
 _LONG = 3600.0  #: seconds from which on fewer sightings are kept

@@ -18,8 +18,8 @@ from eval.sandbox.room_plans import (
     hinge_side,
     leaf_handle,
 )
-from world_api.core.boxes import Box
 from world_api.core.ports import Image
+from world_api.core.spans import Box
 
 WOOD = hexa("#9a6b42")
 DARK_WOOD = hexa("#5d3f2a")

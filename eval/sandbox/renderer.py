@@ -11,8 +11,8 @@ from eval.sandbox.room_plans import Arrangement, Place, arrange, plan_of
 from eval.sandbox.rooms import Backdrop, paint_card, paint_room
 from eval.sandbox.script import Actor, Card, Film, Prop, Resting, Shot
 from eval.sandbox.staging import Stance, open_at, people_at, resting_at
-from world_api.core.boxes import Box
 from world_api.core.ports import Image
+from world_api.core.spans import Box
 
 
 @dataclass(frozen=True, kw_only=True)

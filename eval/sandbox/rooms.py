@@ -9,8 +9,8 @@ from eval.sandbox import furniture
 from eval.sandbox.canvas import Canvas, hexa, shade
 from eval.sandbox.room_plans import SEATS, Arrangement, Piece, Style, arrange
 from eval.sandbox.script import HEIGHT, WIDTH, Card, Room, RoomKind
-from world_api.core.boxes import Box
 from world_api.core.ports import Image
+from world_api.core.spans import Box
 
 
 @dataclass(frozen=True, kw_only=True)

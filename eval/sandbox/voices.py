@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.sandbox.script import Actor, Line
-from world_api.core.environment import restricted_environment
+from world_api.core.execution import restricted_environment
 
 _PCM, _EXTENSIBLE = 1, 0xFFFE
 _RATES = range(4_000, 192_001)

@@ -21,9 +21,9 @@ from world_api.backends.chat.prompts import PromptFiles, data_line
 from world_api.backends.chat.recording import Exchange, append_line, check_schema, read_lines
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import EpisodeFault, EvalFault
+from world_api.core.files import open_regular
 from world_api.core.ports import ChatModel, Clock
 from world_api.exposure.models import WireChoice
-from world_api.world.files import open_regular
 
 MAX_ANSWER_CHARACTERS = 8_000  #: of what is judged; an answer may have more, and little of it is an answer then
 _MOST_PROMPT_BYTES = 200_000

@@ -12,9 +12,9 @@ from typing import Any
 
 from eval.datasets.items import Item
 from eval.scoring.kinds import accepted_texts, given_text
-from world_api.core.canonical import canonical, content_hash, json_line, parse_json
+from world_api.core.canonical import canonical_json, content_hash, json_line, parse_json
 from world_api.core.faults import EvalFault
-from world_api.world.files import open_regular, write_atomically
+from world_api.core.files import open_regular, write_atomically
 
 SCHEMA_VERSION = 1
 _MOST_BYTES = 64 * 1024 * 1024
@@ -204,7 +204,7 @@ def write_to_label(file: Path, labels: dict[str, Any], arms: Mapping[str, list[s
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    write_atomically(arms_beside(file), (canonical(dict(arms)) + "\n").encode())
+    write_atomically(arms_beside(file), (canonical_json(dict(arms)) + "\n").encode())
     write_atomically(file, pairs_text(labels["pairs"]).encode())
 
 

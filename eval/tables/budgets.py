@@ -35,7 +35,7 @@ from eval.tables.comparisons import baseline_of
 from eval.tables.rows import SampleRow, Spend
 from eval.tables.study import Setting, Study, grouped, keys, videos
 from eval.tables.table import Cell, Column, Row, Table, blank
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ def _answer(row: SampleRow) -> str:
     """An answer as it votes: words without case, spacing and a last full stop."""
     if isinstance(row.value, str):
         return " ".join(row.value.casefold().split()).rstrip(".。 ")
-    return canonical(row.value)
+    return canonical_json(row.value)
 
 
 def _stretch(value: Any) -> tuple[float, float] | None:

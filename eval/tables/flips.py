@@ -15,7 +15,7 @@ from eval.runs.reading import Run
 from eval.tables.pairing import Pairs
 from eval.tables.rows import SampleRow
 from world_api.core.faults import EpisodeFault
-from world_api.core.printable import columns as width_of
+from world_api.core.identifiers import columns as width_of
 
 Which = Literal["all", "a", "b"]
 #: A terminal narrower than this shows one trajectory under the other.

@@ -26,7 +26,7 @@ from eval.scoring.score import Score
 from eval.tables.libraries import LibraryFacts, library_facts
 from tool_induction.runtime.calls import listed_under
 from world_api.backends.chat.rule_based import RULE_BASED
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 from world_api.core.faults import EpisodeFault, EvalFault
 from world_api.operations import EVERY_OPERATION
 
@@ -356,7 +356,7 @@ def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str], kept: di
         "reason": episode.reason,
         "value": episode.value,
         "model": episode.model,
-        "settings": kept.setdefault("settings " + canonical(episode.task.settings), episode.task.settings),
+        "settings": kept.setdefault("settings " + canonical_json(episode.task.settings), episode.task.settings),
         "world_hash": kept.setdefault(episode.task.world_hash, episode.task.world_hash),
         "evidence_iou": evidence.iou if evidence is not None else None,
     }

@@ -14,8 +14,8 @@ from textwrap import wrap
 
 from eval.extras import from_extra
 from eval.tables.table import Cell, Column, Table
-from world_api.core.printable import columns as width_of
-from world_api.world.files import not_writable, write_atomically
+from world_api.core.files import not_writable, write_atomically
+from world_api.core.identifiers import columns as width_of
 
 BLANK = "-"
 _SCALE = {"share": 100.0, "points": 100.0}

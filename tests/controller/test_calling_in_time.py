@@ -14,8 +14,7 @@ from controller.calls import CallExecutor
 from controller.replies import ToolCall
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.clocks import SystemClock
-from world_api.core.cost import Spent, charge
-from world_api.core.deadline import remaining
+from world_api.core.cost import Spent, charge, remaining
 
 _GIVE_UP = 20.0
 OVERTIME = {"error": {"code": "tool_overtime", "message": "", "hint": ""}}

@@ -16,8 +16,7 @@ from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call
 from world_api.core.canonical import json_line
 from world_api.core.cost import Spent, charge
-from world_api.core.faults import EpisodeFault
-from world_api.core.last_resort import as_stored
+from world_api.core.faults import EpisodeFault, as_stored
 from world_api.operations import run
 
 _ANY = {"type": "object"}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tool_induction.aggregates import AGGREGATES, ALIASES
 from tool_induction.aggregates.functions import span_of
-from world_api.core.canonical import canonical
+from world_api.core import canonical_json
 
 TIMES = st.integers(0, 50).map(lambda number: number / 2)
 CONFIDENCES = st.one_of(st.none(), st.sampled_from([0.1, 0.5, 0.9]))
@@ -108,10 +108,11 @@ def test_an_aggregate_is_deterministic_and_leaves_its_inputs_alone(name: str, it
 
     first = apply(name, items, other)
 
-    assert canonical(first) == canonical(apply(name, copy.deepcopy(items), copy.deepcopy(other)))
+    assert canonical_json(first) == canonical_json(apply(name, copy.deepcopy(items), copy.deepcopy(other)))
     assert (items, other) == before
 
 
+@settings(max_examples=40)
 @given(LISTS)
 def test_earliest_and_latest_bound_everything(items: Any) -> None:
     earliest, latest = apply("pick_earliest", items), apply("pick_latest", items)
@@ -120,6 +121,7 @@ def test_earliest_and_latest_bound_everything(items: Any) -> None:
         assert latest["end_time"] >= item["end_time"]
 
 
+@settings(max_examples=40)
 @given(LISTS)
 def test_of_equally_early_items_the_surer_wins_then_the_first(items: Any) -> None:
     earliest = apply("pick_earliest", items)
@@ -128,6 +130,7 @@ def test_of_equally_early_items_the_surer_wins_then_the_first(items: Any) -> Non
     assert not tied or earliest is next(item for item in tied if (item["confidence"] or 0) == best)
 
 
+@settings(max_examples=40)
 @given(LISTS)
 def test_the_best_is_never_one_that_nobody_calibrated_while_another_is(items: Any) -> None:
     best = apply("pick_best", items)
@@ -135,14 +138,16 @@ def test_the_best_is_never_one_that_nobody_calibrated_while_another_is(items: An
     assert not known or best["confidence"] == max(known)
 
 
+@settings(max_examples=40)
 @given(LISTS)
 def test_sorting_keeps_the_items_and_orders_the_keys(items: Any) -> None:
     ordered = apply("sort_by", items)
 
-    assert sorted(map(canonical, ordered)) == sorted(map(canonical, items))
+    assert sorted(map(canonical_json, ordered)) == sorted(map(canonical_json, items))
     assert [item["label"] for item in ordered] == sorted(item["label"] for item in items)
 
 
+@settings(max_examples=40)
 @given(LISTS)
 def test_sorting_down_is_sorting_up_by_key_reversed(items: Any) -> None:
     down = AGGREGATES["sort_by"].run(items, key="start_time", descending=True)
@@ -150,6 +155,7 @@ def test_sorting_down_is_sorting_up_by_key_reversed(items: Any) -> None:
     assert [item["start_time"] for item in down] == sorted((item["start_time"] for item in items), reverse=True)
 
 
+@settings(max_examples=40)
 @given(LISTS)
 def test_a_threshold_lets_uncalibrated_items_pass_unless_told_otherwise(items: Any) -> None:
     lenient = AGGREGATES["filter_by_score"].run(items, min_score=0.5)
@@ -159,6 +165,7 @@ def test_a_threshold_lets_uncalibrated_items_pass_unless_told_otherwise(items: A
     assert strict == [item for item in lenient if item["confidence"] is not None]
 
 
+@settings(max_examples=40)
 @given(LISTS, LISTS)
 def test_intersection_and_difference_part_a_list(items: Any, other: Any) -> None:
     shared, rest = apply("intersect_by", items, other), apply("difference_by", items, other)
@@ -167,6 +174,7 @@ def test_intersection_and_difference_part_a_list(items: Any, other: Any) -> None
     assert not {item["label"] for item in shared} & {item["label"] for item in rest}
 
 
+@settings(max_examples=40)
 @given(LISTS)
 def test_groups_hold_every_item_once(items: Any) -> None:
     groups = apply("group_by", items)
@@ -176,6 +184,7 @@ def test_groups_hold_every_item_once(items: Any) -> None:
     assert len({group["key"] for group in groups}) == len(groups)
 
 
+@settings(max_examples=40)
 @given(LISTS)
 def test_merged_intervals_are_apart_in_order_and_cover_the_same_time(items: Any) -> None:
     merged = apply("merge_intervals", items)
@@ -188,6 +197,7 @@ def test_merged_intervals_are_apart_in_order_and_cover_the_same_time(items: Any)
     assert apply("total_duration", merged) == apply("total_duration", items)
 
 
+@settings(max_examples=40)
 @given(LISTS)
 def test_merging_twice_changes_nothing_more(items: Any) -> None:
     once = apply("merge_intervals", items)
@@ -195,6 +205,7 @@ def test_merging_twice_changes_nothing_more(items: Any) -> None:
     assert [span_of(item) for item in apply("merge_intervals", once)] == [span_of(item) for item in once]
 
 
+@settings(max_examples=40)
 @given(LISTS)
 def test_what_is_left_of_overlaps_overlaps_less(items: Any) -> None:
     kept = AGGREGATES["dedupe_overlaps"].run(items, iou=0.5)
@@ -206,6 +217,7 @@ def test_what_is_left_of_overlaps_overlaps_less(items: Any) -> None:
         assert all(one.iou(other) < 0.5 for other in spans[place + 1 :])
 
 
+@settings(max_examples=40)
 @given(LISTS)
 def test_clamped_items_lie_in_the_interval(items: Any) -> None:
     for item in apply("clamp", items):
@@ -214,6 +226,7 @@ def test_clamped_items_lie_in_the_interval(items: Any) -> None:
         assert item["center_time"] == pytest.approx((item["start_time"] + item["end_time"]) / 2, abs=0.001)
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 100), st.integers(0, 100), st.floats(0.1, 30), st.integers(1, 20))
 def test_sampled_times_lie_in_the_interval_in_order_and_are_bounded(
     start: Any, length: Any, step: Any, most: Any
@@ -228,6 +241,7 @@ def test_sampled_times_lie_in_the_interval_in_order_and_are_bounded(
     assert all(time < start + length or length == 0 for time in times)
 
 
+@settings(max_examples=40)
 @given(LISTS, LISTS)
 def test_a_join_pairs_each_item_with_a_nearest_one(items: Any, other: Any) -> Any:
     def distance(one: Any, two: Any) -> Any:
@@ -241,6 +255,7 @@ def test_a_join_pairs_each_item_with_a_nearest_one(items: Any, other: Any) -> An
         assert pair["dt"] == min(distance(pair["a"], one) for one in other)
 
 
+@settings(max_examples=40)
 @given(LISTS, LISTS)
 def test_an_ordered_pair_is_in_order_and_tight(a: Any, b: Any) -> None:
     pair = apply("ordered_pair", a, b)
@@ -255,6 +270,7 @@ def test_an_ordered_pair_is_in_order_and_tight(a: Any, b: Any) -> None:
     assert not between
 
 
+@settings(max_examples=40)
 @given(st.lists(st.one_of(st.none(), stretches()), max_size=5))
 def test_an_order_with_a_gap_is_neither_right_nor_wrong(items: Any) -> None:
     labels = ["one", "two", "three"]
@@ -268,6 +284,7 @@ def test_an_order_with_a_gap_is_neither_right_nor_wrong(items: Any) -> None:
         assert check["ordered"] == all(one < other for one, other in pairwise(starts))
 
 
+@settings(max_examples=40)
 @given(LISTS, st.integers(10, 60))
 def test_text_is_no_longer_than_asked_but_for_the_note_of_what_is_missing(items: Any, most: Any) -> None:
     text = AGGREGATES["concat_text"].run(items, key="label", sep=", ", max_chars=most)

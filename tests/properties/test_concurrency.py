@@ -71,7 +71,7 @@ def ran(
     return json.dumps(record), json.dumps(trace.root.record())
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(inner=INNER, outer=OUTER, fails=st.sampled_from([0, 0, 2, 5, 13]), bounds=BOUNDS, known=st.booleans())
 def test_a_concurrent_run_equals_a_sequential_one_to_the_byte(
     inner: Any, outer: Any, fails: int, bounds: Any, known: bool
@@ -115,7 +115,7 @@ READS_INNER = drawn_steps(depth=1, callee=False, most=4, writes=False)
 READS_OUTER = drawn_steps(depth=2, callee=True, writes=False)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(inner=READS_INNER, outer=READS_OUTER, fails=st.sampled_from([0, 0, 5]), data=st.data())
 def test_an_output_does_not_hang_on_a_call_that_is_not_behind_it(
     inner: Any, outer: Any, fails: int, data: st.DataObject

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.conftest import Rows, WorldMaker, look, sightings, steps
 from world_api.api import open_session
 from world_api.operations import EVERY_OPERATION, run
-from world_api.session.session import Session
+from world_api.session import Session
 
 SECONDS = 90.0
 SLACK = 0.0011  #: times are told in milliseconds
@@ -149,7 +149,7 @@ def check(name: str, result: dict[str, Any], asked: Span) -> None:
         assert len(result["evidence"]) == len(result["actions"])
 
 
-@settings(max_examples=40)
+@settings(max_examples=24)
 @given(rows=worlds(), span=stretches(), word=st.sampled_from(WORDS), cut=st.none() | st.integers(30, int(SECONDS)))
 def test_all_evidence_lies_inside_what_it_is_for(rows: Rows, span: Span, word: str, cut: int | None) -> None:
     called = set()

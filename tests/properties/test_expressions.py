@@ -10,7 +10,7 @@ from tool_induction.compiler.compiling import compile_document
 from tool_induction.language.evaluation import evaluate
 from tool_induction.language.parsing import ExpressionFault, parse_value
 from tool_induction.language.syntax import Const, to_json
-from world_api.core.faults import ToolFault
+from world_api.core import ToolFault
 
 NAMES = st.sampled_from(["a", "b", "item", "rows"])
 NUMBERS = st.one_of(st.integers(-50, 50), st.floats(-50, 50).map(lambda number: round(number, 3)))
@@ -39,7 +39,7 @@ EXPRESSIONS = st.recursive(
 SCOPE = {"a": {"b": 3, "k k": "x"}, "b": "text", "item": None, "rows": [{"t": 1.5}, 2]}
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(EXPRESSIONS)
 def test_writing_down_and_reading_again_changes_neither_tree_nor_value(text: str) -> None:
     try:
@@ -58,7 +58,7 @@ def test_writing_down_and_reading_again_changes_neither_tree_nor_value(text: str
 
 
 @pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.text(alphabet="{}[]()%#|.,'\"\\ ab01+-*/<>=!&~\n_", max_size=80))
 def test_any_text_is_read_or_refused(text: str) -> None:
     for form in (text, f"{{{{ {text} }}}}"):
@@ -82,7 +82,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(JSON)
 def test_any_json_value_compiles_to_diagnostics(value: Any) -> None:
     compilation = compile_document(value)

@@ -133,7 +133,7 @@ def tool(name: str, drawn: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(inner=blocks(1, False), outer=blocks(2, True), found=st.integers(0, 4))
 def test_a_run_costs_at_least_and_at_most_what_was_said(inner: Any, outer: Any, found: int) -> None:
     compilation = compile_document([tool("inner", inner), tool("outer", outer)])

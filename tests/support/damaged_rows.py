@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
-from world_api.world.files import hash_bytes
+from world_api.core import hash_bytes
 
 Damage = Callable[[Path, Random], None]
 _NUMBERS = ("nan", "inf", "-inf", "1e308", "-1e300", "1e12")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.records.journal import sealed
-from world_api.core.canonical import content_hash, json_line, parse_json
+from world_api.core import content_hash, json_line, parse_json
 
 Change = Callable[[dict[str, Any]], object]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from world_api.core.faults import OperationFault
+from world_api.core import OperationFault
 
 Step = dict[str, Any]
 ARGUMENTS = {"video_id": "film", "query": "somebody"}

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.runs import QUESTIONS, made_run
-from world_api.world.files import hash_file
-from world_api.world.manifest import read_manifest, write_manifest
+from world_api.core import hash_file
+from world_api.world import read_manifest, write_manifest
 
 _BLOCK = re.compile(r'<script type="text/plain" id="(\w+)">([A-Za-z0-9+/=]*)</script>')
 

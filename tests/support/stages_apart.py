@@ -6,7 +6,7 @@ import os
 import signal
 
 from world_api.build.stage import Clip, Records, Sampling, StageSpec
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault
 from world_api.media.frames import Frame
 
 

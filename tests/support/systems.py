@@ -16,9 +16,8 @@ import numpy as np
 
 from controller.systems import ENTRY_POINT_GROUP
 from world_api.backends.chat.completions import Call, completion
-from world_api.world.files import hash_file
-from world_api.world.manifest import write_manifest
-from world_api.world.store import World
+from world_api.core import hash_file
+from world_api.world import World, write_manifest
 
 THIRD_PARTY = "asked_once"
 SECONDS = 60

@@ -6,8 +6,8 @@ from controller import Episode, Question
 from controller.episode import Task
 from controller.systems import SystemContext
 from world_api.backends.chat.completions import usage_of
-from world_api.core.canonical import content_hash
-from world_api.session.session import Session
+from world_api.core import content_hash
+from world_api.session import Session
 
 
 class AskedOnce:
@@ -18,7 +18,7 @@ class AskedOnce:
 
     def answer(self, question: Question, session: Session) -> Episode:
         from controller.episode import FaultRecord, RoundRecord
-        from world_api.core.faults import VideoWorldError
+        from world_api.core import VideoWorldError
 
         task = Task.of(question, session, system="asked_once", settings=dict(self.context.options))
         messages = [{"role": "user", "content": question.text}]

@@ -21,15 +21,11 @@ from tests.conftest import WorldMaker, made_rows
 from tests.support.damaged_rows import manifest, write_manifest
 from tests.support.damaged_worlds import KINDS
 from world_api.api import open_session, source_path, text_embedder
-from world_api.core.faults import VideoWorldError
-from world_api.core.last_resort import INTERNAL_FAULT, internal_fault
+from world_api.core import INTERNAL_FAULT, VideoWorldError, hash_bytes, internal_fault
 from world_api.operations import run
-from world_api.search.documents import prepare
-from world_api.session.commits import commit_session, list_sessions
-from world_api.world.checking import check_world
-from world_api.world.files import hash_bytes
-from world_api.world.storage import write_image
-from world_api.world.store import open_world
+from world_api.search import prepare
+from world_api.session import commit_session, list_sessions
+from world_api.world import check_world, open_world, write_image
 
 #: An outcome that is no fault.
 FINE = "fine"
@@ -127,7 +123,7 @@ def outcomes(store: Path, video_id: str) -> dict[str, str]:
             acts[f"{name}@{as_of}"] = lambda name=name, arguments=arguments, as_of=as_of: run(
                 open_session(store, video_id, as_of=as_of, name="default"), name, arguments
             )
-    acts["reindex"] = lambda: prepare(store, video_id, text_embedder(), anew=True)
+    acts["reindex"] = lambda: prepare(store, video_id, text_embedder(), rebuild=True)
     acts["verify again"] = verify
     return {name: _outcome(act) for name, act in acts.items()}
 

@@ -15,7 +15,7 @@ from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Output
 from tool_induction.language.syntax import names
 from tool_induction.language.types import INTERVAL, TIME, ListType, RecordType, is_numeric, plain
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 
 MANY_TOKENS = 150
 _WRONG_CALL = "bad_"  #: how the codes of faults begin that lie in a call or in a computed value
@@ -61,7 +61,7 @@ class Case:
         return [
             item
             for item in self.own_outputs()
-            if len({canonical(run.outputs.get(item.name)) for run in self.clean}) > 1
+            if len({canonical_json(run.outputs.get(item.name)) for run in self.clean}) > 1
         ]
 
     def found(self, run: TrialRun) -> bool:
@@ -146,7 +146,7 @@ def _invents(case: Case) -> Refusal | None:
     if len(empty) < 2:
         return None
     for item in case.varying():
-        told = {canonical(run.outputs.get(item.name)) for run in empty}
+        told = {canonical_json(run.outputs.get(item.name)) for run in empty}
         value: Json = empty[0].outputs.get(item.name)
         if (
             len(told) == 1
@@ -155,7 +155,7 @@ def _invents(case: Case) -> Refusal | None:
         ):
             return Refusal(
                 reason="invents",
-                explanation=f"on a world where nothing is to be found it ends as 'ok' with {item.name} = {canonical(value)[:60]}",
+                explanation=f"on a world where nothing is to be found it ends as 'ok' with {item.name} = {canonical_json(value)[:60]}",
                 suggestion=f"leave out the default, declare {item.name} as optional, or end with 'require' and status 'empty'",
             )
     return None
@@ -189,7 +189,7 @@ def _swallows(case: Case) -> Refusal | None:
             if isinstance(value, int | float | str) and value != "":
                 return Refusal(
                     reason="swallows_errors",
-                    explanation=f"every one of its calls failed, and it still answers {item.name} = {canonical(value)[:60]}",
+                    explanation=f"every one of its calls failed, and it still answers {item.name} = {canonical_json(value)[:60]}",
                     suggestion=f"{suggestion}, or declare {item.name} as optional and let it be none where a part of it is",
                 )
     return None
@@ -213,7 +213,7 @@ def _never_matters(case: Case) -> Refusal | None:
             suggestion=f"bind {fixed.name} to what the steps find, or leave it out",
         )
     answers = {
-        canonical([run.status, {item.name: run.outputs.get(item.name) for item in case.own_outputs()}])
+        canonical_json([run.status, {item.name: run.outputs.get(item.name) for item in case.own_outputs()}])
         for run in case.clean
     }
     if len(answers) == 1:
@@ -280,7 +280,7 @@ def _notes(case: Case) -> Iterator[str]:
     for item in case.own_outputs():
         values = [run.outputs.get(item.name) for run in case.clean]
         if item.name not in varying and values and values[0] not in _NOTHING:
-            yield f"the output {item.name} was {canonical(values[0])[:60]} in all {len(values)} runs"
+            yield f"the output {item.name} was {canonical_json(values[0])[:60]} in all {len(values)} runs"
         elif item.name not in varying and values:
             yield f"the output {item.name} was empty in all {len(values)} runs"
     cut = [run for run in case.clean if run.world == "crowded" and run.status == "budget_exhausted"]

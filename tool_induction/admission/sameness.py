@@ -14,7 +14,7 @@ from tool_induction.admission.verdicts import TrialRun
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.model import Call, Tool, walk_steps
 from tool_induction.language.types import show
-from world_api.core.canonical import canonical, content_hash
+from world_api.core.canonical import canonical_json, content_hash
 
 _TURNS = (0, 1, 2, 3)
 _FILMS = 3  #: crowded films in each turn
@@ -134,7 +134,7 @@ def _by_behaviour(
 
 def _signature(tool: Tool) -> str:
     inputs = [[show(item.type), item.required] for item in tool.inputs]
-    return canonical([inputs, sorted(show(item.type) for item in tool.outputs)])
+    return canonical_json([inputs, sorted(show(item.type) for item in tool.outputs)])
 
 
 def _answers(
@@ -167,7 +167,7 @@ def _differ(one: Sequence[TrialRun], other: Sequence[TrialRun]) -> Literal["ofte
 def _told(run: TrialRun, by_name: bool) -> str:
     """What a run gave; where two tools name their outputs differently, in the order in which they stand."""
     outputs = sorted(run.outputs.items()) if by_name else list(run.outputs.values())
-    return canonical([run.status, outputs])
+    return canonical_json([run.status, outputs])
 
 
 def behaviour(tools: Mapping[str, CompiledTool], name: str, words: Sequence[str] = ()) -> str:

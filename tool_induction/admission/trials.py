@@ -22,7 +22,7 @@ from tool_induction.language.types import AnyType, OptionalType
 from tool_induction.runtime.calls import Caller, Memo, WorldState
 from tool_induction.runtime.runner import run_tool
 from tool_induction.toolset import FOR_MODELS
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
 
@@ -146,7 +146,7 @@ def unread_inputs(run: Runner, tool: Tool, texts: Sequence[str]) -> list[str]:
 
 
 def _seen_of(run: TrialRun) -> str:
-    return canonical([run.status, dict(run.outputs), run.calls, run.evidence])
+    return canonical_json([run.status, dict(run.outputs), run.calls, run.evidence])
 
 
 def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = (0, 1)) -> Iterator[Trial]:
@@ -251,7 +251,7 @@ def _validator(schema: str) -> Any:
 
 def _misfit(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
     """Where the result is not what the tool's schema and its declared types say."""
-    error = next(iter(_validator(canonical(result_schema(compiled.tool))).iter_errors(result)), None)
+    error = next(iter(_validator(canonical_json(result_schema(compiled.tool))).iter_errors(result)), None)
     if error is not None:
         return f"{'.'.join(map(str, error.absolute_path))}: {str(error.message)[:160]}"
     if result["status"] == "ok":

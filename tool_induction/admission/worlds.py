@@ -14,7 +14,7 @@ from typing import Any, Literal
 from tool_induction.admission.answering import Amount, Answering
 from tool_induction.admission.asking import VIDEO, parameters_of, place_of, resolved, understood
 from tool_induction.admission.film import VIDEO_ID, WORDS, Film, draw
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 from world_api.core.faults import OperationFault
 
 Failing = Literal["never", "some", "always"]
@@ -48,7 +48,7 @@ class SchemaWorld:
     @property
     def memo_key(self) -> str:
         """What results depend on beside operation and arguments."""
-        return canonical(
+        return canonical_json(
             [self.name, self.amount, self.nulls, self.failing, self.film.seed, self.film.words, self.film.crowded]
         )
 
@@ -82,7 +82,7 @@ class SchemaWorld:
         schema = parameters_of(operation)
         parts = {name: resolved(schema["properties"][name], schema)[0] for name in arguments if name != VIDEO}
         is_narrow = any(part.get("x-type") == "Time" or name.endswith("_id") for name, part in parts.items())
-        return is_narrow and draw(self.film.seed, operation, canonical(arguments)) % 2 == 0
+        return is_narrow and draw(self.film.seed, operation, canonical_json(arguments)) % 2 == 0
 
 
 def schema_worlds(

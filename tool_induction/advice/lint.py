@@ -19,7 +19,7 @@ from tool_induction.language.diagnostics import Findings, Path
 from tool_induction.language.model import Aggregate, Call, Require, Set, Tool, values, walk_steps
 from tool_induction.language.syntax import Const, Expr, Field, JsonRecord, Name, located, walk
 from tool_induction.language.types import TIME, EnumType, ListType, RecordType, operation_types, plain
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 
 MAX_INPUTS = 6
 MIN_DESCRIPTION_WORDS = 6
@@ -222,7 +222,7 @@ def lint_library(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) ->
 
 def plan_text(tool: Tool, *, constants: bool) -> str:
     """What a tool does, whatever its names are called and in whatever order keys stand; constants count or do not."""
-    return canonical(_Plan(constants=constants).of(tool.steps))
+    return canonical_json(_Plan(constants=constants).of(tool.steps))
 
 
 class _Plan:

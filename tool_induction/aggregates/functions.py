@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeGuard
 
 from tool_induction.language import limits
 from tool_induction.language.evaluation import Json, as_text, weight
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 from world_api.core.faults import ToolFault
 from world_api.core.spans import TimeSpan, merge_spans, round_time
 
@@ -114,7 +114,7 @@ def evidence_of(items: Sequence[Item], *, most: int | None = None) -> list[Json]
     for piece in pieces:
         if id(piece) not in seen:
             seen[id(piece)] = piece
-            found.setdefault(canonical(piece), piece)
+            found.setdefault(canonical_json(piece), piece)
     return list(found.values())
 
 
@@ -447,7 +447,7 @@ def merge_intervals(items: Sequence[Item], gap: float = 0.0) -> list[Json]:
 
 def _in_time_order(evidence: list[Json]) -> list[Json]:
     """Evidence by time, so that it does not depend on the order of the items that carried it."""
-    return sorted(evidence, key=lambda piece: (_start(piece), canonical(piece)))
+    return sorted(evidence, key=lambda piece: (_start(piece), canonical_json(piece)))
 
 
 def _rounded(span: TimeSpan) -> TimeSpan:

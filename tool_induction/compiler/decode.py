@@ -13,7 +13,7 @@ from tool_induction.documents.credentials import holds_secret
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings, Path
 from world_api.core.canonical import JsonObject, parse_json
-from world_api.core.printable import printable
+from world_api.core.identifiers import printable
 
 _MISSING = object()
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)

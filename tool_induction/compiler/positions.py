@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tool_induction.language.diagnostics import Path
-from world_api.core.printable import columns, pictured
+from world_api.core.identifiers import columns, pictured
 
 _SPACE = " \t\r\n"
 

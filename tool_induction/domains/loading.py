@@ -22,7 +22,7 @@ from tool_induction.domains.guard import PLACEHOLDER, check_domain, example_temp
 from tool_induction.domains.yaml_text import MAX_BYTES, YamlText, read_yaml
 from tool_induction.language.diagnostics import closest
 from world_api.core.faults import ToolFault
-from world_api.world.files import open_regular
+from world_api.core.files import open_regular
 
 _SUFFIX = ".yaml"
 

@@ -21,8 +21,8 @@ from tool_induction.language import limits
 from tool_induction.library import ToolLibrary
 from world_api.backends.chat.recording import Exchange, read_exchanges
 from world_api.core.faults import EpisodeFault, ToolFault
+from world_api.core.files import open_regular
 from world_api.core.ports import ChatModel, Clock
-from world_api.world.files import open_regular
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from tool_induction.compiler.decode import decode
 from tool_induction.documents.schema import document_from_emission
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 
 MAX_TRIES = 2_000  #: brackets that are looked at in one reply
 MAX_SCANNED = 8_000_000  #: characters that are looked at in one reply, over all brackets
@@ -152,7 +152,7 @@ def _told_apart(reply: str, tools: list[WrittenTool]) -> tuple[list[WrittenTool]
     repeats: list[LeftOut] = []
     later: set[str] = set()
     for item, block in reversed(list(zip(tools, blocks, strict=True))):
-        said = item.text if item.value is None else canonical(item.value)
+        said = item.text if item.value is None else canonical_json(item.value)
         if said in later or (item.name and chosen[item.name] != block):
             repeats.append(LeftOut(start=item.start, end=item.end, text=item.text, why="repeat", tools=(item.name,)))
         else:

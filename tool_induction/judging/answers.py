@@ -8,7 +8,7 @@ from tool_induction.language.evaluation import Json
 from world_api.backends.chat.prompts import DATA, data_line
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import ToolFault
-from world_api.core.printable import printable
+from world_api.core.identifiers import printable
 
 _QUESTION_BYTES, _ITEM_BYTES = 400, 1_200
 _HIDDEN = ("evidence", "parent", "center_time")

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from tool_induction.judging.answers import chosen
 from tool_induction.judging.port import Judge
 from world_api.backends.chat.recording import append_line, check_schema, read_lines
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 from world_api.core.cost import Spent, charge, ledger
 from world_api.core.faults import EpisodeFault, ToolFault
 
@@ -47,7 +47,7 @@ class RecordedJudge:
                     "recording_damaged", f"a judgement in {file.name} is not whole", hint="restore it from a copy"
                 )
             names.append(asked[0])
-            self._known.setdefault(canonical(asked[1:]), {})[asked[0]] = judged
+            self._known.setdefault(canonical_json(asked[1:]), {})[asked[0]] = judged
         self.name = judge.name if judge is not None else "+".join(dict.fromkeys(names)) or "recorded"
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
@@ -60,7 +60,7 @@ class RecordedJudge:
         """
         given: list[str] = []
         for item in items:
-            known = self._of(self._known.get(canonical([question, list(answers), item]), {}))
+            known = self._of(self._known.get(canonical_json([question, list(answers), item]), {}))
             for charged in known.spent if known is not None else ():
                 charge(replace(charged, physical=False))
             answer = known.answer if known is not None else self._new(question, answers, item)
@@ -93,7 +93,7 @@ class RecordedJudge:
             for charged in book.items:  # also what was spent on no answer
                 charge(charged)
         kept = _Judged(answer=answer, spent=book.items)
-        self._known.setdefault(canonical([question, list(answers), item]), {})[self.name] = kept
+        self._known.setdefault(canonical_json([question, list(answers), item]), {})[self.name] = kept
         record = {"schema_version": SCHEMA_VERSION, "judge": self.name, "question": question}
         told = {"answers": list(answers), "item": item, "answer": answer}
         append_line(self._file, record | told | {"spent": [charged.record() for charged in kept.spent]})

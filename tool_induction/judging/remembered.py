@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from threading import Lock
 
 from tool_induction.judging.port import Judge
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 
 
 class RememberedJudge:
@@ -28,7 +28,7 @@ class RememberedJudge:
             return [self._one(question, answers, item) for item in items]
 
     def _one(self, question: str, answers: Sequence[str], item: str) -> str:
-        key = canonical([question, list(answers), item])
+        key = canonical_json([question, list(answers), item])
         if key not in self._known:
             [self._known[key]] = self._judge.answer(question, answers, [item])
         return self._known[key]

@@ -36,7 +36,7 @@ from tool_induction.language.syntax import (
     to_json,
     walk,
 )
-from world_api.core.printable import printable
+from world_api.core.identifiers import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from tool_induction.language.diagnostics import Path, format_path
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 
 _SHOWN = 60
 
@@ -55,12 +55,12 @@ def _walk(before: Any, after: Any, path: Path) -> Iterator[Difference]:
                 yield Difference(path=(*path, place), before="", after=_shown(after[place]))
             else:
                 yield from _walk(before[place], after[place], (*path, place))
-    elif canonical(before) != canonical(after):
+    elif canonical_json(before) != canonical_json(after):
         yield Difference(path=path, before=_shown(before), after=_shown(after))
 
 
 def _shown(value: Any) -> str:
-    text = canonical(value)
+    text = canonical_json(value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 

@@ -17,9 +17,9 @@ from tool_induction.documents.credentials import holds_secret
 from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings
 from tool_induction.runtime.values import Unfit, check_json
-from world_api.core.canonical import canonical, content_hash
+from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.faults import ToolFault
-from world_api.world.files import open_regular
+from world_api.core.files import open_regular
 
 #: 2: signatures of the operations, hashes of the parts of tools and of the manifest's keys
 SCHEMA_VERSION = 2
@@ -57,7 +57,7 @@ def sealed(manifest: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str,
         check_json(whole)
     except Unfit as why:
         raise ToolFault("bad_origin", f"the details of a library cannot be written down: {why}") from None
-    if holds_secret(canonical(whole)):
+    if holds_secret(canonical_json(whole)):
         raise ToolFault("secret_in_library", "the details of a library hold what looks like a key", hint="leave it out")
     whole["key_hashes"] = {key: _short(value) for key, value in whole.items()}
     return whole | {"manifest_hash": content_hash(whole)}

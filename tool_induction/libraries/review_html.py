@@ -10,7 +10,7 @@ from typing import Any
 from tool_induction.libraries.faces import call_text
 from tool_induction.libraries.review_text import example_line, origin_lines, price_text
 from tool_induction.libraries.reviewing import LibraryReview
-from world_api.world.files import open_regular
+from world_api.core.files import open_regular
 
 _TEMPLATE = "review.html.jinja"
 _MARK = b'<meta name="generator" content="videoworld tools review">'

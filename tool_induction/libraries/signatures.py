@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from world_api.core.canonical import canonical, content_hash
+from world_api.core.canonical import canonical_json, content_hash
 from world_api.operations import EVERY_OPERATION
 
 #: ``state``, and under ``parameters`` and ``result`` a text for each property path
@@ -71,12 +71,12 @@ def _resolved(node: Any, root: Mapping[str, Any]) -> Any:
 
 def _text(node: Any, *, required: bool) -> str:
     if not isinstance(node, Mapping):
-        return canonical(node)
+        return canonical_json(node)
     kind = node.get("type", "one of" if "anyOf" in node else "anything")
     words = [] if required else ["optional"]
     words.append(kind if isinstance(kind, str) else " or ".join(map(str, kind)))
     rest = {key: value for key, value in node.items() if key not in _STRUCTURE and (key, value) != _RANK_SCORE}
-    return " ".join(words) + (f" {canonical(rest)}" if rest else "")
+    return " ".join(words) + (f" {canonical_json(rest)}" if rest else "")
 
 
 def operation_differences(stored: Mapping[str, Any]) -> list[str]:

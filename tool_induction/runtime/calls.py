@@ -17,7 +17,7 @@ from tool_induction.language.types import INT, RecordType, operation_types, plai
 from tool_induction.runtime.budget import Meter
 from tool_induction.runtime.trace import Trace
 from tool_induction.runtime.values import Unfit, check_json
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault
 from world_api.core.spans import TimeSpan
@@ -133,7 +133,7 @@ class World:
         if operation.state == "writes":
             return None
         world = "" if self._state is None else self._state.memo_key
-        return canonical([world, name, arguments, self._session() if operation.depends_on_session else None])
+        return canonical_json([world, name, arguments, self._session() if operation.depends_on_session else None])
 
     def _session(self) -> str:
         # Without the state of a session, only this run knows what it has written.

@@ -22,7 +22,7 @@ from tool_induction.language.model import Block, Call, JudgeStep, Require, Step,
 from tool_induction.language.syntax import names
 from tool_induction.runtime.budget import Meter
 from tool_induction.runtime.calls import Answer, Asks, Memo, OperationCalls, World, whole_numbers
-from world_api.core.parallel import ordered_map
+from world_api.core.execution import ordered_map
 from world_api.operations import EVERY_OPERATION
 
 Steps: TypeAlias = tuple[Step, ...]

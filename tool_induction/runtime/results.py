@@ -18,7 +18,7 @@ from tool_induction.language.types import INT, STRING, TIME, ListType, plain
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.steps import completed
 from tool_induction.runtime.trace import TraceNode
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 from world_api.core.faults import ToolFault, VideoWorldError
 from world_api.core.spans import TimeSpan
 
@@ -274,7 +274,7 @@ def cited(evidence: list[Json], most: int) -> list[Json]:
 
 def cited_as(piece: dict[str, Json]) -> str:
     """What makes two pieces of evidence the same to a reader: stretch and source."""
-    return canonical([piece.get(key) for key in ("video_id", "start_time", "end_time", "source")])
+    return canonical_json([piece.get(key) for key in ("video_id", "start_time", "end_time", "source")])
 
 
 @dataclass

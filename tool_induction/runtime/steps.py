@@ -18,7 +18,7 @@ from tool_induction.runtime.budget import Meter
 from tool_induction.runtime.calls import Answer, Memo
 from tool_induction.runtime.origins import Calls, Origins
 from tool_induction.runtime.values import Unfit, fitted
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault
 from world_api.core.spans import round_time
@@ -210,7 +210,7 @@ class Judging:
 
     def _answer(self, judge: Judge, question: str, answers: tuple[str, ...], item: str) -> str:
         self._judged += 1
-        key = canonical(["judge", judge.name, question, list(answers), item])
+        key = canonical_json(["judge", judge.name, question, list(answers), item])
         known = self._memo.get(key)
         if known is None:
             given = list(judge.answer(question, answers, [item]))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from world_api.build.background import Background, Blob, Mask
-from world_api.core.colours import COLOURS
+from world_api.core.lexicon import COLOURS
 from world_api.core.ports import Image, Vector
 
 _PARTS, _BINS = 3, 8

@@ -14,8 +14,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.core.boxes import Box
 from world_api.core.ports import Image
+from world_api.core.spans import Box
 
 Mask = NDArray[np.uint8]
 Floats = NDArray[np.float32]

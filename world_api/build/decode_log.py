@@ -14,9 +14,9 @@ from typing import Any
 
 from world_api.build.stage import CLIP_SECONDS, FRAME_MODULES, hash_code
 from world_api.core.canonical import content_hash
+from world_api.core.files import not_writable
 from world_api.media.container import Limits
 from world_api.media.decode_pass import LossNote, PassState
-from world_api.world.files import not_writable
 
 NAME = "decoding.jsonl"
 #: So many digits of a record's hash stand in its line.

@@ -27,11 +27,11 @@ from world_api.build.scheduler import Scheduler, opencv_on_one_thread
 from world_api.build.source import hash_source, named, remember_source, stamp_of
 from world_api.build.stage import CLIP_SECONDS, Stage, clip_count, keys_of, no_sound
 from world_api.core.faults import MediaFault, VideoWorldError
+from world_api.core.files import hash_bytes, link, not_writable, write_atomically
 from world_api.media.container import Probe
 from world_api.media.decode_pass import DecodePass
 from world_api.media.decoder import MediaWorker, VideoPass
 from world_api.media.growing_file import being_written
-from world_api.world.files import hash_bytes, link, not_writable, write_atomically
 from world_api.world.manifest import write_manifest
 from world_api.world.storage import find_rows, rows_path
 

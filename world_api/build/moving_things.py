@@ -14,9 +14,8 @@ from world_api.build.camera_motion import CameraWatch, Look
 from world_api.build.people import People, PersonScorer, PersonVotes
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
 from world_api.build.tracker import Candidate, Tracker
-from world_api.core.boxes import Box
 from world_api.core.ports import Image, Vector
-from world_api.core.spans import known_time, round_time
+from world_api.core.spans import Box, known_time, round_time
 from world_api.media.frames import Frame
 
 #: Seconds between two looks that are kept of a thing: at first, and once it has been looked at often enough.
@@ -182,8 +181,8 @@ class MovingThings:
             libraries=("opencv-python-headless", "av", "numpy"),
             modules=(
                 *(f"world_api.build.{name}" for name in _MODULES),
-                "world_api.core.boxes",
-                "world_api.core.colours",
+                "world_api.core.spans",
+                "world_api.core.lexicon",
                 type(people()).__module__,
             ),
         )

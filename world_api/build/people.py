@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from world_api.build.appearance import colour_words
 from world_api.build.camera_motion import CameraWatch
 from world_api.build.stage import Clip, Record
-from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image
-from world_api.core.spans import known_time, round_time
+from world_api.core.spans import Box, known_time, round_time
 
 #: Seconds between two looks at the same thing: at first (every other sample), and once it was looked at often enough.
 _SOON, _LATER, _OFTEN = 0.45, 1.9, 16

@@ -11,9 +11,9 @@ from pathlib import Path
 from world_api.build.source import find_source, remembered_source
 from world_api.build.stage import Stage
 from world_api.core.faults import StoreFault
-from world_api.core.printable import printable
-from world_api.session.commits import SESSIONS
-from world_api.world.files import check_plain, not_writable
+from world_api.core.files import check_plain, not_writable
+from world_api.core.identifiers import printable
+from world_api.session.overlay import SESSIONS
 from world_api.world.manifest import IMAGES, MANIFEST, ROWS, FileEntry, Loss, Manifest, read_manifest
 
 #: Tables that sessions write; no build can make their rows again.

@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
-from world_api.core.boxes import Box
 from world_api.core.ports import TextReader
-from world_api.core.spans import known_time, round_time
+from world_api.core.spans import Box, known_time, round_time
 from world_api.media.frames import Frame
 
 Gray = NDArray[np.uint8]
@@ -126,7 +125,7 @@ class ScreenTexts:
             libraries=("rapidocr", "onnxruntime", "numpy", "opencv-python-headless", "av"),
             modules=(
                 "world_api.build.screen_texts",
-                "world_api.core.boxes",
+                "world_api.core.spans",
                 type(reader()).__module__,
             ),
         )

@@ -16,10 +16,10 @@ from time import time
 
 from world_api.build.source import remembered_source
 from world_api.core.faults import StoreFault
+from world_api.core.files import not_writable, world_lock
 from world_api.core.identifiers import is_name
 from world_api.media.growing_file import ABANDONED, being_written, is_being_written
 from world_api.session.vision import FOLDER as ON_DEMAND
-from world_api.world.files import not_writable, world_lock
 
 RECORDINGS = ".recordings"
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from world_api.core.faults import MediaFault, StoreFault
+from world_api.core.files import hash_file, open_regular, write_atomically
 from world_api.media.container import Stamp, check_file
-from world_api.world.files import hash_file, open_regular, write_atomically
 from world_api.world.manifest import Manifest
 
 LOCAL = "local.json"

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from world_api.build.stage import Clip, Record, Records, StageSpec
-from world_api.core.boxes import Box
 from world_api.core.ports import Vector
-from world_api.core.spans import TimeSpan, known_time, round_time
+from world_api.core.spans import Box, TimeSpan, known_time, round_time
 
 #: Somebody stays for at least and at most so long (seconds). Within the first of these every sighting is known.
 _SHORTEST, _LONGEST = 5.0, 600.0
@@ -240,7 +239,7 @@ class Stitches:
         parameters={"near": _NEAR, "overlap": _OVERLAP},
         needs=("moving_things", "cuts"),
         libraries=("pyarrow", "numpy"),
-        modules=("world_api.build.track_links", "world_api.core.boxes"),
+        modules=("world_api.build.track_links", "world_api.core.spans"),
     )
 
     def __init__(self) -> None:

@@ -13,8 +13,8 @@ from itertools import product
 from typing import Protocol
 
 from world_api.build.background import Blob, unite
-from world_api.core.boxes import Box
 from world_api.core.ports import Vector
+from world_api.core.spans import Box
 
 #: A thing not seen for this long (seconds) has gone.
 GONE = 1.2

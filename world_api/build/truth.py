@@ -26,8 +26,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from world_api.build.stage import CLIP_SECONDS, Clip, Record, Records, StageSpec
 from world_api.core.faults import BackendFault
+from world_api.core.files import hash_file
 from world_api.core.spans import known_time, round_time
-from world_api.world.files import hash_file
 
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 BoxNumbers = tuple[float, float, float, float]

@@ -1,4 +1,4 @@
-"""JSON: read strictly, and written canonically, so that equal values have equal hashes, or with keys in their own order."""
+"""JSON: a strict reader, and a writer whose output is canonical (equal values, equal hashes) or keeps the order of keys."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Literal
 
-#: Lists and objects in one another: what is stored is not deeper, since a record that holds it could not be written.
+#: Nesting of lists and objects that a stored value may have; a record that holds a deeper one could not be written.
 MAX_LEVELS = 200
 
-#: By whether keys are sorted, and whether all is written in ASCII. Making one takes longer than most values do.
+#: (sort keys, ASCII only) -> encoder. Creating one takes longer than encoding most values.
 _ENCODERS = {
     (sort_keys, ascii_only): json.JSONEncoder(
         ensure_ascii=ascii_only, sort_keys=sort_keys, separators=(",", ":"), allow_nan=False
@@ -22,7 +22,7 @@ _ENCODERS = {
 }
 
 
-def canonical(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     """JSON with sorted keys and no spaces: equal values, equal text.
 
     Raises:
@@ -32,7 +32,7 @@ def canonical(value: Any) -> str:
 
 
 def json_line(value: Any) -> str:
-    """JSON on one line with keys in their own order, which is the order a model reads them in.
+    """JSON on one line with keys in the order of the value, in which a model reads them.
 
     Raises:
         ValueError: a number is not finite, or a value is not JSON.
@@ -42,11 +42,11 @@ def json_line(value: Any) -> str:
 
 def content_hash(value: Any) -> str:
     """SHA-256 of the canonical JSON, in hexadecimal."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
 class JsonObject(dict[str, Any]):
-    """An object as it was read, with the keys that stood in it more than once; of their values the last counts."""
+    """A parsed object and the keys that it repeated; of a repeated key the last value counts."""
 
     repeated: tuple[str, ...] = ()
 
@@ -56,9 +56,9 @@ def parse_json(text: str, *, repeated: Literal["allow", "refuse", "note"] = "all
 
     Args:
         text: The JSON text.
-        repeated: Whether a key may stand twice in an object: the last value counts, it is an error, or it is noted on
-            the objects, which are then ``JsonObject``.
-        finite: Whether numbers beyond a float are refused, not read as infinity.
+        repeated: What a repeated key of an object does: ``allow`` keeps the last value, ``refuse`` raises, ``note`` records
+            it on the object, which is then a ``JsonObject``.
+        finite: Whether a number beyond the range of a float is refused, not read as infinity.
 
     Raises:
         ValueError: the text is not JSON; a ``json.JSONDecodeError`` says where.
@@ -78,7 +78,7 @@ def parse_json(text: str, *, repeated: Literal["allow", "refuse", "note"] = "all
 
 
 def is_deep(value: Any, *, levels: int = MAX_LEVELS) -> bool:
-    """Whether lists and objects are nested in one another beyond so many levels."""
+    """Whether lists and objects are nested more than ``levels`` deep."""
     nodes = [value]
     for _ in range(levels + 1):
         nodes = [

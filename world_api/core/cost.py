@@ -1,4 +1,4 @@
-"""Costs of calls, estimated and spent, and the ledger that collects charges of model requests.
+"""Costs of calls, the ledger that collects charges of model requests, and deadlines of requests.
 
 Code that asks a model charges the request; code that wants to know the cost opens a ledger around the work::
 
@@ -6,18 +6,27 @@ Code that asks a model charges the request; code that wants to know the cost ope
         result = run(session, "describe_segment", arguments)
     book.items  # what that call spent
 
-Ledgers nest, and a charge goes to the innermost one. Work that is handed to threads takes its ledger along only if
-the thread runs in a copy of the context (``contextvars.copy_context().run``).
+Ledgers nest, and a charge goes to the innermost one. A request to a model may be tried again for minutes; an episode with
+twenty seconds left limits that::
+
+    with deadline(20.0):
+        reply = model.complete(request)
+
+Ledgers and deadlines are context variables, as gRPC and trio have them: a thread sees them only if it runs in a copy of the
+context (``contextvars.copy_context().run``).
 """
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from world_api.core.faults import BackendFault
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +72,9 @@ Purpose = Literal["perception", "judge"]
 class Spent:
     """One request to a model, in tokens.
 
-    ``request`` is the hash of what was asked: within one episode a request is paid for once, however often it is made.
-    ``physical`` is False where the answer was kept from an earlier run; the tokens are then those of that run, so that
-    what an episode costs with empty caches (logical) can be told beside what was really paid (physical).
+    ``request`` is the hash of the request: within one episode a request is paid for once, however often it is made.
+    ``physical`` is False if the answer came from a cache; the tokens are then those of the first time. So the cost of an
+    episode with empty caches (logical) can be shown beside what was paid (physical).
     """
 
     purpose: Purpose
@@ -84,7 +93,7 @@ class Spent:
 
 
 class Ledger:
-    """What was charged while it was open; safe to charge from several threads. ``onward`` is charged at once as well."""
+    """Collects charges, from several threads if need be. Each charge also goes to ``onward`` at once."""
 
     def __init__(self, *, onward: Ledger | None = None) -> None:
         self._onward = onward
@@ -93,7 +102,7 @@ class Ledger:
 
     @property
     def items(self) -> tuple[Spent, ...]:
-        """The charges, ordered by what they are and not by when they came, so that threads make no difference."""
+        """The charges, sorted by content and not by time, so that threads make no difference."""
         with self._lock:
             return tuple(sorted(self._items, key=lambda item: (item.purpose, item.model, item.request, item.physical)))
 
@@ -110,7 +119,7 @@ _open: ContextVar[Ledger | None] = ContextVar("open_ledger", default=None)
 
 @contextmanager
 def ledger(book: Ledger | None = None) -> Iterator[Ledger]:
-    """Charges made inside the block, in this thread or in copies of its context, go to this ledger; a new one, if none is given."""
+    """Collect the charges made inside the block, in this thread or in copies of its context; in a new ledger if none is given."""
     book = book or Ledger()
     token = _open.set(book)
     try:
@@ -120,12 +129,62 @@ def ledger(book: Ledger | None = None) -> Iterator[Ledger]:
 
 
 def ledger_beside() -> AbstractContextManager[Ledger]:
-    """A ledger whose charges go to the one that is open already, too, at once."""
+    """Open a ledger whose charges also go to the ledger that is open already."""
     return ledger(Ledger(onward=_open.get()))
 
 
 def charge(item: Spent) -> None:
-    """Charge a request to the open ledger; without one nobody wants to know."""
+    """Charge a request to the open ledger, if there is one."""
     book = _open.get()
     if book is not None:
         book.add(item)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Deadline:
+    """Seconds for each request; with a clock also the time on it after which no request may begin."""
+
+    seconds: float
+    until: float
+    clock: Callable[[], float] | None
+    outer: _Deadline | None
+
+    def remaining(self) -> float:
+        own = self.seconds if self.clock is None else min(self.seconds, self.until - self.clock())
+        return own if self.outer is None else min(own, self.outer.remaining())
+
+    def is_over(self) -> bool:
+        own = self.clock is not None and self.clock() >= self.until
+        return own or (self.outer is not None and self.outer.is_over())
+
+
+_innermost: ContextVar[_Deadline | None] = ContextVar("deadline", default=None)
+
+
+@contextmanager
+def deadline(seconds: float, *, clock: Callable[[], float] | None = None) -> Iterator[None]:
+    """Limit requests made inside the block.
+
+    Without ``clock`` each request may take ``seconds``; with it, all of them together, counted from here on. An outer deadline is
+    never extended.
+    """
+    until = math.inf if clock is None else clock() + seconds
+    token = _innermost.set(_Deadline(seconds=seconds, until=until, clock=clock, outer=_innermost.get()))
+    try:
+        yield
+    finally:
+        _innermost.reset(token)
+
+
+def remaining(default: float) -> float:
+    """Seconds the next request may take: the innermost deadline that is left, at most ``default``.
+
+    Raises:
+        BackendFault: ``no_time_left``, if a deadline with a clock is over.
+    """
+    limit = _innermost.get()
+    if limit is None:
+        return default
+    if limit.is_over():
+        raise BackendFault("no_time_left", "the time for this work is over", hint="give more seconds")
+    return min(default, limit.remaining())

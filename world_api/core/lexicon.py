@@ -1,7 +1,7 @@
-"""Words to concepts: English and Chinese words for colours and kinds of things, folded onto one canonical word.
+"""Words and concepts: English and Chinese words for colours and categories, mapped to one canonical word each.
 
-Search and detection compare concepts, so that "a man in black", "黑衣男子" and a track marked ``person``, ``black`` meet.
-Words are the field's common ones; a concept that perception cannot see is left to the words themselves.
+Search and detection compare concepts, so that "a man in black", "黑衣男子" and a track marked ``person``, ``black`` match. The
+eleven colours are the basic colour terms of Berlin and Kay (1969).
 """
 
 from __future__ import annotations
@@ -12,7 +12,24 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any
 
-from world_api.core.colours import COLOURS
+#: canonical word -> (English words, Chinese words); the canonical word is the first.
+COLOURS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "black": (("black",), ("黑色", "黑")),
+    "white": (("white",), ("白色", "白")),
+    "grey": (("grey", "gray", "silver"), ("灰色", "灰", "银色")),
+    "red": (("red", "crimson", "scarlet", "maroon"), ("红色", "红")),
+    "orange": (("orange",), ("橙色", "橘色", "橙")),
+    "yellow": (("yellow", "golden"), ("黄色", "黄", "金色")),
+    "green": (("green", "olive"), ("绿色", "绿")),
+    "blue": (("blue", "navy", "teal", "cyan", "turquoise"), ("蓝色", "蓝", "青色")),
+    "purple": (("purple", "violet", "lilac"), ("紫色", "紫")),
+    "pink": (("pink", "magenta"), ("粉色", "粉红")),
+    "brown": (("brown", "beige", "tan"), ("棕色", "褐色", "咖啡色")),
+}
+
+#: Colours that hair, shoes and trousers often have: alone in a description, such a word speaks of the whole outfit.
+NEUTRALS = frozenset({"black", "white", "grey", "brown"})
+
 
 #: canonical category -> (English words, Chinese words)
 CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -61,8 +78,10 @@ NARROWER_WORDS = frozenset(
     "man men woman women boy girl guy lady gentleman child children kid pedestrian adult automobile "
     "男子 女子 男人 女人 男孩 女孩 男生 女生 孩子 行人 先生 女士 轿车".split()
 )
-#: Words that turn around what stands behind them.
-_TURNING = re.compile(r"\b(?:not|no|without|never|neither|nor|except|\w+n't)\b|不是|不在|不穿|不戴|没有|没穿|没戴|除了")
+#: Words that negate what follows them.
+_NEGATION = re.compile(
+    r"\b(?:not|no|without|never|neither|nor|except|\w+n't)\b|不是|不在|不穿|不戴|没有|没穿|没戴|除了"
+)
 
 #: Where characters begin that no text holds (Unicode's private use area).
 _ASIDE = 0xE000
@@ -79,8 +98,8 @@ def fold(text: str) -> str:
 def words(text: str) -> list[str]:
     """Searchable words of a text: stems of Latin words, Chinese characters and pairs of characters.
 
-    Pairs are the usual index unit where no dictionary of words is at hand; single characters are kept beside them, since
-    many Chinese words are one character long. Stems: Snowball's English stemmer.
+    Pairs are the usual index unit without a dictionary; single characters are kept too, since many Chinese words have only
+    one. Stems come from Snowball's English stemmer.
     """
     folded = fold(text)
     return [_stem(word.replace("'", "")) for word in _LATIN.findall(folded)] + _chinese_units(folded)
@@ -141,12 +160,11 @@ def unseen_words(text: str) -> list[str]:
 
 
 def required_terms(text: str) -> list[str]:
-    """The terms all of which a text holds that a description fits: words, and the concepts (marked ``#``) others name.
+    """The terms that a matching text must hold: words, and the concepts (marked ``#``) that the other words name.
 
-    Words without content are not required, nor is what stands behind a word that turns the description around; where
-    nothing else is left, all words are.
+    Words without content and everything after a negation are not required; if nothing else is left, all words are.
     """
-    kept, _ = before_turning(text)
+    kept, _ = _before_negation(text)
     found: list[str] = []
     for word in unseen_words(kept):
         found += _chinese_terms(word) if _CHINESE.match(word) else [word]
@@ -155,13 +173,20 @@ def required_terms(text: str) -> list[str]:
 
 
 def unrequired_words(text: str) -> list[str]:
-    """Words of a description that ``required_terms`` makes nothing of, as they are written.
+    """Words of a description that ``required_terms`` ignores, as they are written, in their order.
 
-    Those are words for a narrower kind than can be told (``woman``), and what stands behind a word that turns the
-    description around, with that word.
+    These are words for a narrower kind than can be judged (``woman``), and a negation with everything after it.
     """
+    kept, negated = _before_negation(text)
+    unseen = set(unseen_words(kept))
+    found = [word for word in _LATIN.findall(kept) if word in NARROWER_WORDS or _stem(word) in unseen]
+    chinese = " ".join(_CHINESE.findall(kept))
+    found += [word for word, _ in _chinese() if word in chinese and word in NARROWER_WORDS]
+    found += [word for word in unseen_words(kept) if _CHINESE.search(word)]
+    found += [word for word in _LATIN.findall(negated) if word not in STOP_WORDS or _NEGATION.fullmatch(word)]
+    found += _CHINESE.findall(negated)
     used = set(required_terms(text))
-    return [word for word in unused_words(text) if not {_stem(word), *_chinese_terms(word)} & used]
+    return [word for word in dict.fromkeys(found) if not {_stem(word), *_chinese_terms(word)} & used]
 
 
 def _chinese_terms(run: str) -> list[str]:
@@ -182,27 +207,11 @@ def _parted(run: str) -> list[str]:
     return spaced.split() or [run]
 
 
-def before_turning(text: str) -> tuple[str, str]:
-    """A description up to a word that turns it around (``not``, ``without``, 没有), and the rest from there on."""
+def _before_negation(text: str) -> tuple[str, str]:
+    """Split a description before its first negation (``not``, ``without``, 没有)."""
     folded = fold(text).replace("’", "'")
-    found = _TURNING.search(folded)
+    found = _NEGATION.search(folded)
     return (folded, "") if found is None else (folded[: found.start()], folded[found.start() :])
-
-
-def unused_words(text: str) -> list[str]:
-    """The words of a description that colour and kind cannot check, as they are written, in their order.
-
-    Those are the words of ``unseen_words``, words for a narrower kind than can be told (``woman``), and all that stands
-    behind a word that turns the description around, with that word.
-    """
-    kept, turned = before_turning(text)
-    unseen = set(unseen_words(kept))
-    found = [word for word in _LATIN.findall(kept) if word in NARROWER_WORDS or _stem(word) in unseen]
-    chinese = " ".join(_CHINESE.findall(kept))
-    found += [word for word, _ in _chinese() if word in chinese and word in NARROWER_WORDS]
-    found += [word for word in unseen_words(kept) if _CHINESE.search(word)]
-    found += [word for word in _LATIN.findall(turned) if word not in STOP_WORDS or _TURNING.fullmatch(word)]
-    return list(dict.fromkeys(found + _CHINESE.findall(turned)))
 
 
 #: A stemmer works on a word it holds itself, so threads take turns.

@@ -1,34 +1,38 @@
-"""Ports: what the rooms ask of backends, each at most three methods.
+"""Ports: protocols of at most three methods behind which models, detectors and clocks are adapters.
 
-Adapters live in ``world_api/backends``; the rooms below import only these protocols.
+Adapters are in ``world_api/backends``; the packages below import only these protocols.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from world_api.core.boxes import Box
 from world_api.core.cost import Spent
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import Box, TimeSpan
 
-Image = NDArray[np.uint8]  #: height x width x 3, BGR, as displayed (rotated)
-Vector = NDArray[np.float32]  #: one of unit length
-Vectors = NDArray[np.float32]  #: n x dimension, rows of unit length (or all zero)
-Samples = NDArray[np.float32]  #: mono sound in -1..1, SAMPLE_RATE samples a second
+if TYPE_CHECKING:  # a build chooses NumPy's threads before it loads NumPy
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: A picture: height x width x 3, BGR, as displayed (rotated).
+Image: TypeAlias = "NDArray[np.uint8]"
+#: A vector of unit length.
+Vector: TypeAlias = "NDArray[np.float32]"
+#: Vectors, n x dimension; each row has unit length or is zero.
+Vectors: TypeAlias = "NDArray[np.float32]"
+#: Mono sound in -1..1, ``SAMPLE_RATE`` samples per second.
+Samples: TypeAlias = "NDArray[np.float32]"
 SAMPLE_RATE = 16_000
 
-#: What a claim rests on: where it can be looked at again.
+#: What evidence comes from.
 Source = Literal["speech", "screen_text", "detector", "tracker", "caption", "memory", "scene_graph", "look", "metadata"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextLine:
-    """A line of text read off an image: what, where (pixels of that image), how sure (0 to 1)."""
+    """A line of text in an image: text, box (pixels of the image), confidence (0 to 1)."""
 
     text: str
     box: Box
@@ -37,7 +41,7 @@ class TextLine:
 
 @dataclass(frozen=True, kw_only=True)
 class DetectedObject:
-    """An object found in one image: its category, where (pixels of that image), how sure (0 to 1)."""
+    """An object in an image: category, box (pixels of the image), confidence (0 to 1)."""
 
     category: str
     box: Box
@@ -45,7 +49,7 @@ class DetectedObject:
 
 
 class TextReader(Protocol):
-    """Optical character recognition, with a quick look before the reading."""
+    """Optical character recognition, with a cheaper detection of text regions."""
 
     producer: str
 
@@ -54,13 +58,13 @@ class TextReader(Protocol):
         ...
 
     def locate(self, image: Image) -> Sequence[Box]:
-        """Where lines of text may be (pixels of the image); much cheaper than reading."""
+        """Boxes that may hold text (pixels of the image); much cheaper than reading."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpokenWord:
-    """A recognised word: when (seconds from the first sample given), how sure (0 to 1)."""
+    """A recognised word: times in seconds from the first sample, confidence 0 to 1."""
 
     start: float
     end: float
@@ -81,14 +85,14 @@ class SpokenLine:
 
 
 class VoiceDetector(Protocol):
-    """Voice activity detection. It looks back, never ahead, but for ``hang_over``."""
+    """Voice activity detection. It is causal except for ``hang_over``."""
 
     producer: str
-    #: Seconds of silence that must be heard before a stretch of voice is known to be over.
+    #: Seconds of silence that must be heard before an interval of voice is known to be over.
     hang_over: float
 
     def voiced(self, samples: Samples) -> Sequence[TimeSpan]:
-        """Where somebody may be speaking: seconds from the first sample, apart and in order."""
+        """Spans in which a person may be speaking: seconds from the first sample, disjoint and in order."""
         ...
 
 
@@ -98,7 +102,7 @@ class SpeechRecogniser(Protocol):
     producer: str
 
     def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
-        """The lines spoken in a stretch of at most thirty seconds, in time order.
+        """The lines spoken in an interval of at most thirty seconds, in time order.
 
         Raises:
             BackendFault: ``speech_model_missing``, where its package or its model is not there.
@@ -119,7 +123,7 @@ class TextEmbedder(Protocol):
 
 
 class ObjectDetector(Protocol):
-    """Detection on one frame that was not sampled at build time."""
+    """Object detection on one frame."""
 
     producer: str
 
@@ -161,7 +165,7 @@ LookTask = Literal["caption", "answer", "state", "actions"]
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """A picture that a model is shown: of which moment (seconds), and whether it is a part cut out of the frame."""
+    """A picture for a model: the time of its frame in seconds, and whether it is a part cut out of the frame."""
 
     time: float
     image: Image
@@ -169,15 +173,15 @@ class Picture:
 
 
 def _freely() -> None:
-    """Nobody counts."""
+    """Count nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LookRequest:
-    """What a model shall look at, and what for. ``question`` and ``subject`` (what it is about) are data, never instructions.
+    """Pictures for a vision model and the task. ``question`` and ``subject`` (what it is about) are data, never instructions.
 
-    ``request`` names this request: what it costs is charged under that name. ``again`` is called before the request is sent
-    once more in another form; what it raises is to be passed on.
+    ``request`` names the request; its cost is charged under that name. The adapter calls ``again`` before it sends the request
+    once more in another form, and passes on what that raises.
     """
 
     task: LookTask
@@ -191,7 +195,7 @@ class LookRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class SeenAction:
-    """An action that a model names. ``confidence`` (0 to 1) only where it gave one."""
+    """An action that a model names. ``confidence`` is 0 to 1, or None if it gave none."""
 
     label: str
     confidence: float | None
@@ -199,7 +203,7 @@ class SeenAction:
 
 @dataclass(frozen=True, kw_only=True)
 class LookReply:
-    """What a model says of pictures: in words, how sure (only where it gave that), and what it says it cannot tell."""
+    """A vision model's answer: text, confidence (if it gave one), and what it says it is not certain of."""
 
     text: str
     confidence: float | None
@@ -210,7 +214,7 @@ class LookReply:
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """Tokens that a look is likely to take, at most so many of them written, and in words what that rests on."""
+    """Expected tokens of a look: read, written, written at most; ``assumed`` says in words what the estimate rests on."""
 
     prompt: int
     completion: int
@@ -219,10 +223,10 @@ class Expected:
 
 
 class VisionModel(Protocol):
-    """A model that is asked about pictures.
+    """A model that answers questions about pictures.
 
-    ``producer`` covers all that its answers depend on beside the request: model, prompts, size of the pictures.
-    ``longest_side`` is the size in pixels it wants pictures in.
+    ``producer`` names all that its answers depend on beside the request: model, prompts, size of the pictures.
+    ``longest_side`` is the size of its pictures in pixels.
     """
 
     name: str
@@ -230,11 +234,11 @@ class VisionModel(Protocol):
     longest_side: int
 
     def expects(self, task: LookTask, pictures: int, width: int, height: int) -> Expected:
-        """What a look at so many frames of that size (pixels) is likely to take."""
+        """The expected tokens of a look at ``pictures`` frames of a size in pixels."""
         ...
 
     def look(self, request: LookRequest) -> LookReply:
-        """What it says. The cost is charged, also where the reply cannot be read.
+        """Answer the request. The cost is charged even if the reply cannot be read.
 
         Raises:
             BackendFault: ``endpoint_takes_no_images``, ``sight_unreadable``, and what the endpoint's chat model names.
@@ -251,7 +255,7 @@ class Embedded:
 
 
 class EmbeddingModel(Protocol):
-    """Dense text vectors from a model that costs something. ``producer`` covers all that they depend on."""
+    """Dense text vectors from a paid model. ``producer`` names all that they depend on."""
 
     name: str
     producer: str
@@ -271,8 +275,8 @@ class ChatModel(Protocol):
     ``request`` holds ``model``, ``messages``, optional ``tools``, ``tool_choice``, ``temperature``, ``seed`` and
     ``max_tokens`` as the Chat Completions API spells them; the reply is a Chat Completions response object.
     Plain JSON on both sides is what makes an episode recordable and replayable byte for byte.
-    A reply's message may hold ``carried``, which is sent back unread in the assistant's message of later requests. How long a
-    request may take is said by ``world_api.core.deadline`` where it is less than usual.
+    A reply's message may hold ``carried``, which is sent back unread in the assistant's message of later requests. A
+    ``deadline`` of the caller limits how long a request may take.
     """
 
     name: str

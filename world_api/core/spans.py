@@ -1,4 +1,4 @@
-"""Stretches of video time.
+"""Spans of video time, and boxes in the displayed frame.
 
 Time is seconds as a float. Zero is the first presented video frame. A span is half-open:
 ``[start, end)`` holds ``start`` and does not hold ``end``.
@@ -15,12 +15,12 @@ TIME_DECIMALS = 3
 
 
 def round_time(seconds: float) -> float:
-    """Round a time to what is known of it (milliseconds)."""
+    """Round a time to milliseconds."""
     return round(float(seconds), TIME_DECIMALS)
 
 
 def known_time(seconds: float) -> float:
-    """The moment by which something is known, in milliseconds: never rounded down, so that no cut lets it through early."""
+    """Round the time at which something became known up to milliseconds, so that no causal cut shows it early."""
     steps = float(10**TIME_DECIMALS)
     # A millionth of a step is the noise of floating point, not time.
     return math.ceil(float(seconds) * steps - 1e-6) / steps
@@ -28,7 +28,7 @@ def known_time(seconds: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class TimeSpan:
-    """A half-open stretch ``[start, end)`` in seconds; ``start <= end``, both finite.
+    """A half-open interval ``[start, end)`` in seconds; ``start <= end``, both finite.
 
     Raises:
         ValueError: if an end is not finite or the span runs backwards.
@@ -58,7 +58,7 @@ class TimeSpan:
         return self.start <= time < self.end
 
     def overlaps(self, other: TimeSpan) -> bool:
-        """Whether the two spans share a stretch of positive length."""
+        """Whether the two spans share an interval of positive length."""
         return self.start < other.end and other.start < self.end
 
     def overlap(self, other: TimeSpan) -> float:
@@ -84,7 +84,7 @@ class TimeSpan:
 
 
 def merge_spans(spans: Iterable[TimeSpan], *, gap: float = 0.0) -> list[TimeSpan]:
-    """Join spans that overlap or lie at most ``gap`` seconds apart; sorted by start."""
+    """Join spans that overlap or are at most ``gap`` seconds apart; sorted by start."""
     merged: list[TimeSpan] = []
     for span in sorted(spans):
         if merged and span.start <= merged[-1].end + gap:
@@ -93,3 +93,46 @@ def merge_spans(spans: Iterable[TimeSpan], *, gap: float = 0.0) -> list[TimeSpan
         else:
             merged.append(span)
     return merged
+
+
+@dataclass(frozen=True, kw_only=True)
+class Box:
+    """``[x1, y1, x2, y2]`` in pixels of the displayed (rotated) frame, origin top left."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+    @property
+    def width(self) -> float:
+        """Pixels; never negative."""
+        return max(0.0, self.x2 - self.x1)
+
+    @property
+    def height(self) -> float:
+        """Pixels; never negative."""
+        return max(0.0, self.y2 - self.y1)
+
+    @property
+    def area(self) -> float:
+        """Square pixels."""
+        return self.width * self.height
+
+    @property
+    def center(self) -> tuple[float, float]:
+        """``(x, y)`` of the middle, in pixels."""
+        return (self.x1 + self.x2) / 2, (self.y1 + self.y2) / 2
+
+    def iou(self, other: Box) -> float:
+        """Intersection over union in ``[0, 1]``."""
+        width = min(self.x2, other.x2) - max(self.x1, other.x1)
+        height = min(self.y2, other.y2) - max(self.y1, other.y1)
+        if width <= 0 or height <= 0:
+            return 0.0
+        shared = width * height
+        return shared / (self.area + other.area - shared)
+
+    def rounded(self) -> list[float]:
+        """The wire form: four numbers, to a tenth of a pixel."""
+        return [round(float(value), 1) for value in (self.x1, self.y1, self.x2, self.y2)]

@@ -1,7 +1,7 @@
-"""The words that a world can judge, and how a caller's words are read with them, negations included.
+"""The closed vocabulary of a world, and the parser of descriptions, negations included.
 
-Data first: the categories that each profile judges and the words that people use for them; a profile that judges more adds its
-categories here, nothing else has to change. Words that search compares are in ``lexicon``.
+The tables list the categories that each profile judges and the words for them; a profile that judges more adds its categories
+here. Words that search compares are in ``lexicon``.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
-from world_api.core.colours import COLOURS
 from world_api.core.lexicon import (
     ANYTHING,
     CATEGORIES,
+    COLOURS,
     NARROWER_WORDS,
     OTHER_CHINESE,
     STOP_WORDS,
@@ -24,8 +23,7 @@ from world_api.core.lexicon import (
     unseen_words,
 )
 
-#: profile -> the categories that its tracks tell apart; what it does not list it cannot judge.
-#: The oracle's truth is complete for people; of things it judges the categories that it records.
+#: profile -> the categories that it judges. The oracle is complete for people; of things it judges what it records.
 JUDGED_BY_PROFILE: dict[str, frozenset[str]] = {
     "classical": frozenset({"person", "moving_object"}),
     "oracle": frozenset({"person"}),
@@ -57,23 +55,26 @@ MORE_CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "letter": (("letter",), ("信", "信件")),
 }
 
-#: Words for a narrower kind than their category, beside those that search knows: nothing measured tells age, sex or number.
+#: Words for a narrower kind than their category, beside those of ``lexicon``: age, sex and number are not measured.
 NARROWER = frozenset("baby toddler teenager crowd 大人 成年人 小孩 儿童 老人 年轻人 男性 女性".split())
 
 
-def english_names() -> dict[str, str]:
-    """English word or phrase -> canonical category; singular forms, and the plurals that are listed."""
-    return {
-        word: name for table in (CATEGORIES, MORE_CATEGORIES) for name, (words, _) in table.items() for word in words
-    }
-
-
-def chinese_names() -> dict[str, str]:
-    """Chinese word -> canonical category."""
-    return {
-        word: name for table in (CATEGORIES, MORE_CATEGORIES) for name, (_, words) in table.items() for word in words
-    }
-
+#: Word or phrase -> canonical category; in English singular forms, and the plurals that are listed.
+_ENGLISH_NAMES = {
+    word: name for table in (CATEGORIES, MORE_CATEGORIES) for name, (own, _) in table.items() for word in own
+}
+_CHINESE_NAMES = {
+    word: name for table in (CATEGORIES, MORE_CATEGORIES) for name, (_, own) in table.items() for word in own
+}
+#: Word -> canonical colour.
+_ENGLISH_COLOURS = {word: colour for colour, (own, _) in COLOURS.items() for word in own}
+_CHINESE_COLOURS = {word: colour for colour, (_, own) in COLOURS.items() for word in own}
+#: Which one of several is meant, in words whose characters alone have no content.
+_CHINESE_ORDINALS = ("第一个", "第一位", "第一名", "第一次", "第一", "首个", "首位", "首次")
+#: Chinese words that name a colour, a category, or something else that contains such a word; longest first.
+_CHINESE_WORDS = sorted(
+    {*_CHINESE_NAMES, *_CHINESE_COLOURS, *OTHER_CHINESE, *_CHINESE_ORDINALS}, key=lambda word: (-len(word), word)
+)
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'][a-z0-9]+)*|[㐀-䶿一-鿿豈-﫿]+|[^\sa-z0-9㐀-䶿一-鿿豈-﫿]")
 _NEGATION = re.compile(
@@ -200,7 +201,7 @@ def _end_of_negation(tokens: list[str], first: int) -> int:
 
 
 def _opens_another(tokens: list[str], place: int) -> bool:
-    """Whether a new phrase begins there, which the negation before it does not reach."""
+    """Whether a new phrase begins there, so that an earlier negation ends."""
     return place < len(tokens) and (tokens[place] in _ENDING or _negates(tokens[place]))
 
 
@@ -211,26 +212,23 @@ _AFTER_HEAD = re.compile(
     r"\b(?:in|with|of|on|at|near|by|wearing|dressed|holding|who|that|which|from|not|without|no|except)\b|[,;(]"
 )
 _OR = re.compile(r"\bor\b|或者?|还是")
-#: Words between two colours that join them, so that ``or`` beside them may reach farther or less far.
+#: Words between two colours that join them, so that the extent of an ``or`` beside them is not clear.
 _AND = re.compile(r"\b(?:and|with|but|in)\b|[&+和与且穿戴]")
 _CONJUNCTION = re.compile(r"\b(?:and|or)\b|[/&+、,]|和|或者?|还是|与")
-#: Words of a description that ask for nothing by themselves. Which one of several is meant does ask for something.
+#: Words of a description without content. Words for which one of several is meant have content.
 _EMPTY = STOP_WORDS - {"first", "second", "last"} | frozenset(
     "one ones some any all each every both either but like looks looking".split()
 )
-#: Which one of several is meant, in words whose characters alone ask for nothing.
-_CHINESE_ORDINALS = ("第一个", "第一位", "第一名", "第一次", "第一", "首个", "首位", "首次")
 _CHINESE_ALL = re.compile(r"^(?:任何|所有|一切|全部)(?:的|(?=.))")
 _CHINESE_AFFIX = re.compile(r"[穿着戴衣服色的了一个位名只条些位]+")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What a description asks for. ``kinds`` None: things of any category.
+    """A parsed description. ``kinds`` None: things of any category.
 
-    ``either``: of the colours of each of these sets one is asked for. ``colours`` are all asked for.
-    ``matched`` are the words that can be judged, ``unmatched`` those that cannot; of a narrower word (``man``) its category is
-    matched and the word itself is not.
+    All ``colours`` are required, and one colour of each set in ``either``. ``matched`` are the words that can be judged,
+    ``unmatched`` those that cannot; of a narrower word (``man``) the category is matched and the word is not.
     """
 
     kinds: frozenset[str] | None = None
@@ -248,11 +246,11 @@ class Reading:
 
     @property
     def wanted(self) -> list[frozenset[str]]:
-        """Sets of colours, of each of which one is asked for."""
+        """Sets of colours, one of each of which is required."""
         return [*(frozenset({colour}) for colour in sorted(self.colours)), *self.either]
 
     def joined(self, other: Reading) -> Reading:
-        """This description and what another one asks for beside its kinds."""
+        """This description with the other requirements of another one, without its kinds."""
         return Reading(
             kinds=self.kinds,
             colours=self.colours | other.colours,
@@ -288,7 +286,7 @@ class Vocabulary:
     def read_category(self, text: str) -> Reading:
         """Read the name of a category: ``people``, ``cars and dogs``, ``人``.
 
-        The head noun decides: a ``toy car`` is a car that nobody judged to be a toy, a ``car park`` is no car.
+        The head noun decides: a ``toy car`` is a car for which ``toy`` was not judged, a ``car park`` is no car.
         """
         folded = " ".join(fold(text).replace("_", " ").split())
         if folded in ANYTHING or text.strip().casefold() in ANYTHING:
@@ -329,7 +327,7 @@ class Vocabulary:
     def _alternatives(self, text: str, terms: Sequence[_Term], head: str | None) -> Reading:
         """What a part that may hold ``or`` asks for: of the colours beside it, one.
 
-        Where something else than a colour stands on one side of it, no colour can be required.
+        If one side of it is no colour, no colour can be required.
         """
         parts = [(side, list(self._terms(side))) for side in _OR.split(text)]
         sides = [(side, own) for side, own in parts if not all(_is_of(term, head) for term in own)]
@@ -338,9 +336,9 @@ class Vocabulary:
             return _asking(terms, head)
         if not all(any(term.colour for term in own) for _, own in sides):
             return _unjudged([*terms, *_or_in(text)], head)
-        asked = replace(_asking(terms, head), colours=frozenset(), either=(colours,))
+        required = replace(_asking(terms, head), colours=frozenset(), either=(colours,))
         joined = any(_AND.search(_between_colours(side, own)) for side, own in sides)
-        return asked.joined(_unjudged(_or_in(text), head)) if joined else asked
+        return required.joined(_unjudged(_or_in(text), head)) if joined else required
 
     def _read_phrase(self, phrase: str, *, is_alone: bool) -> Reading:
         head = self._kind_of(phrase)
@@ -367,10 +365,10 @@ class Vocabulary:
         if re.search(r"[㐀-鿿]", phrase):
             before, _, head = _CHINESE_ALL.sub("", phrase).rpartition("的")
             bare = _without_colours(head)
-            name = chinese_names().get(bare) or chinese_names().get(_CHINESE_AFFIX.sub("", bare))
+            name = _CHINESE_NAMES.get(bare) or _CHINESE_NAMES.get(_CHINESE_AFFIX.sub("", bare))
             if name is None and before and not _CHINESE_AFFIX.sub("", bare):
                 return self._kind_of(before)
-            word = bare if bare in chinese_names() else _CHINESE_AFFIX.sub("", bare)
+            word = bare if bare in _CHINESE_NAMES else _CHINESE_AFFIX.sub("", bare)
             rest = before + head.replace(word, "", 1) if word else ""
             return (word, name, rest) if name is not None and name in {ANY, *self.categories} else None
         match = _AFTER_HEAD.search(phrase)
@@ -387,7 +385,7 @@ class Vocabulary:
         """The category of this vocabulary that an English word or phrase names."""
         for form in _singulars(words):
             own = form.replace(" ", "_")
-            name = own if own in self.categories else form if form in self.categories else english_names().get(form)
+            name = own if own in self.categories else form if form in self.categories else _ENGLISH_NAMES.get(form)
             if name is not None and name in {ANY, *self.categories}:
                 return name
         return None
@@ -403,17 +401,19 @@ class Vocabulary:
             )
             word = " ".join(tokens[place : place + size])
             if kind != ANY and (kind is not None or word not in _EMPTY):
-                yield _Term(word, kind, _colours()[0].get(word))
+                yield _Term(word, kind, _ENGLISH_COLOURS.get(word))
             place += size
         yield from self._chinese_terms(" ".join(chinese_runs(_OR.sub(" ", text))))
 
     def _chinese_terms(self, runs: str) -> Iterator[_Term]:
         found: list[tuple[int, _Term]] = []
-        for word, colour, name in _chinese_words():
+        for word in _CHINESE_WORDS:
+            name = _CHINESE_NAMES.get(word)
             while (at := runs.find(word)) >= 0:
                 runs = runs.replace(word, " " * len(word), 1)
                 if name != ANY:
-                    found.append((at, _Term(word, name if name in self.categories else None, colour)))
+                    kind = name if name in self.categories else None
+                    found.append((at, _Term(word, kind, _CHINESE_COLOURS.get(word))))
         yield from (term for _, term in sorted(found, key=lambda item: item[0]))
         rest = (word.strip("的了着在是和与穿戴") for word in unseen_words(runs) if chinese_runs(word))
         yield from (_Term(word) for word in rest if word)
@@ -437,7 +437,7 @@ def _or_in(text: str) -> list[_Term]:
 
 
 def _between_colours(text: str, terms: Sequence[_Term]) -> str:
-    """What stands between the first and the last colour of a text."""
+    """The text between its first and its last colour."""
     words = [term.word for term in terms if term.colour is not None]
     return text[text.find(words[0]) + len(words[0]) : text.rfind(words[-1])] if len(words) > 1 else ""
 
@@ -452,7 +452,7 @@ def _unjudged(terms: Sequence[_Term], head: str | None) -> Reading:
 
 
 def _asking(terms: Sequence[_Term], head: str | None) -> Reading:
-    """What words ask for, in a description of the category ``head``."""
+    """The requirements of words, in a description of the category ``head``."""
     matched, unmatched = [], []
     for term in terms:
         is_head = _is_of(term, head)
@@ -512,23 +512,8 @@ def _singulars(words: str) -> Iterator[str]:
             yield f"{head} {form}".strip()
 
 
-@lru_cache(maxsize=1)
-def _colours() -> tuple[dict[str, str], dict[str, str]]:
-    """English and Chinese colour words, with the canonical word of each."""
-    english = {word: colour for colour, (words, _) in COLOURS.items() for word in words}
-    return english, {word: colour for colour, (_, words) in COLOURS.items() for word in words}
-
-
-@lru_cache(maxsize=1)
-def _chinese_words() -> tuple[tuple[str, str | None, str | None], ...]:
-    """Chinese words that name a colour, a category, or something else that holds such a word; longest first."""
-    names, colours = chinese_names(), _colours()[1]
-    words = sorted({*names, *colours, *OTHER_CHINESE, *_CHINESE_ORDINALS}, key=lambda word: (-len(word), word))
-    return tuple((word, colours.get(word), names.get(word)) for word in words)
-
-
 def _without_colours(text: str) -> str:
-    for word in sorted(_colours()[1], key=len, reverse=True):
+    for word in sorted(_CHINESE_COLOURS, key=len, reverse=True):
         text = text.replace(word, "")
     return text
 

@@ -18,7 +18,7 @@ from typer.core import TyperCommand
 
 from world_api.core.canonical import parse_json
 from world_api.core.faults import OperationFault, VideoWorldError
-from world_api.core.printable import visible
+from world_api.core.identifiers import visible
 
 StoreOption = Annotated[Path, typer.Option("--store", help="Folder that holds the worlds.", envvar="VIDEOWORLD_STORE")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]

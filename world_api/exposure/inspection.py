@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from world_api.core.printable import clock_text
+from world_api.core.identifiers import clock_text
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.wording import brief
+from world_api.operations.descriptions import brief
 from world_api.world.manifest import StageFacts
 from world_api.world.store import World
 from world_api.world.tables import TABLES

@@ -18,9 +18,8 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from world_api.backends.chat.prompts import DATA, data_line
-from world_api.core.faults import VideoWorldError
-from world_api.core.last_resort import internal_fault
-from world_api.core.printable import printable
+from world_api.core.faults import VideoWorldError, internal_fault
+from world_api.core.identifiers import printable
 from world_api.exposure.faces import mcp_tools
 from world_api.operations import operations_for
 from world_api.version import project_version

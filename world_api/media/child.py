@@ -9,8 +9,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Protocol
 
-from world_api.core.faults import VideoWorldError
-from world_api.core.last_resort import internal_fault
+from world_api.core.faults import VideoWorldError, internal_fault
 from world_api.media.process import Closed, Message, Wire
 
 

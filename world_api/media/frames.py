@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
+from world_api.core.execution import OnceEach
 from world_api.core.ports import Image
 from world_api.media.container import quarter_turn
-from world_api.world.once import OnceEach
 
 if TYPE_CHECKING:
     from av.filter import Graph

@@ -22,7 +22,7 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-from world_api.core.environment import restricted_environment
+from world_api.core.execution import restricted_environment
 from world_api.core.faults import VideoWorldError
 
 Message = dict[str, Any]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from world_api.core.canonical import content_hash
 from world_api.core.faults import MediaFault
-from world_api.core.printable import printable
+from world_api.core.identifiers import printable
 from world_api.media.decode_pass import LossNote
 from world_api.media.decoder import MediaWorker
 from world_api.media.subtitle_encoding import DAMAGED

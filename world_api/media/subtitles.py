@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from world_api.core.printable import printable
+from world_api.core.identifiers import printable
 from world_api.media.container import DEFAULT_LIMITS, Limits, open_video
 from world_api.media.subtitle_encoding import decode
 

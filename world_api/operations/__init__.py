@@ -1,14 +1,34 @@
-"""The sixteen atomic operations, and the optional groups beyond them: each declared once, as one typed function.
+"""The sixteen atomic operations and the optional groups: each is one typed function, declared with ``@operation``.
 
-``OPERATIONS`` holds the sixteen in their published order; ``operations_for`` adds the groups that an experiment switches
-on by name; ``run`` calls one of them on a session.
+``OPERATIONS`` holds the sixteen in their published order; ``operations_for`` adds the groups that an experiment switches on by
+name; ``run`` calls an operation on a session. A new operation takes its argument and result types from here.
 """
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
 
-from world_api.operations import entities, inspecting, memory, meta, navigation, perception, retrieval
-from world_api.operations.registry import ALWAYS, CATEGORIES, Operation, check_groups, declared, group_names, run
+from world_api.operations import entities, inspection, memory, navigation, perception  # noqa: F401 - they declare
+from world_api.operations.descriptions import brief
+from world_api.operations.registry import (
+    ALWAYS,
+    BESIDE,
+    CATEGORIES,
+    Operation,
+    check_groups,
+    declared,
+    group_names,
+    operation,
+    run,
+)
+from world_api.operations.schema import (
+    MAX_MATCHES,
+    MAX_QUERY_CHARACTERS,
+    Confidence,
+    Interval,
+    Result,
+    Time,
+    TimeRange,
+)
 
 #: name -> declaration of the sixteen, in the published order: by category, then as declared.
 OPERATIONS: dict[str, Operation] = {
@@ -42,19 +62,22 @@ def operations_of(group: str) -> Mapping[str, Operation]:
 
 
 __all__ = [
+    "BESIDE",
     "EVERY_OPERATION",
+    "MAX_MATCHES",
+    "MAX_QUERY_CHARACTERS",
     "OPERATIONS",
+    "Confidence",
+    "Interval",
     "Operation",
+    "Result",
+    "Time",
+    "TimeRange",
+    "brief",
     "check_groups",
-    "entities",
     "group_names",
-    "inspecting",
-    "memory",
-    "meta",
-    "navigation",
+    "operation",
     "operations_for",
     "operations_of",
-    "perception",
-    "retrieval",
     "run",
 ]

@@ -17,8 +17,18 @@ from world_api.core.lexicon import fold
 from world_api.core.ports import Source
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import is_narrower
-from world_api.operations.evidence import evidence, moment, optional_stretch, shorten, times
-from world_api.operations.matching import NEAR, actions_in, find_entity, identify, look_alikes, side_left, tracks_at
+from world_api.operations.descriptions import motions, path_in_words, position, size_class
+from world_api.operations.evidence import (
+    evidence,
+    look_at_entity,
+    look_evidence,
+    look_note,
+    moment,
+    optional_interval,
+    shorten,
+    times,
+)
+from world_api.operations.matches import NEAR, actions_in, find_entity, identify, look_alikes, side_left, tracks_at
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     EntityId,
@@ -31,24 +41,22 @@ from world_api.operations.schema import (
     TrajectoryPart,
     VideoId,
 )
-from world_api.operations.vision import asked_about, sight_evidence, sight_note
-from world_api.operations.wording import motions, path_in_words, position, size_class
 from world_api.session.session import Registration, Session
 from world_api.session.vision_cache import CachedLook
 from world_api.world.tracks import Track
 
-#: A moment is looked at with this much on either side (seconds).
+#: Seconds before and after a moment that count as its surroundings.
 AROUND = 2.0
-#: Sureness of an answer that speaks to the question, and of one that only tells what is known.
+#: Confidence of an answer to the question, and of one that only lists what is known.
 SPOKEN_TO, ONLY_KNOWN = 0.6, 0.2
 
 Teller = Callable[[Session, Track, float, TimeSpan], str]
 
 
 def state_in_words(
-    session: Session, entity: Track | Registration, at: float, asked: Asked, within: TimeSpan | None
+    session: Session, entity: Track | Registration, at: float, question: StateQuestion, within: TimeSpan | None
 ) -> tuple[str, TimeSpan, float]:
-    """The answer, the stretch it rests on, and how sure (0 to 1)."""
+    """The answer, its interval, and its confidence (0 to 1)."""
     span = seen_around(session, entity, at, within)
     if span is None:
         return _absent(entity, at, within), within or _moments_around(session, at), SPOKEN_TO
@@ -56,18 +64,18 @@ def state_in_words(
         where = [round(value) for value in entity.box]
         text = f"Registered as {entity.label!r} at {entity.time:g} s, box {where}; it was not tracked, so no more is known."
         return text, span, ONLY_KNOWN
-    facts = [fact for tell in (asked.tellers or _ALL) if (fact := tell(session, entity, at, span))]
+    facts = [fact for tell in (question.tellers or _ALL) if (fact := tell(session, entity, at, span))]
     text = f"At {at:g} s, {entity.entity_id} ({entity.hint}): " + "; ".join(facts) + "."
-    if asked.unmatched:
+    if question.unmatched:
         profile = session.view.world.manifest.profile
-        text += f" Profile {profile} measured nothing about: {', '.join(asked.unmatched[:6])}."
-    return text, span, SPOKEN_TO if asked.matched else ONLY_KNOWN
+        text += f" Profile {profile} measured nothing about: {', '.join(question.unmatched[:6])}."
+    return text, span, SPOKEN_TO if question.matched else ONLY_KNOWN
 
 
 def seen_around(session: Session, entity: Track | Registration, at: float, within: TimeSpan | None) -> TimeSpan | None:
-    """The stretch for which an entity's state at a moment is told: inside ``within`` and the appearance that holds the moment.
+    """The interval around a moment in which an entity's state is described: part of ``within`` and of its appearance.
 
-    None if the entity is not seen at the moment, or the moment lies outside ``within``. A registration is seen in one frame.
+    None if the entity is not seen at the moment, or the moment is outside ``within``. A registration is seen in one frame.
     """
     if within is not None and not within.contains(at):
         return None
@@ -81,14 +89,14 @@ def seen_around(session: Session, entity: Track | Registration, at: float, withi
 
 
 def facts_in_words(session: Session, entity: Track | Registration, at: float, span: TimeSpan) -> str:
-    """What was measured of an entity at a moment, to stand beside what somebody sees."""
+    """The measured facts about an entity at a moment, for an answer of a vision model."""
     if isinstance(entity, Registration):
         return f"registered as {entity.label!r} at {entity.time:g} s"
     return "; ".join(fact for tell in _ALL if (fact := tell(session, entity, at, span)))
 
 
 def _moments_around(session: Session, at: float) -> TimeSpan:
-    """The stretch that a question about a moment looks at where it names none."""
+    """The default interval around a moment."""
     return TimeSpan(start=max(0.0, at - AROUND), end=min(session.view.duration, at + AROUND))
 
 
@@ -111,13 +119,13 @@ def _where(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
 def _doing(session: Session, entity: Track, _: float, span: TimeSpan) -> str:
     # An appearance ends with its last sighting, at which it is said to leave.
     closed = TimeSpan(start=span.start, end=session.view.frame_at(span.end).end)
-    told = [
+    acts = [
         (action.label, TimeSpan(start=action.start_time, end=action.end_time))
         for action, _ in actions_in(session, closed)
         if action.entity_id == entity.entity_id
     ]
-    told = told or [(motion.label, motion.span) for motion in motions(session.view, entity, closed)]
-    shown = [_timed(label, part) for label, stretch in told if (part := stretch.clip(span)) is not None]
+    acts = acts or [(motion.label, motion.span) for motion in motions(session.view, entity, closed)]
+    shown = [_timed(label, part) for label, interval in acts if (part := interval.clip(span)) is not None]
     return ", ".join(dict.fromkeys(shown)) or "is seen"
 
 
@@ -133,21 +141,21 @@ def _company(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
 
 def _heard(session: Session, _: Track, __: float, span: TimeSpan) -> str:
     lines = session.view.speech.during(span)
-    # A quote inside the quoted words would end them for whoever reads only what stands around them.
+    # A quote inside the quoted words would look like their end.
     words = [shorten(line.text, 120).replace('"', "'") for line in lines[:4]]
     quoted = " ".join(_timed(f'"{said}"', line.span) for said, line in zip(words, lines, strict=False))
     return f"said meanwhile (by whom is not known): {quoted}" if lines else "no words that are said then are known"
 
 
 def _timed(what: str, span: TimeSpan) -> str:
-    """What is told of a stretch around the moment, with the times it holds for."""
+    """A fact with the times for which it holds."""
     return f"{what} ({span.start:.1f}-{span.end:.1f} s)"
 
 
 _ALL: Sequence[Teller] = (_where, _doing, _company)
 _MEASURED: Sequence[Teller] = (_where, _company, _heard)
-#: Words of a question, and who tells of what they ask for. ``do`` asks for something at the end of a question or before where
-#: and when ("what does he do at the table"); elsewhere it is an auxiliary.
+#: Words of a question, and the function that answers them. ``do`` is a main verb at the end of a question or before a place or
+#: time ("what does he do at the table"); elsewhere it is an auxiliary.
 _TOPICS: Sequence[tuple[re.Pattern[str], Teller]] = (
     (re.compile(r"\b(?:where|position|location)\w*|哪里|哪儿|位置|在哪"), _where),
     (
@@ -163,18 +171,18 @@ _TOPICS: Sequence[tuple[re.Pattern[str], Teller]] = (
 )
 #: Where one question ends and the next begins.
 _NEXT_QUESTION = re.compile(r"\band\b|[,;.?!，；。？！、]")
-#: Words of a question that ask for nothing, beside those that ask for nothing in a description.
+#: Words without content in a question, beside those without content in a description.
 _ASIDE = frozenset("appearance appear moment now currently meanwhile then time scene video picture".split())
 _NO_WORD = re.compile(r"\bent_\w+|什么颜色|[他她它这那](?:们|个人|个)?|什么|怎么样?|吗|呢|吧|现在|正在|此时|这时|是")
-#: Words that ask for what no row tells of an entity at a moment, though they ask for nothing in a description.
+#: Words that request what no row says about an entity at a moment, though they have no content in a description.
 _UNANSWERED = re.compile(r"\b(?:when|why|whose)\b|什么时候|何时|为什么")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """How a question about an entity was read: who tells of it, and its words.
+class StateQuestion:
+    """A parsed question about an entity.
 
-    ``matched`` are the words that rows answer, none where its content was not measured; ``unmatched`` those that nothing answers.
+    ``tellers`` produce the facts that answer it; ``matched`` are the words that rows answer, ``unmatched`` the others.
     """
 
     tellers: list[Teller]
@@ -183,15 +191,15 @@ class Asked:
 
     @property
     def is_measured(self) -> bool:
-        """Whether rows answer all that is asked for: where, with whom, what is said; nobody has to look for that."""
+        """Whether rows answer the whole question (where, with whom, what is said), so that no model has to look."""
         return bool(self.matched) and not self.unmatched and all(tell in _MEASURED for tell in self.tellers)
 
 
-def read_question(session: Session, query: str) -> Asked:
-    """Read a question part by part.
+def read_question(session: Session, query: str) -> StateQuestion:
+    """Parse a question part by part.
 
-    A part is answered where nothing it asks for is beyond what was measured, or where it asks for a colour of clothes. A word for a
-    narrower kind (``man``) only says who is meant, so it leaves its part answered.
+    A part is answered if all that it requests was measured, or if it requests a colour of clothes. A word for a narrower kind
+    (``man``) only names the person, so its part counts as answered.
     """
     tellers: list[Teller] = []
     matched: list[str] = []
@@ -202,15 +210,15 @@ def read_question(session: Session, query: str) -> Asked:
         rest = part
         for words in (*(words for words, _ in _TOPICS), _UNANSWERED, _NO_WORD):
             rest = words.sub(" ", rest)
-        asked = session.vocabulary.read(rest)
-        colours = bool(asked.wanted or asked.negated_colours)
-        beyond = [word for word in (*_UNANSWERED.findall(part), *asked.unmatched) if word not in _ASIDE]
+        question = session.vocabulary.read(rest)
+        colours = bool(question.wanted or question.negated_colours)
+        beyond = [word for word in (*_UNANSWERED.findall(part), *question.unmatched) if word not in _ASIDE]
         is_of_clothes = colours and (_looks in own or re.search(r"\bin an? ", part) is not None)
         if (own or colours) and (is_of_clothes or all(map(is_narrower, beyond))):
-            matched += [*(word for word, _ in cues), *asked.matched]
+            matched += [*(word for word, _ in cues), *question.matched]
         tellers += [*own, *([_looks] if colours else [])]
         unmatched += beyond
-    return Asked(
+    return StateQuestion(
         tellers=list(dict.fromkeys(tellers)),
         matched=list(dict.fromkeys(matched)),
         unmatched=list(dict.fromkeys(unmatched)) or ([] if matched else [query[:60]]),
@@ -248,8 +256,8 @@ def register_entity(
         already_known=seen_before,
         confidence=chosen.confidence,
         may_be=look_alikes(session, chosen.entity_id),
-        matched=list(found.asked.matched),
-        unmatched=list(found.asked.unmatched),
+        matched=list(found.reading.matched),
+        unmatched=list(found.reading.unmatched),
         lacks=found.lacks,
         evidence=[evidence(session, session.view.frame_at(chosen.time), chosen.source, chosen.confidence, chosen.time)],
     )
@@ -295,49 +303,49 @@ def query_entity_state(
     With a time_range, the moment must lie in it.
     """
     at = moment(session, video_id, time)
-    within = optional_stretch(session, video_id, time_range)
+    within = optional_interval(session, video_id, time_range)
     entity = find_entity(session, entity_id)
     seeing, span = session.backends.seeing, seen_around(session, entity, at, within)
-    asked = read_question(session, query)
-    if seeing is not None and span is not None and not asked.is_measured:
-        sight = asked_about(session, seeing, entity, at, query, span)
-        if sight is not None:
-            return _seen_state(session, entity, at, span, sight)
-    answer, span, confidence = state_in_words(session, entity, at, asked, within)
+    question = read_question(session, query)
+    if seeing is not None and span is not None and not question.is_measured:
+        look = look_at_entity(session, seeing, entity, at, query, span)
+        if look is not None:
+            return _seen_state(session, entity, at, span, look)
+    answer, span, confidence = state_in_words(session, entity, at, question, within)
     return StateAnswer(
         answer=answer,
         confidence=confidence,
-        matched=asked.matched,
-        unmatched=asked.unmatched,
-        not_judged=[] if asked.matched else asked.unmatched,
+        matched=question.matched,
+        unmatched=question.unmatched,
+        not_judged=[] if question.matched else question.unmatched,
         evidence=[evidence(session, span, _source(entity), confidence, _inside(at, span))],
     )
 
 
 def _source(entity: Track | Registration) -> Source:
-    """What an entity was seen by."""
+    """The source of an entity."""
     return entity.source if isinstance(entity, Registration) else "tracker"
 
 
 def _inside(time: float, span: TimeSpan) -> float:
-    """The time of a stretch that is nearest to another."""
+    """The time inside an interval that is nearest to a given time."""
     return min(max(time, span.start), span.end)
 
 
 def _seen_state(
-    session: Session, entity: Track | Registration, at: float, span: TimeSpan, sight: CachedLook
+    session: Session, entity: Track | Registration, at: float, span: TimeSpan, look: CachedLook
 ) -> StateAnswer:
-    """What a model sees of an entity, beside what was measured of it."""
-    looked = TimeSpan(start=sight.frame_times[0], end=session.view.frame_at(sight.frame_times[-1]).end)
+    """The answer of a vision model with the measured facts."""
+    looked = TimeSpan(start=look.frame_times[0], end=session.view.frame_at(look.frame_times[-1]).end)
     facts = facts_in_words(session, entity, at, span)
     return StateAnswer(
-        answer=f"{sight.text.rstrip('.')}. Measured of {entity.entity_id}, followed as {entity.hint}: {facts}.",
-        confidence=sight.confidence,
+        answer=f"{look.text.rstrip('.')}. Measured of {entity.entity_id}, followed as {entity.hint}: {facts}.",
+        confidence=look.confidence,
         evidence=[
-            sight_evidence(session, sight, looked),
+            look_evidence(session, look, looked),
             evidence(session, span, _source(entity), None, _inside(at, span)),
         ],
-        hint=sight_note(sight),
+        hint=look_note(look),
     )
 
 

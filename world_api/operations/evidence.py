@@ -1,22 +1,27 @@
-"""Checks the times of a call against what the session sees, and turns what was found into evidence and hits."""
+"""Time checks of a call, evidence and hits of results, and the looks of a vision model that results rest on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
+import numpy as np
+
 from world_api.core.faults import OperationFault
 from world_api.core.identifiers import segment_id
 from world_api.core.ports import Source
-from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.schema import Candidates, EvidenceItem, Hit, MatchingLine, TimeRange
+from world_api.core.spans import Box, TimeSpan, round_time
+from world_api.operations.schema import Action, Candidates, EvidenceItem, Hit, MatchingLine, TimeRange
 from world_api.search.passages import Passage
 from world_api.search.searcher import MatchingPassage, SegmentHit
-from world_api.session.session import Session
+from world_api.session.session import Registration, Session
+from world_api.session.vision import MAX_SPOTS, Spot, Vision
+from world_api.session.vision_cache import CachedLook
+from world_api.world.tracks import Track
 
 
 def moment(session: Session, video_id: str, timestamp: float) -> float:
-    """A visible moment. The visible stretch is half-open, so its end is past it.
+    """Check that a moment is visible. The visible interval is half-open, so its end is not.
 
     Raises:
         OperationFault: ``wrong_video``, ``not_yet``, ``time_out_of_range``.
@@ -27,8 +32,8 @@ def moment(session: Session, video_id: str, timestamp: float) -> float:
     return float(timestamp)
 
 
-def stretch(session: Session, video_id: str, start_time: float, end_time: float) -> TimeSpan:
-    """A visible stretch of positive length; an end past what is visible is clipped to it, which the result's hint says.
+def interval(session: Session, video_id: str, start_time: float, end_time: float) -> TimeSpan:
+    """Check an interval of positive length and clip its end to what is visible; the result's hint says so.
 
     Raises:
         OperationFault: ``wrong_video``, ``bad_time_range``, ``not_yet``, ``time_out_of_range``.
@@ -52,14 +57,14 @@ def stretch(session: Session, video_id: str, start_time: float, end_time: float)
     return TimeSpan(start=start, end=end)
 
 
-def optional_stretch(session: Session, video_id: str, time_range: TimeRange | None) -> TimeSpan | None:
-    """The stretch of an optional range, or None."""
+def optional_interval(session: Session, video_id: str, time_range: TimeRange | None) -> TimeSpan | None:
+    """The interval of an optional range, or None."""
     session.check_video(video_id)
-    return None if time_range is None else stretch(session, video_id, time_range.start_time, time_range.end_time)
+    return None if time_range is None else interval(session, video_id, time_range.start_time, time_range.end_time)
 
 
 def beyond(session: Session, time: float) -> OperationFault:
-    """The fault for a time that cannot be seen: a causal cut never tells how long the video really is."""
+    """The fault for a time that is not visible; behind a causal cut it does not reveal the video's length."""
     if not session.view.complete:
         return OperationFault(
             "not_yet",
@@ -73,15 +78,15 @@ def beyond(session: Session, time: float) -> OperationFault:
     )
 
 
-#: A description cites at most this many pieces of evidence. A list cites one for each of its entries.
+#: Pieces of evidence of a description at most; a list has one for each entry.
 MAX_EVIDENCE = 60
-#: A hit tells at most this many matching lines.
+#: Matching lines of a hit at most.
 MAX_LINES = 12
 SNIPPET_CHARACTERS = 200
 
 
 class Times(TypedDict):
-    """The three times every stretch carries, in seconds."""
+    """The three times of an interval in a result, in seconds."""
 
     start_time: float
     end_time: float
@@ -89,7 +94,7 @@ class Times(TypedDict):
 
 
 def times(span: TimeSpan) -> Times:
-    """The three times every stretch carries."""
+    """The three times of an interval in a result."""
     return {
         "start_time": round_time(span.start),
         "end_time": round_time(span.end),
@@ -100,9 +105,9 @@ def times(span: TimeSpan) -> Times:
 def evidence(
     session: Session, span: TimeSpan, source: Source, confidence: float | None, frame_time: float | None = None
 ) -> EvidenceItem:
-    """Return one piece of evidence inside the visible part, with a frame inside it; the middle one where none is given.
+    """Return one piece of evidence inside the visible part; its frame is the middle one by default.
 
-    The span is half-open: a frame at its end, or behind it, becomes the last one before.
+    The span is half-open: a frame at or after its end becomes the last one before.
     """
     visible = span.clamp(session.view.span)
     shown = visible.center if frame_time is None else max(frame_time, visible.start)
@@ -119,14 +124,14 @@ def evidence(
 
 
 def cite_passage(session: Session, passage: Passage, inside: TimeSpan | None = None) -> EvidenceItem:
-    """Evidence for a passage, or for the part of it inside a stretch."""
+    """Evidence for a passage, or for the part of it inside an interval."""
     span = passage.span if inside is None else passage.span.clamp(inside)
     shown = passage.frame_time if span.contains(passage.frame_time) else None
     return evidence(session, span, passage.source, passage.confidence, shown)
 
 
 def cite_passages(session: Session, passages: Iterable[Passage], inside: TimeSpan | None = None) -> list[EvidenceItem]:
-    """Evidence for passages, or for the parts of them inside a stretch, without repetition."""
+    """Evidence for passages, or for the parts of them inside an interval, without repetition."""
     found: dict[tuple[float, float, str], EvidenceItem] = {}
     for passage in passages:
         item = cite_passage(session, passage, inside)
@@ -151,7 +156,7 @@ def hits(session: Session, found: Sequence[SegmentHit]) -> list[Hit]:
 
 
 def matching_line(session: Session, line: MatchingPassage, segment: TimeSpan) -> MatchingLine:
-    """A line with its own times, and evidence for the part of it that lies in the segment found."""
+    """A line with its own times, and evidence for the part of it inside the segment found."""
     passage = line.passage
     return MatchingLine(
         **times(passage.span),
@@ -163,7 +168,7 @@ def matching_line(session: Session, line: MatchingPassage, segment: TimeSpan) ->
 
 
 def candidates(session: Session, found: Sequence[SegmentHit]) -> Candidates:
-    """What a search for words or meaning returns."""
+    """The result of a search for words or meaning."""
     more = any(len(hit.lines) > MAX_LINES for hit in found)
     return Candidates(
         candidates=hits(session, found),
@@ -192,3 +197,106 @@ def shorten(text: str, limit: int = SNIPPET_CHARACTERS) -> str:
     """A text on one line, cut at a limit with an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def seen_in(session: Session, span: TimeSpan) -> CachedLook | None:
+    """The caption of an interval by the vision model; None if the session has no model.
+
+    Raises:
+        MediaFault: ``source_missing``, ``undecodable``.
+        BackendFault: as the model names it.
+    """
+    seeing = session.backends.seeing
+    return None if seeing is None else seeing.caption(span, until=session.view.duration)
+
+
+def done_in(session: Session, span: TimeSpan) -> tuple[list[Action], CachedLook] | None:
+    """The actions that the vision model names in an interval, and the look; None if the session has no model.
+
+    Raises:
+        MediaFault: ``source_missing``, ``undecodable``.
+        BackendFault: as the model names it.
+    """
+    seeing = session.backends.seeing
+    if seeing is None:
+        return None
+    look = seeing.actions(span, until=session.view.duration)
+    found = [
+        Action(**times(span), label=action.label, confidence=action.confidence, entity_id=None)
+        for action in look.actions
+    ]
+    return found, look
+
+
+def look_at_entity(
+    session: Session, seeing: Vision, entity: Track | Registration, at: float, query: str, span: TimeSpan
+) -> CachedLook | None:
+    """Answer a question about an entity from pictures of it around a moment; None if none shows it then.
+
+    Raises:
+        MediaFault: ``source_missing``, ``undecodable``.
+        BackendFault: as the model names it.
+    """
+    spots = _spots(entity, at, span)
+    if not spots:
+        return None
+    return seeing.state(spots, query, subject=entity.hint, until=session.view.duration)
+
+
+def said_of(session: Session, example: TimeSpan) -> list[str]:
+    """The captions of an example, to find captions of similar meaning; none if there is nothing to compare.
+
+    If only other parts of the video have captions, the model captions the example.
+
+    Raises:
+        MediaFault: ``source_missing``, ``undecodable``.
+        BackendFault: as the model names it.
+    """
+    if session.backends.meanings is None or not session.captions.passages:
+        return []
+    own = [passage.text for passage in session.captions.inside(example)]
+    if len(own) == len(session.captions.passages):
+        return []
+    if own:
+        return own
+    seen = seen_in(session, example)
+    return [] if seen is None else [seen.text]
+
+
+def look_evidence(session: Session, look: CachedLook, span: TimeSpan) -> EvidenceItem:
+    """Evidence for a look: its interval, and the middle one of its frames."""
+    shown = look.frame_times[len(look.frame_times) // 2]
+    return evidence(session, span, "caption", look.confidence, shown)
+
+
+def look_note(look: CachedLook) -> str:
+    """A note on the model, the frames it saw, and what it was not certain of."""
+    first, last = look.frame_times[0], look.frame_times[-1]
+    count = len(look.frame_times)
+    where = f"1 frame at {first:g} s" if count == 1 else f"{count} frames from {first:g} to {last:g} s"
+    note = f"seen by {look.producer} in {where}, nothing between them was looked at"
+    return f"{note}; not certain: {look.uncertain}" if look.uncertain else note
+
+
+def _spots(entity: Track | Registration, at: float, span: TimeSpan) -> list[Spot]:
+    """The moments and boxes to look at: the sighting nearest to the moment, and others spread over the interval."""
+    if isinstance(entity, Registration):
+        x1, y1, x2, y2 = entity.box
+        return [Spot(time=entity.time, box=Box(x1=x1, y1=y1, x2=x2, y2=y2))]
+    near = _sightings(entity, span)
+    if not near:
+        return []
+    nearest = min(near, key=lambda position: abs(float(entity.times[position]) - at))
+    spread = np.linspace(0, len(near) - 1, num=min(MAX_SPOTS, len(near))).round().astype(int)
+    chosen = sorted({nearest, *(near[place] for place in spread.tolist())})
+    while len(chosen) > MAX_SPOTS:
+        chosen.remove(min((p for p in chosen if p != nearest), key=lambda p: abs(float(entity.times[p]) - at)))
+    return [Spot(time=float(entity.times[position]), box=entity.box(position)) for position in chosen]
+
+
+def _sightings(track: Track, span: TimeSpan) -> Sequence[int]:
+    """The sightings in a part of an appearance; slivers only if there is nothing else."""
+    part = track.during(span)
+    inside = list(range(part.start, part.stop))
+    clear = [position for position in inside if not track.slivers[position]]
+    return clear or inside

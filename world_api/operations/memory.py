@@ -1,4 +1,4 @@
-"""Hierarchical memory: what the caller writes down, reads back and merges. Kept in the session's overlay."""
+"""Hierarchical memory: the caller writes, reads and merges memories in the session's overlay."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
-from world_api.operations.evidence import evidence, shorten, stretch, times
+from world_api.operations.evidence import evidence, interval, shorten, times
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Level,
@@ -22,7 +22,7 @@ from world_api.operations.schema import (
     VideoId,
     WrittenMemory,
 )
-from world_api.search.lexical import LexicalIndex, best_first
+from world_api.search.indexes import LexicalIndex, best_first
 from world_api.session.overlay import MemoryWritten
 from world_api.session.session import Session
 
@@ -39,7 +39,7 @@ def write_memory(
     session: Session, *, video_id: VideoId, level: Level, time_range: About, content: Content
 ) -> WrittenMemory:
     """Write a memory about a stretch of the video, to be found again with read_memory."""
-    about = stretch(session, video_id, time_range.start_time, time_range.end_time)
+    about = interval(session, video_id, time_range.start_time, time_range.end_time)
     written = session.write_memory(level=level, span=about, content=content)
     return WrittenMemory(memory_id=written.memory_id, evidence=[evidence(session, about, "memory", None)])
 

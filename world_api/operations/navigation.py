@@ -1,37 +1,55 @@
-"""Temporal and scene navigation."""
+"""Navigation, semantic retrieval, and facts about the video and its entities."""
 
 from __future__ import annotations
 
 from bisect import insort
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from world_api.core.cost import Cost
 from world_api.core.identifiers import chapter_id, scene_id, segment_id
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.evidence import candidates, evidence, optional_stretch, stretch, times
+from world_api.operations.descriptions import brief
+from world_api.operations.evidence import (
+    candidates,
+    cite_hits,
+    evidence,
+    hits,
+    interval,
+    nothing_found,
+    optional_interval,
+    said_of,
+    times,
+)
+from world_api.operations.matches import listed_entities
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Candidates,
     EndTime,
+    Entities,
+    JudgedWords,
+    Metadata,
     OptionalTimeRange,
     Query,
+    Resolution,
     SceneList,
     SegmentInfo,
+    SimilarSegments,
     StartTime,
+    TimeRange,
     TopK,
     VideoId,
 )
 from world_api.operations.schema import Scene as SceneEntry
-from world_api.operations.wording import brief
 from world_api.session.session import Session
-from world_api.world.items import Positions, Times
-from world_api.world.timeline import Scenes
+from world_api.world.timeline import Positions, Scenes, Times
 
 #: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters.
 MAX_ENTRIES = 60
-#: How far apart chapters begin at least, round after round: shares of what they would last if all were equally long.
+#: Least distance of chapter starts in each round, as a share of the mean chapter length.
 CHAPTER_SHARES = (1.0, 0.5, 0.25)
 
 
@@ -41,7 +59,7 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
 
     A long video is listed as chapters that group scenes; give a time_range to see the scenes inside it.
     """
-    within = optional_stretch(session, video_id, time_range)
+    within = optional_interval(session, video_id, time_range)
     scenes = session.view.scenes
     inside = _scenes_in(scenes, within) if within else np.arange(len(scenes))
     chapters = group_into_chapters(scenes.starts[inside], scenes.ends[inside], scenes.strengths[inside], MAX_ENTRIES)
@@ -60,7 +78,7 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
 @operation(category="navigation", price=Cost(calls=1, seconds=0.001))
 def get_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> SegmentInfo:
     """Name a stretch of the video: its segment id, the scenes it spans, and its duration in seconds."""
-    span = stretch(session, video_id, start_time, end_time)
+    span = interval(session, video_id, start_time, end_time)
     spanned = _scenes_in(session.view.scenes, span)
     named = [scene_id(int(number)) for number in spanned[:MAX_ENTRIES]]
     truncated = len(spanned) > len(named)
@@ -92,8 +110,8 @@ def search_segments_by_text(session: Session, *, video_id: VideoId, query: Query
 def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int) -> list[tuple[int, int]]:
     """Group neighbouring scenes so that at most ``limit`` groups are left; each as first and end position.
 
-    Groups begin where the picture changed most, but the strongest boundaries are first taken a mean chapter apart, then
-    closer: else a restless quarter of an hour would take all of them and leave hours undivided.
+    Groups begin at the strongest boundaries, first taken a mean chapter apart, then closer; otherwise a quarter of an hour with
+    many cuts would take all of them and leave hours undivided.
     """
     if len(starts) <= limit:
         return [(i, i + 1) for i in range(len(starts))]
@@ -111,7 +129,7 @@ def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int
 
 
 def _scenes_in(scenes: Scenes, span: TimeSpan) -> Positions:
-    """The scenes that a stretch shares some time with."""
+    """The scenes that overlap an interval."""
     touching = scenes.touching(span)
     return touching[scenes.ends[touching] > span.start]
 
@@ -125,4 +143,67 @@ def _entry(session: Session, scenes: Scenes, group: Positions) -> SceneEntry:
         brief_caption=brief(session.view, span, [passage.text for passage in session.captions.inside(span)[:1]]),
         kind="scene" if single else "chapter",
         scenes=len(group),
+    )
+
+
+Example = Annotated[TimeRange, Field(description="The example: a stretch of this video, in seconds.")]
+
+
+@operation(category="retrieval", price=Cost(calls=1, seconds=0.005))
+def search_segments_by_semantics(
+    session: Session, *, video_id: VideoId, query: Query, top_k: TopK, time_range: OptionalTimeRange = None
+) -> Candidates:
+    """Find segments whose content is close in meaning to the query, if wanted only inside a time_range."""
+    within = optional_interval(session, video_id, time_range)
+    found = session.searcher.by_meaning(query, top_k, within)
+    return candidates(session, found)
+
+
+@operation(category="retrieval", price=Cost(calls=1, seconds=0.005), looks=1)
+def search_similar_to_example(
+    session: Session, *, video_id: VideoId, example_segment: Example, top_k: TopK
+) -> SimilarSegments:
+    """Find segments that look like an example stretch; segments that overlap the example are left out."""
+    example = interval(session, video_id, example_segment.start_time, example_segment.end_time)
+    found = session.searcher.by_example(example, said_of(session, example), top_k)
+    return SimilarSegments(
+        similar_segments=hits(session, found), evidence=cite_hits(session, found), hint=nothing_found(found)
+    )
+
+
+#: A list of entities is never longer than this.
+MAX_ENTITIES = 60
+
+
+@operation(category="meta", price=Cost(calls=1, seconds=0.002), depends_on_session=True)
+def list_entities(session: Session, *, video_id: VideoId) -> Entities:
+    """List the entities: those identified when the world was built and those this session registered."""
+    session.check_video(video_id)
+    listed, count = listed_entities(session, MAX_ENTITIES)
+    return Entities(
+        entities=listed,
+        evidence=[
+            evidence(session, TimeSpan(start=item.first_time, end=item.last_time), "tracker", None, item.first_time)
+            for item in listed
+        ],
+        truncated=count > len(listed),
+        hint="only the first are listed; detect_objects finds those at a moment" if count > len(listed) else "",
+    )
+
+
+@operation(category="meta", price=Cost(calls=1, seconds=0.001))
+def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
+    """Tell the video's duration in seconds, its frame rate, its resolution in pixels, and the categories of things it can tell."""
+    session.check_video(video_id)
+    view, manifest = session.view, session.view.world.manifest
+    return Metadata(
+        duration=round_time(view.duration),
+        frame_rate=round(manifest.video.frame_rate, 3),
+        resolution=Resolution(width=manifest.video.width, height=manifest.video.height),
+        title=manifest.title,
+        has_audio=manifest.video.has_audio,
+        has_speech_text=view.has_rows("speech"),
+        profile=manifest.profile,
+        vocabulary=JudgedWords(categories=sorted(session.vocabulary.categories)),
+        evidence=[evidence(session, view.span, "metadata", 1.0, 0.0)],
     )

@@ -1,4 +1,4 @@
-"""Local perception: looking at a moment or a short stretch."""
+"""Local perception: looking at a moment or a short interval."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ from pydantic import Field
 
 from world_api.core.cost import Cost
 from world_api.core.spans import TimeSpan, round_time
+from world_api.operations.descriptions import caption, more_than
 from world_api.operations.evidence import (
     MAX_EVIDENCE,
     cite_passages,
+    done_in,
     evidence,
+    interval,
+    look_evidence,
+    look_note,
     moment,
-    optional_stretch,
-    stretch,
+    optional_interval,
+    seen_in,
     times,
 )
-from world_api.operations.matching import actions_in, find_objects
+from world_api.operations.matches import actions_in, find_objects
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Actions,
@@ -30,8 +35,6 @@ from world_api.operations.schema import (
     Timestamp,
     VideoId,
 )
-from world_api.operations.vision import done_in, seen_in, sight_evidence, sight_note
-from world_api.operations.wording import caption, more_than
 from world_api.session.session import Session
 
 #: A list of actions is never longer than this.
@@ -61,20 +64,20 @@ TextQuery = Annotated[
 @operation(category="perception", price=Cost(calls=1, seconds=0.01), looks=1)
 def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Caption:
     """Describe a short stretch in words: who and what is seen, what moves, what is said, what is written."""
-    span = stretch(session, video_id, start_time, end_time)
+    span = interval(session, video_id, start_time, end_time)
     seen = seen_in(session, span)
-    told = caption(session.view, span, seen_as=None if seen is None else seen.text)
-    cited = cite_passages(session, told.passages, span)
+    described = caption(session.view, span, seen_as=None if seen is None else seen.text)
+    cited = cite_passages(session, described.passages, span)
     if seen is not None:
-        cited = [sight_evidence(session, seen, span), *cited]
-    left_out = [*told.left_out, *more_than(len(cited), MAX_EVIDENCE, "piece", " of evidence")]
+        cited = [look_evidence(session, seen, span), *cited]
+    left_out = [*described.left_out, *more_than(len(cited), MAX_EVIDENCE, "piece", " of evidence")]
     hints = [f"left out: {', '.join(left_out)}; describe shorter stretches to have all"] if left_out else []
     return Caption(
         **times(span),
-        caption=told.text,
+        caption=described.text,
         evidence=cited[:MAX_EVIDENCE] or [evidence(session, span, "look", None)],
         truncated=bool(left_out),
-        hint=". ".join([*hints, *([] if seen is None else [sight_note(seen)])]),
+        hint=". ".join([*hints, *([] if seen is None else [look_note(seen)])]),
     )
 
 
@@ -93,22 +96,22 @@ def detect_objects(
     With a time_range, every sighting of a thing in that stretch is considered, and timestamp says which is nearest.
     """
     at = moment(session, video_id, timestamp)
-    within = optional_stretch(session, video_id, time_range)
+    within = optional_interval(session, video_id, time_range)
     found = find_objects(session, at=at, category=category, text_query=text_query, within=within)
     shown, hint = found.objects[:MAX_DETECTIONS], found.hint
     left_out = len(found.objects) - len(shown)
     if left_out:
         hint = f"{left_out} less sure ones are left out; give a text_query or a shorter time_range"
-    stretch_asked = [TimeRange(start_time=round_time(found.examined.start), end_time=round_time(found.examined.end))]
+    examined_range = [TimeRange(start_time=round_time(found.examined.start), end_time=round_time(found.examined.end))]
     unjudged = found.not_judged
     return Detections(
         detections=[item.detection for item in shown],
-        unused_words=list(found.asked.unmatched),
-        matched=list(found.asked.matched),
-        unmatched=list(found.asked.unmatched),
-        not_found=[] if shown or unjudged or found.not_examined else stretch_asked,
+        unused_words=list(found.reading.unmatched),
+        matched=list(found.reading.matched),
+        unmatched=list(found.reading.unmatched),
+        not_found=[] if shown or unjudged or found.not_examined else examined_range,
         not_judged=unjudged,
-        not_examined=stretch_asked if found.not_examined and not unjudged else [],
+        not_examined=examined_range if found.not_examined and not unjudged else [],
         evidence=[
             evidence(session, item.span, item.source, item.detection.confidence, item.detection.timestamp)
             for item in shown
@@ -121,7 +124,7 @@ def detect_objects(
 @operation(category="perception", price=Cost(calls=1, seconds=0.005), looks=1)
 def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Actions:
     """Recognise what is done in a short stretch: labels such as "enters from the left", with confidence."""
-    span = stretch(session, video_id, start_time, end_time)
+    span = interval(session, video_id, start_time, end_time)
     seen = done_in(session, span)
     named = [] if seen is None else seen[0]
     found = actions_in(session, span)
@@ -133,7 +136,7 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
     hints = ["ask about a shorter stretch to see all"] if left_out else []
     return Actions(
         actions=[*named, *(action for action, _ in shown)],
-        evidence=[*([] if seen is None else [sight_evidence(session, seen[1], span)]), *cited],
+        evidence=[*([] if seen is None else [look_evidence(session, seen[1], span)]), *cited],
         truncated=left_out,
-        hint=". ".join([*hints, *([] if seen is None else [sight_note(seen[1])])]),
+        hint=". ".join([*hints, *([] if seen is None else [look_note(seen[1])])]),
     )

@@ -1,6 +1,6 @@
-"""Declaring operations: from one typed function come its name, its schemas, its state and its price.
+"""The registry of operations: name, schemas, state and price all come from one typed function.
 
-The faces (JSON Schema, OpenAI, MCP, command line, documentation) are made from these declarations alone.
+JSON Schema, OpenAI and MCP tools, the command line and the documentation are generated from these declarations.
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ Implementation = TypeVar("Implementation", bound=Callable[..., Result])
 class Operation:
     """One operation of the video's world.
 
-    ``depends_on_session`` says that the answer may change with what the session wrote, so that whoever keeps
-    results must key them by the session's ``session_key``. ``price`` is that of answering from rows; where a session has a model
-    that looks, ``looks`` says how many requests to it a call makes at most beside; what those take is charged as it is spent.
-    ``group`` is the optional group it belongs to, ``""`` for the sixteen, which are always there.
+    ``depends_on_session``: the answer may change with what the session wrote, so a cache of results must include the session's
+    ``session_key``. ``price`` is that of answering from rows. ``looks`` is the greatest number of requests to the session's vision
+    model, if it has one; their cost is charged as it is spent. ``group`` is the optional group, ``""`` for the sixteen.
     """
 
     name: str
@@ -103,7 +102,7 @@ def _explain(error: Any) -> str:
     return f"{where} {message[0].lower()}{message[1:]}"
 
 
-#: What stands behind the answer in every result.
+#: The fields that follow the answer in every result.
 BESIDE = tuple(Result.model_fields)
 
 _DECLARED: dict[str, Operation] = {}
@@ -120,7 +119,7 @@ def group_names() -> tuple[str, ...]:
 
 
 def check_groups(names: Iterable[str]) -> frozenset[str]:
-    """The names of groups to be switched on, each of which there is.
+    """Check names of groups.
 
     Raises:
         OperationFault: ``unknown_group``.
@@ -179,7 +178,7 @@ def run(session: Session, name: str, arguments: Mapping[str, Any]) -> dict[str, 
     """Call an operation by name with JSON arguments; the result as JSON.
 
     Raises:
-        OperationFault: ``unknown_operation``, ``operation_off``, ``bad_arguments``, and whatever the operation names.
+        OperationFault: ``unknown_operation``, ``operation_off``, ``bad_arguments``, and the faults of the operation.
         BackendFault: a backend the call needs is missing.
     """
     operation_ = _switched_on(session, name)
@@ -193,7 +192,7 @@ def run(session: Session, name: str, arguments: Mapping[str, Any]) -> dict[str, 
 
 
 def _clipped(session: Session, values: Mapping[str, Any]) -> str:
-    """What a result says of a stretch whose end was past what is visible; empty where none was."""
+    """The hint that an interval was clipped to what is visible; empty if it was not."""
     ends = [values["end_time"]] if "end_time" in values else []
     ends += [value.end_time for value in values.values() if isinstance(value, TimeRange)]
     duration = round_time(session.view.duration)

@@ -103,7 +103,7 @@ class Result(BaseModel):
     hint: Annotated[str, Field(description="How to narrow or go on; empty when nothing needs saying.")] = ""
 
 
-class Stretch(BaseModel):
+class Interval(BaseModel):
     """The times of whatever stands for a stretch of video."""
 
     model_config = ConfigDict(extra="forbid")
@@ -113,7 +113,7 @@ class Stretch(BaseModel):
     center_time: Time
 
 
-class Scene(Stretch):
+class Scene(Interval):
     """A scene, or a chapter of scenes where a video has too many to list."""
 
     model_config = _config("Scene")
@@ -170,7 +170,7 @@ class SegmentInfo(Result):
     center_time: Time
 
 
-class MatchingLine(Stretch):
+class MatchingLine(Interval):
     """A line that is said, or a text on screen, with its own times."""
 
     model_config = ConfigDict(extra="forbid")
@@ -183,7 +183,7 @@ class MatchingLine(Stretch):
     evidence: list[EvidenceItem]
 
 
-class Hit(Stretch):
+class Hit(Interval):
     """A segment that answers a search. ``score`` orders the hits of one search and means nothing else."""
 
     model_config = _config("Segment")
@@ -223,7 +223,7 @@ class Caption(Result):
     center_time: Time
 
 
-class Detection(Stretch):
+class Detection(Interval):
     """An object at a moment. Its stretch is how long the same thing was seen without a break around it."""
 
     model_config = _config("Detection")
@@ -249,7 +249,7 @@ class Detections(Result):
     not_examined: NotExamined = []
 
 
-class Action(Stretch):
+class Action(Interval):
     """Something done in a stretch."""
 
     model_config = _config("Action")
@@ -291,7 +291,7 @@ class RegisteredEntity(Result):
     lacks: Lacks = []
 
 
-class TrajectoryPart(Stretch):
+class TrajectoryPart(Interval):
     """One unbroken appearance of an entity."""
 
     model_config = _config("Appearance")
@@ -326,7 +326,7 @@ class WrittenMemory(Result):
     memory_id: str
 
 
-class Memory(Stretch):
+class Memory(Interval):
     """A memory. ``parts`` lists what a merged one was made of."""
 
     model_config = _config("Memory")
@@ -427,7 +427,7 @@ class Inspection(Result):
     center_time: Time
 
 
-class TranscriptLine(Stretch):
+class TranscriptLine(Interval):
     """A line that is said, or a text that stands on the screen."""
 
     model_config = ConfigDict(extra="forbid")

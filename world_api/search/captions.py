@@ -1,4 +1,4 @@
-"""What models said of stretches, as a part of search: found by its words, and by its meaning where a model embeds texts."""
+"""Captions as a part of search: found by their words, and by their meaning if a model embeds texts."""
 
 from __future__ import annotations
 
@@ -15,39 +15,35 @@ from pydantic import BaseModel, ConfigDict, Field
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent, charge
 from world_api.core.faults import BackendFault, StoreFault
+from world_api.core.files import exclusive, write_atomically
 from world_api.core.ports import EmbeddingModel, Vectors
 from world_api.core.spans import TimeSpan
-from world_api.search.lexical import index_terms
+from world_api.search.indexes import index_terms
 from world_api.search.passages import Passage
-from world_api.world.files import exclusive, write_atomically
-from world_api.world.items import Items, Positions
-from world_api.world.timeline import MAX_SECONDS
+from world_api.world.timeline import MAX_SECONDS, Items, Positions
 
-#: A caption of a longer stretch (seconds) says too little of each part of it to find one by.
+#: Seconds; a caption of a longer interval says too little about each part of it to find one.
 LONGEST = 3 * MAX_SECONDS
-#: A caption belongs to a segment that shares so much of the shorter of the two.
+#: A caption belongs to a segment if they share at least this part of the shorter of the two.
 SHARE = 0.3
-#: So many texts are embedded in one request.
+#: Texts embedded per request.
 _BATCH = 64
-#: The length of a unit vector of 32-bit floats may be so far from one.
+#: Tolerance of the length of a unit vector of 32-bit floats.
 _OFF_UNIT = 1e-3
 
 
 class Captions:
-    """The captions that a session searches. They stay the same for as long as it is open.
-
-    ``digest`` tells two such sets apart; empty where there are none.
-    """
+    """The captions that a session searches, fixed while it is open. ``digest`` identifies the set; empty for an empty set."""
 
     def __init__(self, said: Sequence[tuple[TimeSpan, str, float]] = ()) -> None:
-        """Take (stretch, text, time of a frame) of each, in any order."""
+        """Take (interval, text, time of a frame) of each, in any order."""
         kept = sorted((item for item in said if item[0].duration <= LONGEST), key=lambda item: (item[0], item[1]))
         self.passages = tuple(
             Passage(span=span, text=text, source="caption", confidence=None, frame_time=shown)
             for span, text, shown in kept
         )
-        told = [[p.span.start, p.span.end, p.text] for p in self.passages]
-        self.digest = content_hash(told)[:32] if told else ""
+        content = [[p.span.start, p.span.end, p.text] for p in self.passages]
+        self.digest = content_hash(content)[:32] if content else ""
 
     def in_each(self, segments: Items[TimeSpan]) -> list[list[int]]:
         """The numbers of the captions that belong to each segment, in order."""
@@ -58,7 +54,7 @@ class Captions:
         return found
 
     def holding(self, terms: frozenset[str]) -> list[Passage]:
-        """Those that have all of some terms, in order."""
+        """The captions that contain all of some terms, in order."""
         return [passage for passage, own in zip(self.passages, self._terms, strict=True) if terms and terms <= own]
 
     @cached_property
@@ -66,7 +62,7 @@ class Captions:
         return [frozenset(index_terms(passage.text)) for passage in self.passages]
 
     def inside(self, span: TimeSpan) -> list[Passage]:
-        """Those that share time with a stretch, in order."""
+        """The captions that share time with an interval, in order."""
         return [passage for passage in self.passages if passage.span.overlap(span) > 0]
 
 
@@ -111,9 +107,9 @@ class _KeptVector(BaseModel):
 
 
 class Meanings:
-    """Vectors of texts from a model that costs something, each asked for once. ``folder`` None keeps them in memory only.
+    """A cache of text vectors from a paid model. ``folder`` None keeps them in memory only.
 
-    Those of captions are an index: whoever needs them first pays for them. A query is charged each time, as a look is.
+    Vectors of captions are an index, paid for once; a query is charged each time, as a look is.
     """
 
     def __init__(self, embedder: EmbeddingModel, folder: Path | None) -> None:
@@ -151,7 +147,7 @@ class Meanings:
         return self._vector(text)[np.newaxis]
 
     def likeness(self, texts: Sequence[str], queries: Vectors) -> Vectors:
-        """How near each text is in meaning to the nearest of some vectors (n), as a cosine.
+        """Cosine of each text and the nearest of some vectors, shape (n,).
 
         Raises:
             BackendFault: as the embedding model names it; ``embedding_changed``.
@@ -170,11 +166,11 @@ class Meanings:
         )
 
     def missing(self, texts: Sequence[str]) -> list[str]:
-        """Those of which no vector is kept, each once."""
+        """The distinct texts without a cached vector."""
         return [text for text in dict.fromkeys(texts) if self._find(text) is None]
 
     def _fill(self, texts: Sequence[str]) -> bool:
-        """Have a vector of each text; whether any was asked for."""
+        """Request the missing vectors; return whether there were any."""
         if not self.missing(texts):
             return False
         with exclusive(self._folder, "meanings", owner=self):
@@ -194,7 +190,7 @@ class Meanings:
             ).sealed()
             self._memory[self._name(text)] = kept
             if self._folder is not None:
-                # A store that cannot be written to can still be asked.
+                # A read-only store can still be queried.
                 with suppress(StoreFault):
                     write_atomically(self._folder / f"{self._name(text)}.json", kept.model_dump_json().encode())
 
@@ -218,7 +214,7 @@ class Meanings:
 
 
 def by_meaning(captions: Captions, meanings: Meanings, queries: Vectors, segments: Items[TimeSpan]) -> Positions:
-    """All segments that have a caption, those first whose caption is nearest in meaning to any of some vectors."""
+    """Rank the segments that have a caption by the similarity of their nearest caption to any of some vectors."""
     own = captions.in_each(segments)
     said = [at for at, numbers in enumerate(own) if numbers]
     if not said:

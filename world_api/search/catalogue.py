@@ -1,14 +1,14 @@
 """The catalogue of a store: a LanceDB table over the segments of every world, for searching across videos.
 
-It is an index, not a truth: ``rebuild`` makes it again from the worlds in one batch, and a row whose world was
-built anew since is left out of answers. Nothing behind a causal cut reads it, since its statistics know every video whole.
+It is only an index: ``rebuild`` makes it again from the worlds in one batch, and rows of worlds that were rebuilt since are
+left out of answers. Nothing behind a causal cut reads it, since its statistics cover whole videos.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
+from world_api.core.files import file_lock, not_writable
 from world_api.core.identifiers import segment_id
 from world_api.core.spans import round_time
 from world_api.search.documents import document_texts, quoted_texts
-from world_api.search.lexical import index_terms, query_terms
+from world_api.search.indexes import index_terms, query_terms
 from world_api.search.passages import passages_of
-from world_api.world.files import not_writable
 from world_api.world.manifest import Manifest, read_manifest
 from world_api.world.store import list_worlds, open_world, world_folder
 from world_api.world.tables import SESSION_TABLES
@@ -30,7 +30,7 @@ from world_api.world.view import View
 
 FOLDER = ".catalogue"
 TABLE = "segments"
-#: So many times more rows are fetched than wanted, since those of worlds built anew are left out.
+#: Factor by which more rows are fetched than wanted, since rows of worlds that were rebuilt are dropped.
 SPARE = 4
 
 
@@ -57,9 +57,9 @@ def rebuild(store: Path) -> int:
 
 
 def _bring_up_to_date(store: Path) -> None:
-    """Put in the segments of worlds that are new or were built anew, and take out those of worlds that are gone.
+    """Add the segments of worlds that are new or were rebuilt, and delete those of worlds that are gone.
 
-    Nothing is written, and no lock taken, where all is as it should be: a store may be read-only.
+    If nothing changed, nothing is written and no lock is taken: a store may be read-only.
     """
     if not any(_changes(store)):
         return
@@ -77,7 +77,7 @@ def _bring_up_to_date(store: Path) -> None:
 
 
 def _changes(store: Path) -> tuple[list[str], list[str]]:
-    """The videos that must go out of the catalogue, and those that must come in."""
+    """The videos to delete from the catalogue, and those to add."""
     there = {video_id: built for video_id in list_worlds(store) if (built := _current(store, video_id)) is not None}
     with _named_faults(store):
         table = _open(store)
@@ -91,7 +91,7 @@ def _changes(store: Path) -> tuple[list[str], list[str]]:
 
 
 def _rows_of(store: Path, video_id: str) -> pa.Table | None:
-    """The rows of a world; None for one that cannot be read, which `videoworld worlds` tells of."""
+    """The rows of a world; None if it cannot be read, which `videoworld worlds` reports."""
     try:
         return _rows(View(open_world(store, video_id), None))
     except StoreFault:
@@ -163,7 +163,7 @@ def _rows(view: View) -> pa.Table:
 
 
 def _built(manifest: Manifest) -> str:
-    """What the segments come from: the files of rows, without those that sessions committed."""
+    """Hash of the files that segments come from: all files of rows except those that sessions committed."""
     files = [[entry.path, entry.sha256] for entry in manifest.files if entry.table not in SESSION_TABLES]
     return content_hash(sorted(files))[:32]
 
@@ -173,7 +173,7 @@ def _write(store: Path, rows: pa.Table) -> None:
     from lancedb.index import FTS
 
     table = database.create_table(TABLE, rows, mode="overwrite")
-    # Terms come ready-made, so the index must take them as they are.
+    # Terms are already normalised.
     index = FTS(base_tokenizer="whitespace", stem=False, remove_stop_words=False, lower_case=False, ascii_folding=False)
     table.create_index("terms", config=index, replace=True)
 
@@ -202,7 +202,7 @@ def _connect(store: Path) -> Any:
 
 @contextmanager
 def _named_faults(store: Path) -> Iterator[None]:
-    """LanceDB reports trouble on disk, a half-written index or another process's rewrite as plain errors."""
+    """Turn LanceDB's plain errors (disk, half-written index, a rewrite by another process) into ``catalogue_damaged``."""
     try:
         yield
     except (RuntimeError, ValueError, OSError) as error:
@@ -213,14 +213,8 @@ def _named_faults(store: Path) -> Iterator[None]:
         ) from error
 
 
-def _locked(store: Path) -> Any:
-    from filelock import FileLock
-
-    try:
-        store.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise not_writable(store, error) from error
-    return FileLock(store / f"{FOLDER}.lock")
+def _locked(store: Path) -> AbstractContextManager[None]:
+    return file_lock(store / f"{FOLDER}.lock")
 
 
 def _current(store: Path, video_id: str) -> str | None:

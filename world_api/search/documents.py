@@ -1,6 +1,6 @@
 """The text of each segment as one document, with its postings and vectors, indexed once for the uncut world.
 
-``prepare`` makes everything that follows from a world's rows ahead of time, so that readers find it on disk.
+``prepare`` derives all tables of a world ahead of time, so that readers find them on disk.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from world_api.core.canonical import content_hash
+from world_api.core.execution import OnceEach
 from world_api.core.faults import StoreFault
 from world_api.core.ports import TextEmbedder, Vectors
+from world_api.search.indexes import Looks
 from world_api.search.passages import Passages, Texts, passages_of
-from world_api.search.vectors import Looks, VectorIndex
 from world_api.world.derived import Derived, NotKept, derived_folder, derived_lock
-from world_api.world.items import Positions, ranges
 from world_api.world.manifest import Manifest, read_manifest
-from world_api.world.once import OnceEach
 from world_api.world.store import World, list_worlds, world_folder
 from world_api.world.tables import SESSION_TABLES, TABLES, matrix
+from world_api.world.timeline import Positions, ranges
 from world_api.world.view import UncutWorld, open_view
 
 _LENGTHS = pa.schema([("length", pa.int64())])
@@ -37,11 +37,11 @@ class WholeDocuments:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._vectors: OnceEach[str, VectorIndex] = OnceEach()
+        self._vectors: OnceEach[str, Vectors] = OnceEach()
 
     def read_all(self, embedder: TextEmbedder) -> None:
-        """Read or make all that is kept beside the world."""
-        _ = (self._ends, self._postings, self.lengths, self.look_index, self.text_vectors(embedder))
+        """Load or derive all tables that are kept beside the world."""
+        _ = (self._ends, self._postings, self.lengths, self.look_vectors, self.text_vectors(embedder))
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -56,28 +56,28 @@ class WholeDocuments:
         part = slice(int(self._ends[number - 1]) if number else 0, int(self._ends[number]))
         return self._documents[part], self._frequencies[part]
 
-    def text_vectors(self, embedder: TextEmbedder) -> VectorIndex:
-        """The documents' vectors."""
+    def text_vectors(self, embedder: TextEmbedder) -> Vectors:
+        """The vectors of the documents (dimension x n)."""
         return self._vectors.get(embedder.producer, lambda: self._embedded(embedder))
 
-    def _embedded(self, embedder: TextEmbedder) -> VectorIndex:
+    def _embedded(self, embedder: TextEmbedder) -> Vectors:
         name = f"vectors.{embedder_key(embedder)}"
         schema = _vectors(self._count)
         table = self._world.derived.table(
             name, lambda: _kept(embedder.embed(self._texts())), schema=schema, rows=embedder.dimension
         )
-        return VectorIndex(_columns(table, self._count))
+        return _columns(table, self._count)
 
     @cached_property
-    def look_index(self) -> VectorIndex:
-        """The mean look of each segment, zero where no frame of it was described."""
+    def look_vectors(self) -> Vectors:
+        """The mean descriptor of each segment (dimension x n); zero if it has none."""
         view = open_view(self._world, None)
 
         def make() -> pa.Table:
             return _kept(Looks(view).means(view.segments.starts, view.segments.ends))
 
         table = self._world.derived.table("looks.segments", make, schema=_vectors(self._count))
-        return VectorIndex(_columns(table, self._count))
+        return _columns(table, self._count)
 
     @property
     def _count(self) -> int:
@@ -144,11 +144,11 @@ def document_texts(
 
 
 def embedder_key(embedder: TextEmbedder) -> str:
-    """What vectors depend on beside the texts: who makes them, and the source of the module that does."""
+    """Hash of what vectors depend on beside the texts: the embedder and the source of its module."""
     try:
         source = getsource(import_module(type(embedder).__module__))
     except (OSError, TypeError, ImportError):
-        source = ""  # a class made at a prompt has none; its producer has to tell it apart
+        source = ""  # a class made at a prompt has none; its producer has to identify it
     return content_hash([embedder.producer, embedder.dimension, type(embedder).__qualname__, source])[:16]
 
 
@@ -157,7 +157,7 @@ def _vectors(count: int) -> pa.Schema:
 
 
 def quoted_texts(passages: Passages, segment: Positions, passage: Positions, *, count: int) -> list[str]:
-    """The same as it is shown to somebody, without the further words that it is found by."""
+    """The text of each segment as it is shown, without the further words that it is found by."""
     lines: list[list[str]] = [[] for _ in range(count)]
     for at, number in zip(segment.tolist(), passage.tolist(), strict=True):
         lines[at].append(passages.quoted(number))
@@ -181,31 +181,31 @@ def _column(table: pa.Table, name: str) -> Positions:
     return column
 
 
-#: The tables that answers are made from, sessions' own apart.
+#: The tables that answers come from, except those that sessions write.
 READ = tuple(name for name in TABLES if name not in (*SESSION_TABLES, "key_frames", "track_looks"))
 
 _WORLDS_OWN = ("world_damaged", "no_such_world", "other_schema_version", "bad_video_id")
 
 
-def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, anew: bool = False) -> None:
-    """Put a world's tables, tracks, segments and search indexes beside it.
+def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, rebuild: bool = False) -> None:
+    """Derive a world's tables, tracks, segments and search indexes, and keep them beside it.
 
-    What is there already is not made again, unless ``anew``; where all of it is, the store may be read-only. Where another
+    What is kept already is not derived again, unless ``rebuild``; if all of it is kept, the store may be read-only. If another
     process does the same, the call waits.
 
     Raises:
         StoreFault: ``no_such_world``, ``world_damaged``, ``store_not_writable``, ``disk_full``.
     """
     folder = world_folder(store, video_id)
-    manifest = _manifest(folder, video_id)  # a world that is not there leaves no trace
+    manifest = _manifest(folder, video_id)  # a missing world leaves no trace
     try:
         with derived_lock(store, video_id):
             manifest = _manifest(folder, video_id)
-            derived = Derived(derived_folder(store, manifest), keep=True, anew=anew)
+            derived = Derived(derived_folder(store, manifest), keep=True, rebuild=rebuild)
             _read_all(folder, manifest, derived, embedder)
             derived.finish()
     except StoreFault as fault:
-        if anew or fault.code != "store_not_writable":
+        if rebuild or fault.code != "store_not_writable":
             raise
         try:
             _read_all(folder, manifest, Derived(derived_folder(store, manifest), only_kept=True), embedder)
@@ -219,7 +219,7 @@ def _manifest(folder: Path, video_id: str) -> Manifest:
 
 
 def _read_all(folder: Path, manifest: Manifest, derived: Derived, embedder: TextEmbedder) -> None:
-    """Read whatever follows from a world's rows."""
+    """Load or derive all tables of a world."""
     world = World(folder, manifest, derived=derived)
     for table in READ:
         world.rows(table)
@@ -228,16 +228,16 @@ def _read_all(folder: Path, manifest: Manifest, derived: Derived, embedder: Text
     world.once(WholeDocuments).read_all(embedder)
 
 
-def prepare_all(store: Path, embedder: TextEmbedder, *, anew: bool = False) -> None:
-    """The same for every readable world of a store.
+def prepare_all(store: Path, embedder: TextEmbedder, *, rebuild: bool = False) -> None:
+    """Prepare every readable world of a store.
 
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
     for video_id in list_worlds(store):
         try:
-            prepare(store, video_id, embedder, anew=anew)
+            prepare(store, video_id, embedder, rebuild=rebuild)
         except StoreFault as fault:
-            # `videoworld worlds` and `videoworld inspect --check` tell what is wrong with a world.
+            # `videoworld worlds` and `videoworld inspect --check` report what is wrong with a world.
             if fault.code not in _WORLDS_OWN:
                 raise

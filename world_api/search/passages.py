@@ -1,7 +1,7 @@
-"""What a stretch of video has to say: speech, screen text, captions and what is seen, as citable passages.
+"""Passages: speech, screen text, captions and descriptions of tracks, as citable pieces of content.
 
-Texts repeat (labels, descriptions, captions on screen), so the different texts of a world are numbered, and each is cut into
-words once (``Texts``). A view's ``Passages`` are arrays that refer to them.
+Texts repeat (labels, descriptions), so the distinct texts of a world are numbered and each is split into terms once
+(``Texts``). A view's ``Passages`` are arrays that refer to them.
 """
 
 from __future__ import annotations
@@ -19,17 +19,16 @@ from numpy.typing import NDArray
 
 from world_api.core.ports import Source
 from world_api.core.spans import TimeSpan
-from world_api.search.lexical import index_terms
-from world_api.world.items import Items, Positions, Times, shared_prefix, spans
+from world_api.search.indexes import index_terms
+from world_api.world.joined_tracks import coded
 from world_api.world.screen_texts import ScreenText
 from world_api.world.store import World
 from world_api.world.tables import one
-from world_api.world.timeline import Said, Spoken
-from world_api.world.track_joining import coded
+from world_api.world.timeline import Items, Positions, Said, Spoken, Times, shared_prefix, spans
 from world_api.world.tracks import JoinedTracks, hint_in_chinese, hint_in_words
 from world_api.world.view import UncutWorld, View, open_view
 
-#: The tables whose rows say something, with the column that does; texts on screen are counted by stretches.
+#: The tables with texts and their text column; texts on screen are the joined ones.
 SPEAKING = {"speech": "text", "screen_texts": "text", "captions": "text", "actions": "label"}
 
 _TERMS = pa.schema([("term", pa.string())])
@@ -40,13 +39,13 @@ _NUMBERS = pa.schema([("number", pa.int64())])
 
 
 class Texts:
-    """The texts of a whole world. A number stands for a text; the same text has one number."""
+    """The distinct texts of a whole world, numbered."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
     def read_all(self) -> None:
-        """Read or make all that is kept beside the world."""
+        """Load or derive all tables that are kept beside the world."""
         _ = (self._texts, self._numbers, self.terms, self.bags)
 
     def text(self, number: int) -> str:
@@ -55,11 +54,11 @@ class Texts:
         return found
 
     def of_rows(self, table: str) -> Positions:
-        """The numbers of what the rows of a table of ``SPEAKING`` say."""
+        """The text numbers of the rows of a table of ``SPEAKING``."""
         return self._numbers[table]
 
     def confidences(self, table: str) -> NDArray[np.float64]:
-        """How sure the rows of a table of ``SPEAKING`` are, 0 to 1."""
+        """Confidences of the rows of a table of ``SPEAKING``, 0 to 1."""
         found: NDArray[np.float64] = self._rows(table).column("confidence").to_numpy().astype(np.float64)
         return found
 
@@ -147,7 +146,7 @@ class Texts:
 
 
 def _descriptions(tracks: JoinedTracks) -> pa.Array:
-    """What each track is described by, in both languages; made once for all tracks that look alike."""
+    """The description of each track in both languages, made once for tracks of the same looks."""
     looks = pa.array([",".join(colours) for colours in tracks.colours.to_pylist()], pa.string())
     kinds, kind = coded(tracks.categories)
     colours, colour = coded(looks)
@@ -162,7 +161,7 @@ def _descriptions(tracks: JoinedTracks) -> pa.Array:
 
 #: A line counts as spoken in a segment that holds at least this share of it (or it of the segment).
 SPEECH_SHARE = 0.3
-#: The order in which a stretch is told: speech first.
+#: The order in which the sources of an interval are listed.
 ORDER: tuple[Source, ...] = ("speech", "screen_text", "caption", "tracker")
 _SPEECH, _TRACKER = ORDER.index("speech"), ORDER.index("tracker")
 #: The source of each list of a view, its place in ``ORDER``: those of ``SPEAKING``, then tracks.
@@ -187,17 +186,17 @@ class Passage:
 
 
 class Passages(Items[Passage]):
-    """The passages of one view, sorted by start; of those that begin at once, in the order of the view's lists.
+    """The passages of one view, sorted by start; passages with the same start keep the order of the view's lists.
 
     Attributes:
-        sources: The source of each, as its place in ``ORDER``, shape (n,).
-        texts: The number in ``Texts`` of what each is found by, shape (n,); negative for a text that only the cut makes.
+        sources: The source of each passage, as its position in ``ORDER``, shape (n,).
+        texts: The number of each passage's text in ``Texts``, shape (n,); negative for a text that only the cut has.
     """
 
     def __init__(self, view: View) -> None:
         self._view = view
         self._known = view.world.once(Texts)
-        #: Texts that only the cut makes, with their numbers: -1, -2 and so on.
+        #: Texts that only the cut has, with their numbers: -1, -2 and so on.
         self.new_texts: dict[str, int] = {}
         self._hints: dict[int, str] = {}
         self._lists: tuple[Items[Spoken] | Items[ScreenText] | Items[Said], ...] = (
@@ -217,17 +216,17 @@ class Passages(Items[Passage]):
         super().__init__(starts[order], ends[order], self._passage)
 
     def ending_by(self, time: float) -> Items[TimeSpan]:
-        """The spans of the passages, cut off at a time if that does not change which earlier segments they belong to."""
+        """The spans of the passages, cut off at a time unless that changes to which earlier segments they belong."""
         return spans(self.starts, np.where(self.sources == _SPEECH, self.ends, np.minimum(self.ends, time)))
 
     def _numbers(self, table: str, items: Items[Spoken] | Items[ScreenText] | Items[Said]) -> Positions:
-        """The numbers of the texts of a list; its ``rows`` are -1 for what the cut made anew."""
+        """The text numbers of a list; its ``rows`` are -1 for items that were derived for the cut."""
         kept = items.rows >= 0
         numbers = self._known.of_rows(table)
         found: Positions = np.empty(len(items), dtype=np.int64)
         found[kept] = numbers[items.rows[kept]]
         if not kept.all():
-            # A text that the uncut world has there, too, has the same number, so that segments that hold it are the same.
+            # A text that the uncut world has there too keeps its number, so that its segments compare equal.
             starts = self._view.world.once(UncutWorld).screen_texts.starts
             near = numbers[int(kept.sum()) : int(np.searchsorted(starts, self._view.duration))]
             known = {self._known.text(number): number for number in np.unique(near).tolist()}
@@ -242,7 +241,7 @@ class Passages(Items[Passage]):
         is_settled = tracks.origins >= 0
         found[is_settled] = known[tracks.origins[is_settled]]
         if (reopened := tracks.reopened) is not None:
-            # Likewise for a track that is described as without the cut.
+            # Likewise for a track with the same description as without the cut.
             places = pc.index_in(reopened.names, tracks.whole.names).fill_null(-1).to_pylist()
             described = [reopened.described(place) for place in range(reopened.count)]
             own = np.array(
@@ -260,7 +259,7 @@ class Passages(Items[Passage]):
         return self.new_texts.setdefault(text, -1 - len(self.new_texts))
 
     def inside(self, span: TimeSpan) -> list[Passage]:
-        """The passages of a stretch: speech first, then screen text, captions and what is seen, each in time order."""
+        """The passages of an interval: speech, screen text, captions, tracks; each in time order."""
         return [self._passage(int(i)) for i in self.places_inside(span)]
 
     def places_inside(self, span: TimeSpan) -> Positions:
@@ -271,11 +270,11 @@ class Passages(Items[Passage]):
         return ordered
 
     def in_each(self, segments: Items[TimeSpan], first: int = 0) -> tuple[Positions, Positions]:
-        """The passages inside each of some segments that tile time, from the ``first`` on: segment and passage, in order."""
+        """The passages of each of some segments that tile time, from ``first`` on: pairs of segment and passage, in order."""
         starts, ends = segments.starts[first:], segments.ends[first:]
         if len(starts) == 0:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        # Of those that began before the first segment, only what reaches into it counts.
+        # Of those that began before the first segment, only those that overlap it count.
         since = int(np.searchsorted(self.max_ends, starts[0], side="right"))
         passages = np.arange(min(since, int(np.searchsorted(self.starts, starts[0]))), len(self))
         begin = np.searchsorted(ends, self.starts[passages], side="right")
@@ -293,7 +292,7 @@ class Passages(Items[Passage]):
 
     @cached_property
     def confidences(self) -> Times:
-        """How sure each is, 0 to 1, to hundredths, shape (n,)."""
+        """Confidence of each passage, 0 to 1, rounded to hundredths, shape (n,)."""
         found = np.empty(len(self))
         for number, (part, table) in enumerate(zip(self._lists, SPEAKING, strict=True)):
             own = np.flatnonzero(self._list == number)
@@ -306,11 +305,11 @@ class Passages(Items[Passage]):
         return np.round(found, 2)
 
     def text(self, number: int) -> str:
-        """What a number of ``texts`` stands for."""
+        """The text of a number in ``texts``."""
         return self._known.text(number) if number >= 0 else list(self.new_texts)[-1 - number]
 
     def quoted(self, position: int) -> str:
-        """What the passage at a position says, as it is quoted."""
+        """The text of the passage at a position, as it is quoted."""
         number = int(self.texts[position])
         if self.sources[position] != _TRACKER:
             return self.text(number)
@@ -319,9 +318,9 @@ class Passages(Items[Passage]):
         return self._hints[number]
 
     def first_texts(self, near: Positions, span: TimeSpan, source: Source, count: int) -> list[str]:
-        """The first so many different texts that one source gives for a stretch, as they are quoted.
+        """The first ``count`` distinct texts of one source in an interval, as they are quoted.
 
-        ``near``: what touches the stretch.
+        ``near``: positions of the passages that touch the interval.
         """
         found: dict[str, None] = {}
         for i in self._of_source(near, span, ORDER.index(source)):
@@ -331,7 +330,7 @@ class Passages(Items[Passage]):
         return list(found)
 
     def _of_source(self, near: Positions, span: TimeSpan, source: int) -> Iterator[int]:
-        """Positions of passages with texts not met before, in order; looked for in growing steps."""
+        """Positions of passages with distinct texts, in order, searched in growing steps."""
         met: set[int] = set()
         step, at = 256, 0
         while at < len(near):
@@ -374,12 +373,12 @@ def passages_of(view: View) -> Passages:
 
 
 def passages_in(view: View, span: TimeSpan) -> list[Passage]:
-    """The passages of one stretch of a view."""
+    """The passages of one interval of a view."""
     return passages_of(view).inside(span)
 
 
 def unchanged_segments(view: View) -> int:
-    """How many of the first segments of a view are those of the uncut world, with all that is said and seen in them."""
+    """The number of leading segments that the cut does not change, with all their passages."""
     if view.complete:
         return len(view.segments)
     whole = open_view(view.world, None)
@@ -395,7 +394,7 @@ def unchanged_segments(view: View) -> int:
 def _belongs(
     sources: Positions, starts: Times, ends: Times, first: Times | float, last: Times | float
 ) -> NDArray[np.bool_]:
-    """Whether what touches a stretch also belongs to it: a line of speech by its share, all else as it is."""
+    """Whether passages that touch an interval belong to it: a spoken line only with a sufficient share of it."""
     shared = np.maximum(0.0, np.minimum(ends, last) - np.maximum(starts, first))
     enough = shared >= SPEECH_SHARE * np.minimum(ends - starts, np.subtract(last, first))
     belongs: NDArray[np.bool_] = (sources != _SPEECH) | enough

@@ -1,8 +1,7 @@
 """Search over the visible segments: words (BM25), meaning (dense), looks (descriptors); and exhaustive scans for words.
 
-Vectors are searched exactly, by inner product, in FAISS indexes in memory. A causal cut searches the first rows of the
-uncut world's index, as far as the cut leaves them as they are, and a small one of the rest. A scan ranks nothing, so it
-leaves nothing out.
+Vectors are searched exactly, by inner product. A causal cut searches the leading
+rows of the uncut world's index that it does not change, and a small index of the rest. A scan ranks nothing and leaves nothing out.
 """
 
 from __future__ import annotations
@@ -19,22 +18,24 @@ from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan
 from world_api.search.captions import Captions, Meanings, by_meaning, segments_of
 from world_api.search.documents import WholeDocuments, document_texts
-from world_api.search.lexical import (
+from world_api.search.indexes import (
     LexicalIndex,
+    Looks,
     Part,
     TextPostings,
+    VectorIndex,
     best_first,
     fuse,
     holds_words,
     index_terms,
     query_terms,
+    unit,
 )
 from world_api.search.passages import Passage, Passages, Texts, passages_of, unchanged_segments
-from world_api.search.vectors import Looks, Rows, VectorIndex, nearest_of, unit
-from world_api.world.items import Items, Positions, shared_prefix
+from world_api.world.timeline import Items, Positions, shared_prefix
 from world_api.world.view import View, open_view
 
-#: How many of each ranking are fused.
+#: Length of each ranking that is fused.
 FUSED = 400
 
 
@@ -48,10 +49,10 @@ class MatchingPassage:
 
 @dataclass(frozen=True, kw_only=True)
 class SegmentHit:
-    """A segment found. ``score`` only orders; ``passage`` is what matched, None for a match of looks.
+    """A segment found. ``score`` only orders; ``passage`` is the best match, None for a match of looks.
 
-    ``lines`` are the passages of speech and screen text that share no less with the query than ``passage``, in time order;
-    none where it shares no word.
+    ``lines`` are the passages of speech and screen text that share as much with the query as ``passage``, in time order;
+    empty if it shares no word.
     """
 
     span: TimeSpan
@@ -61,9 +62,9 @@ class SegmentHit:
 
 
 class Searcher:
-    """The searches of one view. What the whole world says of the visible segments is shared; the rest is indexed here.
+    """The searches of one view. Indexes of unchanged segments are shared by all views of a world; the rest is indexed here.
 
-    Indexes are made, or read where they are kept, when first needed.
+    Indexes are loaded or made on first use.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Searcher:
         return self._hits(best, fused[best], query)
 
     def by_meaning(self, query: str, top_k: int, within: TimeSpan | None) -> list[SegmentHit]:
-        """Dense search, if wanted only among segments whose middle lies inside a stretch."""
+        """Dense search, optionally only among segments whose middle is inside an interval."""
         among = (0, len(self._segments))
         if within is not None:
             centers = (self._segments.starts + self._segments.ends) / 2
@@ -97,7 +98,7 @@ class Searcher:
         return self._fused(near, self._dense(query, FUSED, among)[0], top_k, query)
 
     def by_example(self, example: TimeSpan, said: Sequence[str], top_k: int) -> list[SegmentHit]:
-        """Segments that look like an example and whose captions mean what is said of it, without those that overlap it."""
+        """Segments that look like an example or whose captions are close to its captions, without those that overlap it."""
         if self._meanings is None or not said:
             return self.by_look(example, min(top_k, FUSED))
         looks = self.by_look(example, FUSED)
@@ -113,7 +114,7 @@ class Searcher:
         return self._hits(best, fused[best], query)
 
     def by_look(self, example: TimeSpan, top_k: int) -> list[SegmentHit]:
-        """Segments that look like an example stretch, without those that overlap it."""
+        """Segments that look like an example interval, without those that overlap it."""
         places = self._looks.of(example)
         if len(places) == 0:
             return []
@@ -121,14 +122,14 @@ class Searcher:
         first = int(np.searchsorted(self._segments.ends, example.start, side="right"))
         end = int(np.searchsorted(self._segments.starts, example.end))
         among = ((0, first), (max(first, end), len(self._segments)))
-        found, scores = nearest_of(self._look_rows, example_look, top_k, among)
+        found, scores = self._look_index.nearest(example_look, top_k, among)
         return [
             SegmentHit(span=self._segments[int(i)], score=_score(score), passage=None)
             for i, score in zip(found, scores, strict=True)
         ]
 
     def word_scores(self, query: str) -> NDArray[np.float64]:
-        """How well the words of a query are met in each segment (length n); it orders them and means nothing else."""
+        """BM25 score of each segment for the words of a query, shape (n,); a score only orders."""
         return self._lexical.scores(query)
 
     @property
@@ -137,7 +138,7 @@ class Searcher:
 
     @property
     def _same(self) -> int:
-        """How many segments, from the first on, say what they do in the whole world, which knows of no captions."""
+        """The number of leading segments with the same texts as in the whole world, whose index has no captions of models."""
         return 0 if self._captions.passages else unchanged_segments(self._view)
 
     @cached_property
@@ -146,7 +147,7 @@ class Searcher:
 
     @cached_property
     def _rest(self) -> list[str]:
-        """What the segments after those say."""
+        """The texts of the other segments."""
         passages, count = passages_of(self._view), len(self._segments) - self._same
         inside = passages.in_each(self._segments, self._same)
         texts = document_texts(passages, *inside, count=count, first=self._same)
@@ -161,21 +162,17 @@ class Searcher:
         return LexicalIndex(Part(postings=self._whole, count=self._same), rest)
 
     @cached_property
-    def _text_rows(self) -> list[Rows]:
-        rest = VectorIndex(self._embedder.embed(self._rest).T)
-        return self._parts(self._whole.text_vectors(self._embedder), rest, self._same)
+    def _text_index(self) -> VectorIndex:
+        rest = self._embedder.embed(self._rest).T
+        return VectorIndex((self._whole.text_vectors(self._embedder), self._same), (rest, len(self._rest)))
 
     @cached_property
-    def _look_rows(self) -> list[Rows]:
+    def _look_index(self) -> VectorIndex:
         segments, looks, view = self._segments, self._looks, self._view
         same, _ = shared_prefix(segments, open_view(view.world, None).segments)
         same = min(same, int(np.searchsorted(segments.ends, view.first_hidden("looks"), side="right")))
         rest = looks.means(segments.starts[same:], segments.ends[same:])
-        return self._parts(self._whole.look_index, VectorIndex(rest.T), same)
-
-    @staticmethod
-    def _parts(whole: VectorIndex, rest: VectorIndex, same: int) -> list[Rows]:
-        return [Rows(index=whole, count=same, offset=0), Rows(index=rest, count=len(rest), offset=same)]
+        return VectorIndex((self._whole.look_vectors, same), (rest.T, len(rest)))
 
     @cached_property
     def _looks(self) -> Looks:
@@ -183,7 +180,7 @@ class Searcher:
 
     def _dense(self, query: str, count: int, among: tuple[int, int]) -> tuple[Positions, NDArray[np.float64]]:
         vector = self._embedder.embed([query])
-        return nearest_of(self._text_rows, vector, count, [among], above=self._embedder.noise_floor)
+        return self._text_index.nearest(vector, count, [among], above=self._embedder.noise_floor)
 
     def _hits(self, found: Positions, scores: NDArray[np.float64], query: str) -> list[SegmentHit]:
         passages, wanted = passages_of(self._view), Wanted(query)
@@ -197,7 +194,7 @@ class Searcher:
 
 
 class Wanted:
-    """What a query looks for in passages."""
+    """Compares passages with a query."""
 
     def __init__(self, query: str) -> None:
         self._query = query
@@ -205,9 +202,9 @@ class Wanted:
         self._words = frozenset(words(query))
 
     def best(self, passages: Sequence[Passage]) -> list[Passage]:
-        """Those that share most with the query: its words as they are given, then its content, then any word of it.
+        """The passages that share most with the query: its exact words, then its content words, then any word.
 
-        The shortest comes first: the snippet of a hit.
+        The shortest is the first: the snippet of a hit.
         """
         shared = [self._shared(passage) for passage in passages]
         most = max(shared, default=None)
@@ -215,12 +212,12 @@ class Wanted:
         return sorted(best, key=lambda passage: _terms_of(passage.text, passage.terms)[1])
 
     def lines(self, best: Sequence[Passage]) -> tuple[MatchingPassage, ...]:
-        """Of those, what is said or written and shares words at all, in time order."""
-        told = [(p, *self._shared(p)) for p in best if p.source in ("speech", "screen_text")]
-        told.sort(key=lambda item: (item[0].span.start, item[0].span.end))
+        """Those of the best passages that are spoken or written and share content, in time order."""
+        lines = [(p, *self._shared(p)) for p in best if p.source in ("speech", "screen_text")]
+        lines.sort(key=lambda item: (item[0].span.start, item[0].span.end))
         return tuple(
             MatchingPassage(passage=passage, as_given=as_given)
-            for passage, as_given, content, _ in told
+            for passage, as_given, content, _ in lines
             if as_given or content
         )
 
@@ -231,7 +228,7 @@ class Wanted:
 
 @lru_cache(maxsize=65536)
 def _terms_of(text: str, more: str) -> tuple[frozenset[str], int]:
-    """The terms of a passage, and how many words it has; texts repeat."""
+    """The terms of a passage, and its number of words."""
     own = words(text)
     return frozenset(own) | {f"#{concept}" for concept in concepts(f"{text} {more}")}, len(own)
 
@@ -242,11 +239,10 @@ def _score(value: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Scan:
-    """What looking at the segments ``first`` to ``end`` (positions, half-open) gave.
+    """Result of a scan of the segments ``first`` to ``end`` (positions, half-open).
 
     ``matching``: positions of the segments that match, rising. ``segments`` and ``passages`` (n): which passage matched in
-    which segment, segment after segment; ``captions``: which of those that a model gave. None where every segment was asked
-    for.
+    which segment, segment after segment; ``captions``: matching captions of models, by segment. Empty without a query.
     """
 
     first: int
@@ -257,13 +253,13 @@ class Scan:
     captions: Mapping[int, Sequence[Passage]]
 
     def found_in(self, segment: int, passages: Passages) -> list[Passage]:
-        """What matched in a segment."""
+        """The passages that matched in a segment."""
         first, end = np.searchsorted(self.segments, [segment, segment + 1]).tolist()
         return [*(passages[place] for place in self.passages[first:end].tolist()), *self.captions.get(segment, ())]
 
 
 class Scanner:
-    """Looks at every visible segment. What lies in which segment is found out once for all scans of a view."""
+    """Scans every visible segment. The passages of each segment are found once for all scans of a view."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -272,10 +268,10 @@ class Scanner:
         self._in_segment, self._inside = self._passages.in_each(view.segments)
 
     def scan(self, query: str | None, captions: Captions, *, within: TimeSpan | None, least: float | None) -> Scan:
-        """The segments that share time with a stretch and in which one passage holds every required term of the query.
+        """The segments that share time with an interval and in which one passage holds every required term of the query.
 
-        ``captions`` are passages too, those that a model gave. ``least`` is a confidence that a passage must have, where its
-        source tells any. Without a query all match.
+        ``captions`` are further passages, from models. ``least`` is the confidence that a passage needs if its source gives one.
+        Without a query all segments match.
         """
         segments = self._view.segments
         touched = segments.touching(within) if within else np.arange(len(segments))
@@ -303,8 +299,8 @@ class Scanner:
         self, passages: Positions, terms: list[str], within: TimeSpan | None, least: float | None
     ) -> NDArray[np.bool_]:
         numbers = self._passages.texts[passages]
-        known, anew = self._holding(terms)
-        fits: NDArray[np.bool_] = np.isin(numbers, np.concatenate([known, anew]))
+        known, new = self._holding(terms)
+        fits: NDArray[np.bool_] = np.isin(numbers, np.concatenate([known, new]))
         if within is not None:
             starts, ends = self._passages.starts[passages], self._passages.ends[passages]
             fits &= (starts < within.end) & ((ends > within.start) | (starts >= within.start))
@@ -314,15 +310,15 @@ class Scanner:
         return fits
 
     def _holding(self, terms: list[str]) -> tuple[Positions, Positions]:
-        """The numbers of the texts that hold all terms: those of the whole world, and those that the cut made anew."""
+        """The numbers of the texts that hold all terms: those of the whole world, and those that only the cut has."""
         if not terms:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         known = self._texts.holding(terms[0])
         for term in terms[1:]:
             known = np.intersect1d(known, self._texts.holding(term), assume_unique=True)
         wanted = set(terms)
-        anew = [number for text, number in self._passages.new_texts.items() if wanted <= frozenset(index_terms(text))]
-        return known, np.array(anew, dtype=np.int64)
+        new = [number for text, number in self._passages.new_texts.items() if wanted <= frozenset(index_terms(text))]
+        return known, np.array(new, dtype=np.int64)
 
 
 def scanner_of(view: View) -> Scanner:

@@ -1,7 +1,7 @@
-"""Having a model caption all segments of a video: what that will cost, and doing it, several at a time.
+"""Captioning of all segments of a video with a vision model: estimates, and runs with several requests at a time.
 
-What is kept already is not asked again, so a run that was broken off goes on where it stopped. When a run comes to its end,
-the captions of all segments are what sessions search from then on.
+Cached captions are not requested again, so an interrupted run continues where it stopped. At the end of a run sessions search
+the captions of all segments from then on.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from world_api.core.spans import TimeSpan
 from world_api.session.vision import LONGEST_QUESTION, MAX_SPOTS, Vision, VisionConfig
 from world_api.world.view import View
 
-#: Faults about one stretch alone (a moderated picture is a refused request); after any other the rest would fail as well.
-OF_ONE_STRETCH = frozenset(
+#: Faults of a single segment (a moderated picture is a refused request); after any other all segments would fail.
+SINGLE_SEGMENT_FAULTS = frozenset(
     {
         "sight_unreadable",
         "sight_refused",
@@ -29,18 +29,18 @@ OF_ONE_STRETCH = frozenset(
         "picture_unusable",
     }
 )
-#: So many failures before the first caption end the run: it would go on like that, and each is paid for.
+#: Failures before the first caption that end a run, since each is paid for.
 _HOPELESS = 5
-#: So many captions that a server counted tell what the others will take.
+#: Captions with counted tokens from which the others are estimated.
 _ENOUGH = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """What is about to be sent: requests, frames and tokens; ``assumed`` says what the tokens rest on.
+    """Requests, frames and tokens that will be sent; ``assumed`` says what the tokens rest on.
 
-    ``is_bound``: no more requests and frames than that are sent, beside what a client repeats since no answer came; else it
-    is what is likely. Tokens are estimated in both cases: only the server counts them.
+    With ``is_bound`` requests and frames are upper bounds, except for what a client repeats after no answer; else they are
+    expected values. Tokens are estimates in both cases: only the server counts them.
     """
 
     requests: int
@@ -53,13 +53,13 @@ class Estimate:
     cached: int = 0  #: tokens that a server may charge less for; none are counted on
 
 
-def estimate_captions(view: View, seeing: Vision, eyes: VisionConfig) -> Estimate:
-    """What captioning every segment of the visible part sends, beside what is kept.
+def estimate_captions(view: View, seeing: Vision, config: VisionConfig) -> Estimate:
+    """Estimate captioning every visible segment that has no cached caption.
 
-    Tokens are those that earlier captions of this video took, where a server counted enough of them; else assumed.
+    Tokens come from earlier captions of this video if a server counted enough of them; else they are assumed.
     """
     missing = _missing(view, seeing)
-    counts = [eyes.choice.count(span.duration) for span in missing]
+    counts = [config.choice.count(span.duration) for span in missing]
     estimate = Estimate(
         requests=len(missing),
         frames=sum(counts),
@@ -78,7 +78,7 @@ def estimate_captions(view: View, seeing: Vision, eyes: VisionConfig) -> Estimat
             assumed=f"as {len(costs)} captions of this video have taken",
         )
     video = view.world.manifest.video
-    each = {count: eyes.vision.expects("caption", count, video.width, video.height) for count in set(counts)}
+    each = {count: config.vision.expects("caption", count, video.width, video.height) for count in set(counts)}
     return replace(
         estimate,
         prompt=sum(each[count].prompt for count in counts),
@@ -87,21 +87,21 @@ def estimate_captions(view: View, seeing: Vision, eyes: VisionConfig) -> Estimat
     )
 
 
-def estimate_question(eyes: VisionConfig, width: int, height: int) -> Estimate:
-    """The most that looking for one question sends: every look it may take, each with as many frames as there may be.
+def estimate_question(config: VisionConfig, width: int, height: int) -> Estimate:
+    """Upper bound of the looks of one question: every look that it may take, each with the most frames.
 
-    Tokens are those of the dearer kind of look with the longest question; a part of a frame may be as tall as wide.
+    Tokens are those of the more expensive kind of look with the longest question; a part of a frame may be square.
     """
-    looks = eyes.most_looks or 0
-    side = eyes.vision.longest_side
-    stretch = eyes.vision.expects("answer", eyes.choice.most, width, height)
-    thing = eyes.vision.expects("state", MAX_SPOTS, side, side)
-    dearer = max(stretch, thing, key=lambda expected: expected.prompt)
+    looks = config.most_looks or 0
+    side = config.vision.longest_side
+    segment = config.vision.expects("answer", config.choice.most, width, height)
+    thing = config.vision.expects("state", MAX_SPOTS, side, side)
+    dearer = max(segment, thing, key=lambda expected: expected.prompt)
     return Estimate(
         requests=looks,
-        frames=looks * max(eyes.choice.most, MAX_SPOTS),
+        frames=looks * max(config.choice.most, MAX_SPOTS),
         prompt=looks * (dearer.prompt + LONGEST_QUESTION),
-        completion=looks * max(stretch.most_completion, thing.most_completion),
+        completion=looks * max(segment.most_completion, thing.most_completion),
         assumed=f"{dearer.assumed}; the longest question is taken for {LONGEST_QUESTION:,}",
         is_bound=True,
     )
@@ -109,7 +109,7 @@ def estimate_question(eyes: VisionConfig, width: int, height: int) -> Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Captioned:
-    """What came of a run: captions made and found, and the stretches of which none could be had, with the reason."""
+    """Result of a run: numbers of captions made and found in the cache, and the segments that failed, with the fault."""
 
     made: int
     kept: int
@@ -117,28 +117,28 @@ class Captioned:
 
 
 def caption_segments(
-    view: View, seeing: Vision, eyes: VisionConfig, *, progress: Callable[[float, float], None]
+    view: View, seeing: Vision, config: VisionConfig, *, progress: Callable[[float, float], None]
 ) -> Captioned:
-    """Caption every segment of the visible part that has none; ``progress`` is told how many seconds of how many are done.
+    """Caption every visible segment that has no caption; ``progress`` receives the seconds done and in all.
 
-    What a run that comes to its end has made and found is searched from then on (``name_captions``).
+    At the end of the run its captions are searched from then on (``name_captions``).
 
     Raises:
         VideoWorldError: what would fail for every segment: an endpoint that is gone, a refused key, pictures not taken.
     """
     missing = _missing(view, seeing)
     run = _Run(missing, lambda span: _caption(seeing, span, view.duration), progress)
-    run.go(min(eyes.at_once, len(missing)))
+    run.go(min(config.at_once, len(missing)))
     if run.fault is not None:
-        raise _told(run.fault, run.made, len(missing))
+        raise _with_progress(run.fault, run.made, len(missing))
     name_captions(view, seeing)
     return Captioned(made=run.made, kept=len(view.segments) - len(missing), failed=tuple(run.failed))
 
 
 def name_captions(view: View, seeing: Vision) -> None:
-    """Have the captions that are kept of all segments searched by sessions that are opened from now on.
+    """Let sessions that are opened from now on search the cached captions of all segments.
 
-    Behind a cut nothing is changed: the last segment is not whole there.
+    Behind a cut nothing changes: the last segment is not complete there.
     """
     if view.complete:
         seeing.search_from_now([span for span in view.segments if span.duration > 0], until=view.duration)
@@ -154,7 +154,7 @@ def _caption(seeing: Vision, span: TimeSpan, until: float) -> None:
 
 
 class _Run:
-    """Work on stretches by several threads, which end with the first fault that would befall all of them."""
+    """Work on segments in several threads, which end with the first fault that would affect all segments."""
 
     def __init__(
         self, spans: list[TimeSpan], work: Callable[[TimeSpan], None], progress: Callable[[float, float], None]
@@ -171,9 +171,9 @@ class _Run:
         self.crash: BaseException | None = None
 
     def go(self, threads: int) -> None:
-        """Work until all is done, or nothing more can be."""
-        # Daemons: a person who breaks the run off need not wait for an endpoint. Each has its own copy of the
-        # context, so that what it spends goes to the ledger of whoever started this.
+        """Work until all segments are done or a fault ends the run."""
+        # Daemons: a person who interrupts the run need not wait for an endpoint. Each thread has a copy of the context, so that
+        # it charges the ledger of the caller.
         workers = [
             threading.Thread(target=contextvars.copy_context().run, args=(self._serve,), daemon=True)
             for _ in range(threads)
@@ -211,7 +211,7 @@ class _Run:
         with self._lock:
             self.failed.append((span, fault))
             hopeless = self.made == 0 and len(self.failed) >= _HOPELESS
-            if (fault.code not in OF_ONE_STRETCH or hopeless) and self.fault is None:
+            if (fault.code not in SINGLE_SEGMENT_FAULTS or hopeless) and self.fault is None:
                 self.fault = fault
                 self._is_over.set()
             self._advance(span)
@@ -221,12 +221,12 @@ class _Run:
         self._progress(self._done, self._total)
 
 
-def _told(fault: VideoWorldError, made: int, wanted: int) -> VideoWorldError:
-    """The fault with what was done until then."""
+def _with_progress(fault: VideoWorldError, made: int, wanted: int) -> VideoWorldError:
+    """The fault, with the number of captions made until then in its hint."""
     kept = f"{made} of {wanted} captions were made and are kept; run it again to go on"
     hint = f"{fault.hint}; {kept}" if fault.hint else kept
     kind = type(fault) if type(fault) is not VideoWorldError else BackendFault
-    told = kind(fault.code, fault.message, hint=hint)
+    extended = kind(fault.code, fault.message, hint=hint)
     for said in getattr(fault, "__notes__", ()):  # what the server said, for people
-        told.add_note(said)
-    return told
+        extended.add_note(said)
+    return extended

@@ -1,7 +1,7 @@
 """A session: a world behind a causal cut, with an overlay for what the caller writes.
 
-Measurements of single operations give a session stand-ins: objects that answer an operation in its place. A stand-in gets
-the checked call; whoever records the session says which operations it answered.
+Measurements of single operations give a session stand-ins: objects that answer an operation in its place. A stand-in receives
+the checked call; records of the session list its operations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class StandIn(Protocol):
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """Who it is, as JSON: what its answers depend on beside the session."""
+        """JSON that identifies it: all that its answers depend on beside the session."""
         ...
 
     def answer(self, session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -42,16 +42,16 @@ class StandIn(Protocol):
         ...
 
 
-#: How ids of things begin that were detected on demand and not tracked.
+#: Prefix of the ids of things that were detected on demand and not tracked.
 SEEN = "ent_seen_"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Backends:
-    """What a session may ask beyond stored rows.
+    """Models that a session may use beyond stored rows.
 
-    ``looker`` is None where the video or a detector is not there, ``seeing`` where nobody chose a model that looks, and
-    ``meanings`` where nobody chose one that embeds what it said.
+    ``looker`` is None without the video or a detector, ``seeing`` if no vision model was chosen, and ``meanings`` if no model
+    that embeds captions was chosen.
     """
 
     text_embedder: TextEmbedder
@@ -62,9 +62,9 @@ class Backends:
 
 @dataclass(frozen=True, kw_only=True)
 class Registration:
-    """An entity that somebody registered, from the overlay or from the committed rows.
+    """A registered entity, from the overlay or from committed rows.
 
-    ``label``: the words it was registered with, which nothing measured has to bear out.
+    ``label`` holds the words it was registered with; no measurement confirms them.
     """
 
     entity_id: str
@@ -77,12 +77,12 @@ class Registration:
 
     @property
     def hint(self) -> str:
-        """What was measured of it, in words: ``person``."""
+        """Its measured looks in words: ``person``."""
         return hint_in_words(self.category, ())
 
     @property
     def source(self) -> Source:
-        """What saw it: the tracker, or a detector that looked at that very frame."""
+        """Its source: the tracker, or a detector that looked at that frame."""
         return "detector" if self.entity_id.startswith(SEEN) else "tracker"
 
 
@@ -97,10 +97,10 @@ class Session:
         self.backends = backends
         self.name = name
         self.groups = groups
-        #: Who answers an operation in this session's place, by the operation's name; nobody, but for measurements.
+        #: Operation name -> stand-in; empty except in measurements.
         self.stand_ins: Mapping[str, StandIn] = {}
         seeing = backends.seeing
-        #: What is searched is what captioning runs listed, and stays the same while the session is open.
+        #: The captions that captioning runs listed; fixed while the session is open.
         self._listed = None if seeing is None else seeing.searched()
         said = [] if seeing is None or self._listed is None else seeing.said(self._listed, until=view.duration)
         self.captions = Captions(said)
@@ -122,37 +122,37 @@ class Session:
 
     @property
     def revision(self) -> int:
-        """How many events the overlay holds; after the session was dropped it counts from 0 again."""
+        """The number of events in the overlay; 0 again after the session was dropped."""
         return len(self.overlay.events())
 
     @property
     def session_key(self) -> str:
-        """What results that depend on the session must be kept under, with ``memo_key``: what was written, and nothing else."""
+        """Cache key of what the session wrote; results that depend on it are cached under this and ``memo_key``."""
         return self.overlay.digest()
 
     @property
     def memo_key(self) -> str:
-        """What results that do not depend on the session may be kept under."""
+        """Cache key of results that do not depend on what the session wrote."""
         others = self.stood_in
         stood_in = "" if others is None else f"+{content_hash(others)}"
-        return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{self.sight_key}{stood_in}"
+        return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{self.perception_key}{stood_in}"
 
     @property
     def stood_in(self) -> dict[str, Any] | None:
-        """Which operations another answers in this session's place, and who; None where nobody does."""
+        """The operations that stand-ins answer, with their records; None if there is none."""
         return {name: dict(self.stand_ins[name].record) for name in sorted(self.stand_ins)} or None
 
     @property
-    def sight_key(self) -> str:
-        """What results depend on where a model looks: who it is, and which captions are searched; empty where none does."""
+    def perception_key(self) -> str:
+        """Cache key of the vision model and the captions that are searched; empty without a model."""
         perception = self.perception
         return "" if perception is None else f"+{content_hash(perception)}"
 
     @property
     def perception(self) -> dict[str, Any] | None:
-        """Who looks, which captions are searched, and who makes them comparable in meaning; None where no model looks.
+        """The vision model, the captions that are searched and their embedding model; None without a vision model.
 
-        ``caption_set`` names what a captioning run listed, ``captions`` what of it this session sees.
+        ``caption_set`` identifies what a captioning run listed, ``captions`` the part that this session sees.
         """
         seeing, meanings = self.backends.seeing, self.backends.meanings
         if seeing is None:
@@ -167,7 +167,7 @@ class Session:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """What can be judged: by the rows that are visible, and by the detector that looks at single frames."""
+        """The categories that visible rows or the detector of single frames can judge."""
         looker = self.backends.looker
         return self.view.vocabulary.extended(() if looker is None else looker.categories())
 
@@ -178,7 +178,7 @@ class Session:
 
     @property
     def _known_at(self) -> float:
-        """What this session can have seen: the time under which its writes are kept."""
+        """The end of what this session sees; its writes are known from then on."""
         return self.view.duration
 
     def check_video(self, video_id: str) -> None:

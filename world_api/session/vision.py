@@ -1,8 +1,8 @@
-"""Looking at frames on demand: a vision model or a detector is asked once, and its answer is kept outside the world.
+"""Vision models and detectors on demand: requests about frames, answered once and cached outside the world.
 
-A look is known by what it depends on: the world and its source, the model (with its prompts, picture size and choice of frames)
-and what is asked. No frame after ``until``, the end of what a session sees, is ever taken. Detections are kept under the world,
-the detector and the arguments. The world itself never changes by being looked at.
+The cache key of a look covers the world and its source, the model (with its prompts, picture size and choice of frames) and the
+request. No frame after ``until``, the end of what a session sees, is ever used. Detections are cached by world, detector and
+arguments. The world itself never changes.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from world_api.core.boxes import Box
 from world_api.core.canonical import content_hash
 from world_api.core.cost import charge
 from world_api.core.faults import BackendFault, MediaFault, OperationFault, StoreFault, VideoWorldError
+from world_api.core.files import write_atomically
 from world_api.core.ports import (
     DetectedObject,
     EmbeddingModel,
@@ -34,15 +34,14 @@ from world_api.core.ports import (
     PictureSource,
     VisionModel,
 )
-from world_api.core.spans import TimeSpan, round_time
+from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook, CaptionSet, CaptionSetFile, VisionCache
-from world_api.world.files import write_atomically
 from world_api.world.manifest import Manifest
 from world_api.world.tables import SESSION_TABLES
 
-#: A frame counts as begun half a millisecond early; one before a cut must not be that of the cut.
+#: Seconds before a cut; a frame counts as begun half a millisecond early, and that of the cut must not be shown.
 BEFORE = 0.001
-#: So many pictures of one thing are looked at for a question about it.
+#: Pictures of a thing that a question about it uses at most.
 MAX_SPOTS = 3
 #: Characters of the longest question that operations take.
 LONGEST_QUESTION = 2_000
@@ -50,17 +49,17 @@ LONGEST_QUESTION = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class FrameChoice:
-    """Which frames of a stretch are looked at: at most ``most``, no closer than ``spacing`` seconds, spread evenly."""
+    """Which frames of an interval are looked at: at most ``most``, no closer than ``spacing`` seconds, spread evenly."""
 
     most: int = 6
     spacing: float = 1.0
 
     def count(self, seconds: float) -> int:
-        """How many frames a stretch of that length gives."""
+        """How many frames an interval of that length gives."""
         return max(1, min(self.most, math.ceil(seconds / self.spacing - 1e-9)))
 
     def times(self, span: TimeSpan, until: float) -> tuple[float, ...]:
-        """The middles of equal parts of the visible stretch, in seconds; none of them at or after ``until``."""
+        """The middles of equal parts of the visible interval, in seconds; none of them at or after ``until``."""
         end = min(span.end, until)
         start = min(span.start, end)
         count = self.count(end - start)
@@ -73,10 +72,10 @@ class FrameChoice:
 class VisionConfig:
     """A model that looks, and how it is used.
 
-    ``embedder`` makes captions comparable in meaning, where there is one. ``at_once``: requests under way together.
-    ``most_looks``: looks one session may take: every request that is sent, and kept ones the first time they are told, so
-    that where nothing fails a question comes out the same with a full cache and an empty one; None for any number. What a
-    client repeats by itself since no answer came is not counted. ``host``: where frames go.
+    ``embedder`` makes captions comparable in meaning, if there is one. ``at_once``: concurrent requests. ``most_looks``: looks
+    that one session may take, None for any number. Every request that is sent counts, and so does a cached look the first time,
+    so that a full and an empty cache give the same result. Requests that a client repeats after no answer do not count.
+    ``host``: where frames are sent.
     """
 
     vision: VisionModel
@@ -97,12 +96,12 @@ class LookBudget:
 
     def __init__(self, most: int | None) -> None:
         self._most = most
-        self._told: set[str] = set()
+        self._counted: set[str] = set()
         self._used = 0
         self._lock = Lock()
 
     def check(self) -> None:
-        """See whether anything may be sent, before work is put into it.
+        """Check that a request may be sent, before work is spent on it.
 
         Raises:
             OperationFault: ``looks_spent``.
@@ -111,7 +110,7 @@ class LookBudget:
             self._refuse_spent()
 
     def sends(self) -> None:
-        """Count a request that is about to be sent, whatever comes of it.
+        """Count a request that is about to be sent, whether or not it succeeds.
 
         Raises:
             OperationFault: ``looks_spent``.
@@ -121,21 +120,21 @@ class LookBudget:
             self._used += 1
 
     def made(self, request: str) -> None:
-        """A look that was sent has been answered: to be told it again costs nothing."""
+        """Note that a look was answered; from then on it costs this session nothing."""
         with self._lock:
-            self._told.add(request)
+            self._counted.add(request)
 
     def tell(self, request: str) -> None:
-        """Count a look that was kept, unless this session has had it.
+        """Count a cached look, unless this session had it already.
 
         Raises:
             OperationFault: ``looks_spent``.
         """
         with self._lock:
-            if request not in self._told:
+            if request not in self._counted:
                 self._refuse_spent()
                 self._used += 1
-                self._told.add(request)
+                self._counted.add(request)
 
     def _refuse_spent(self) -> None:
         if self._most is not None and self._used >= self._most:
@@ -151,7 +150,7 @@ _SMALLEST_PART = 32  #: pixels; a smaller part shows nothing
 
 
 def part_of(image: Image, box: Sequence[float]) -> Image:
-    """What is around a box, with a margin, inside the frame."""
+    """Crop a box from a frame, with a margin."""
     height, width = image.shape[:2]
     x1, y1, x2, y2 = box
     across, down = _MARGIN * (x2 - x1) + 1, _MARGIN * (y2 - y1) + 1
@@ -161,28 +160,28 @@ def part_of(image: Image, box: Sequence[float]) -> Image:
 
 
 def _bounds(first: float, last: float, size: int) -> tuple[int, int]:
-    """Whole pixels inside the frame, at least ``_SMALLEST_PART`` of them where it has so many."""
+    """Bounds in whole pixels inside the frame, at least ``_SMALLEST_PART`` apart if the frame is that large."""
     middle, half = (first + last) / 2, max((last - first) / 2, _SMALLEST_PART / 2)
     low, high = math.floor(middle - half), math.ceil(middle + half)
     low, high = max(0, min(low, size - _SMALLEST_PART)), min(size, max(high, _SMALLEST_PART))
     return low, high
 
 
-#: Where answers are kept, inside the store and outside every world.
+#: Folder of the caches, inside the store and outside every world.
 FOLDER = ".on-demand"
 
 
 def world_key(manifest: Manifest) -> str:
-    """What is looked at: the rows that sessions do not write, and the very file they were made from.
+    """Hash of what is looked at: the rows that sessions do not write, and the source file.
 
-    Without the file two films could not be told apart of which few stages ran. What a session commits changes no picture.
+    The file distinguishes films of which few stages ran. Commits of sessions change no picture and do not count.
     """
     rows = sorted(f"{entry.table} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
     return content_hash([manifest.source.sha256, manifest.video.model_dump(mode="json"), rows])
 
 
 class FrameLooker:
-    """Detection on demand over one world's video. ``cache`` None keeps nothing; ``world_key`` says whose frames they are."""
+    """Detection on demand in one world's video. ``cache`` None caches nothing; ``world_key`` identifies the frames."""
 
     def __init__(self, *, frames: FrameSource, detector: ObjectDetector, world_key: str, cache: Path | None) -> None:
         self._frames = frames
@@ -212,7 +211,7 @@ class FrameLooker:
         records = [_record(item) for item in found]
         if place is not None:
             _keep(place, records)
-        return [_restored(record) for record in records]  # as whoever asks next will read it
+        return [_restored(record) for record in records]  # as the next reader of the cache gets it
 
     def _place(self, time: float, category: str) -> Path | None:
         if self._cache is None:
@@ -235,7 +234,7 @@ def _keep(place: Path, records: list[dict[str, Any]]) -> None:
     try:
         write_atomically(place, json.dumps(records).encode())
     except StoreFault:
-        return  # a store that cannot be written to can still be asked
+        return  # a read-only store can still be queried
 
 
 def _load(place: Path) -> list[DetectedObject] | None:
@@ -247,7 +246,7 @@ def _load(place: Path) -> list[DetectedObject] | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Spot:
-    """A moment (seconds) and what part of its frame to show (pixels of the displayed frame); None: all of it."""
+    """A moment (seconds) and a box of its frame (pixels of the displayed frame); None for the whole frame."""
 
     time: float
     box: Box | None
@@ -256,60 +255,43 @@ class Spot:
 class Vision:
     """Looks at one world's video, for one session. Threads may share it.
 
-    ``frames`` None: the video is not there (any more); what was seen before is told all the same. ``world_key`` says whose
-    frames they are.
+    ``frames`` None: the video is missing; cached looks are still returned. ``world_key`` identifies the frames. Nothing at or
+    after ``until``, the end of what the session sees, is looked at.
+
+    ``caption``, ``answer``, ``actions`` and ``state`` raise:
+        OperationFault: ``not_yet``, if nothing of it is visible; ``looks_spent``.
+        MediaFault: ``source_missing``, ``undecodable``.
+        BackendFault: as the model names it.
     """
 
-    def __init__(self, eyes: VisionConfig, *, frames: PictureSource | None, world_key: str, cache: Path | None) -> None:
-        self._eyes = eyes
+    def __init__(
+        self, config: VisionConfig, *, frames: PictureSource | None, world_key: str, cache: Path | None
+    ) -> None:
+        self._config = config
         self._frames = frames
         self._world_key = world_key
-        self._places = BoundedSemaphore(eyes.at_once)
-        self._allowance = LookBudget(eyes.most_looks)
-        self.producer = eyes.producer
-        self.most_looks = eyes.most_looks
+        self._places = BoundedSemaphore(config.at_once)
+        self._allowance = LookBudget(config.most_looks)
+        self.producer = config.producer
+        self.most_looks = config.most_looks
         folder = cache / world_key[:16] / content_hash(self.producer)[:16] if cache is not None else None
-        self.kept = VisionCache(folder, lambda kept: self._name(kept.task, kept.asked, kept.producer))
+        self.kept = VisionCache(folder, lambda kept: self._name(kept.task, kept.parameters, kept.producer))
         self._searched = CaptionSetFile(folder)
 
     def caption(self, span: TimeSpan, *, until: float) -> CachedLook:
-        """What is seen in a stretch, in words.
-
-        Raises:
-            OperationFault: ``not_yet``, where none of it is visible.
-            MediaFault: ``source_missing``, ``undecodable``.
-            BackendFault: as the model names it.
-        """
+        """Describe an interval in words."""
         return self._look("caption", self._visible(span, until), until)
 
     def answer(self, span: TimeSpan, question: str, *, until: float) -> CachedLook:
-        """A question about a stretch, answered from its frames.
-
-        Raises:
-            OperationFault: ``not_yet``, where none of it is visible.
-            MediaFault: ``source_missing``, ``undecodable``.
-            BackendFault: as the model names it.
-        """
+        """Answer a question about an interval from its frames."""
         return self._look("answer", self._visible(span, until), until, question=question)
 
     def actions(self, span: TimeSpan, *, until: float) -> CachedLook:
-        """What is done in a stretch, as short labels.
-
-        Raises:
-            OperationFault: ``not_yet``, where none of it is visible.
-            MediaFault: ``source_missing``, ``undecodable``.
-            BackendFault: as the model names it.
-        """
+        """Name the actions in an interval, as short labels."""
         return self._look("actions", self._visible(span, until), until)
 
     def state(self, spots: Sequence[Spot], question: str, *, subject: str, until: float) -> CachedLook:
-        """A question about one thing, answered from what is around it at some moments, the first ``MAX_SPOTS`` visible ones.
-
-        Raises:
-            OperationFault: ``not_yet``, where no moment is visible.
-            MediaFault: ``source_missing``, ``undecodable``.
-            BackendFault: as the model names it.
-        """
+        """Answer a question about one thing from crops around it, at the first ``MAX_SPOTS`` visible moments."""
         seen = [spot for spot in spots if spot.time <= until][:MAX_SPOTS]
         if not seen:
             raise _not_yet(until)
@@ -317,26 +299,26 @@ class Vision:
         return self._look("state", span, until, question=question, subject=subject, spots=seen)
 
     def knows_caption(self, span: TimeSpan, *, until: float) -> bool:
-        """Whether a caption of that stretch is kept, so that it costs nothing."""
+        """Whether a caption of an interval is cached."""
         span = self._visible(span, until)
-        return self.kept.get(self._name("caption", self._asked(span, until))) is not None
+        return self.kept.get(self._name("caption", self._parameters(span, until))) is not None
 
     def searched(self) -> CaptionSet:
-        """The captions that sessions which are opened now search."""
+        """The captions that new sessions search."""
         return self._searched.read()
 
     def search_from_now(self, spans: Sequence[TimeSpan], *, until: float) -> CaptionSet:
-        """Have the kept captions of some whole stretches searched by sessions that are opened from now on, and no others."""
-        names = (self._name("caption", self._asked(self._visible(span, until), until)) for span in spans)
+        """Let new sessions search the cached captions of these intervals, and no others."""
+        names = (self._name("caption", self._parameters(self._visible(span, until), until)) for span in spans)
         captions = CaptionSet.of([kept for name in names if (kept := self.kept.get(name)) is not None])
         if captions != self._searched.read():
             self._searched.write(captions)
         return captions
 
     def said(self, captions: CaptionSet, *, until: float) -> list[tuple[TimeSpan, str, float]]:
-        """The captions of a set of stretches that are over by then: stretch, text, and the time of a frame of it.
+        """The captions of a set that end by ``until``: interval, text, and the time of one of its frames.
 
-        One that is no longer kept as it was listed is left out.
+        A caption that is no longer cached as it was listed is left out.
         """
         looks = (self.kept.get(item.request) for item in captions.captions if item.end <= until)
         listed = {item.digest for item in captions.captions}
@@ -352,12 +334,12 @@ class Vision:
             raise _not_yet(until)
         return TimeSpan(start=round_time(span.start), end=round_time(min(span.end, until)))
 
-    def _asked(
+    def _parameters(
         self, span: TimeSpan, until: float, question: str = "", subject: str = "", spots: Sequence[Spot] | None = None
     ) -> dict[str, Any]:
-        """What a look depends on beside the world and who looks."""
+        """What a look depends on beside the world and the model; part of its cache key."""
         if spots is None:
-            times: Sequence[float] = self._eyes.choice.times(span, until)
+            times: Sequence[float] = self._config.choice.times(span, until)
             boxes = None
         else:
             times = [round_time(min(spot.time, max(0.0, until - BEFORE))) for spot in spots]
@@ -371,8 +353,8 @@ class Vision:
             "subject": subject,
         }
 
-    def _name(self, task: LookTask, asked: dict[str, Any], producer: str | None = None) -> str:
-        return content_hash([self._world_key, producer or self.producer, task, asked])[:32]
+    def _name(self, task: LookTask, parameters: dict[str, Any], producer: str | None = None) -> str:
+        return content_hash([self._world_key, producer or self.producer, task, parameters])[:32]
 
     def _look(
         self,
@@ -384,50 +366,50 @@ class Vision:
         subject: str = "",
         spots: Sequence[Spot] | None = None,
     ) -> CachedLook:
-        asked = self._asked(span, until, question, subject, spots)
-        request = self._name(task, asked)
-        kept, is_new = self.kept.once(request, lambda: self._ask(task, span, asked, request))
+        parameters = self._parameters(span, until, question, subject, spots)
+        request = self._name(task, parameters)
+        kept, is_new = self.kept.once(request, lambda: self._ask(task, span, parameters, request))
         if not is_new:
             self._allowance.tell(request)
             charge(kept.cost.again(request))
         return kept
 
-    def _ask(self, task: LookTask, span: TimeSpan, asked: dict[str, Any], request: str) -> CachedLook:
-        """Have the model look. Every request that is sent counts, whatever comes of it."""
+    def _ask(self, task: LookTask, span: TimeSpan, parameters: dict[str, Any], request: str) -> CachedLook:
+        """Send the request to the model. Every request that is sent counts, whether or not it succeeds."""
         self._allowance.check()
         with self._places:
             look = LookRequest(
                 task=task,
                 span=span,
-                pictures=self._pictures(asked),
+                pictures=self._pictures(parameters),
                 request=request,
-                question=asked["question"],
-                subject=asked["subject"],
+                question=parameters["question"],
+                subject=parameters["subject"],
                 again=self._allowance.sends,
             )
             self._allowance.sends()
             try:
-                made = self._record(look, asked, self._eyes.vision.look(look))
+                made = self._record(look, parameters, self._config.vision.look(look))
             except VideoWorldError:
                 raise
-            except Exception as error:  # who looks may be anybody's code, and what it says anything
+            except Exception as error:  # a third-party adapter may raise or return anything
                 raise BackendFault(
                     "sight_unreadable",
-                    f"what {self._eyes.vision.name} said about these frames cannot be kept: {type(error).__name__}",
+                    f"what {self._config.vision.name} said about these frames cannot be kept: {type(error).__name__}",
                     hint="ask again; a model that often does so is not made for this",
                 ) from error
         self._allowance.made(request)
         return made
 
-    def _record(self, look: LookRequest, asked: dict[str, Any], reply: LookReply) -> CachedLook:
+    def _record(self, look: LookRequest, parameters: dict[str, Any], reply: LookReply) -> CachedLook:
         return CachedLook(
             request=look.request,
             producer=self.producer,
             task=look.task,
             start=look.span.start,
             end=look.span.end,
-            asked=asked,
-            frame_times=tuple(asked["times"]),
+            parameters=parameters,
+            frame_times=tuple(parameters["times"]),
             text=reply.text,
             confidence=reply.confidence,
             uncertain=reply.uncertain,
@@ -435,8 +417,8 @@ class Vision:
             cost=CachedCost.of(reply.spent),
         ).sealed()
 
-    def _pictures(self, asked: dict[str, Any]) -> tuple[Picture, ...]:
-        times, boxes = asked["times"], asked["boxes"]
+    def _pictures(self, parameters: dict[str, Any]) -> tuple[Picture, ...]:
+        times, boxes = parameters["times"], parameters["boxes"]
         if self._frames is None:
             raise MediaFault(
                 "source_missing",
@@ -444,7 +426,7 @@ class Vision:
                 hint="put the file back, or build the world again",
             )
         if boxes is None:
-            images = self._frames.pictures_played_at(times, self._eyes.vision.longest_side)
+            images = self._frames.pictures_played_at(times, self._config.vision.longest_side)
             return tuple(Picture(time=time, image=image) for time, image in zip(times, images, strict=True))
         images = self._frames.pictures_played_at(times, None)
         return tuple(

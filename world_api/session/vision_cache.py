@@ -5,11 +5,11 @@
     STORE/.on-demand/<world>/<producer>/<request>.json
     STORE/.on-demand/<world>/<producer>/captions/set.json
 
-Equal requests are asked once: threads wait for each other, processes too if the folder can be written to. A file that
-cannot be read, does not hold what its name stands for or is not as it was written counts as absent, and is written again.
+Equal requests are sent once: threads wait for each other, and processes too if the folder is writable. A file that cannot be
+read, does not match its name or was changed counts as absent, and is written again.
 
-The captions that are searched are those a captioning run made of whole segments. An answer to a single question is kept, and
-never enters the list by itself, so what is searched changes only when a captioning run comes to its end.
+Sessions search the captions that a captioning run made of whole segments. The answer to a single question is cached but not
+listed, so the searched captions change only at the end of a captioning run.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError,
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent
 from world_api.core.faults import StoreFault
+from world_api.core.files import exclusive, write_atomically
 from world_api.core.ports import LookTask
-from world_api.world.files import exclusive, write_atomically
 
 MAX_TEXT = 20_000  #: characters of what is kept of one look; no model is asked for a tenth of it
 _MAX_LABEL = 1_000
@@ -67,17 +67,17 @@ class CachedCost(BaseModel):
         )
 
     def again(self, request: str) -> Spent:
-        """The charge for being told once more: nothing was asked, these are the tokens of the first time."""
+        """The charge for a cached look: no request was sent, the tokens are those of the first time."""
         return Spent(purpose="perception", request=request, physical=False, **self.model_dump())
 
 
 class CachedLook(BaseModel):
-    """One look as it is stored. ``start`` and ``end`` in seconds; ``frame_times`` lie before ``end``.
+    """One look as it is stored. ``start`` and ``end`` in seconds; all ``frame_times`` are before ``end``.
 
-    ``digest`` is the hash of all the rest.
+    ``digest`` is the hash of all other fields.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     schema_version: Literal[2] = 2
     digest: str = ""
@@ -86,7 +86,8 @@ class CachedLook(BaseModel):
     task: LookTask
     start: FiniteFloat = Field(ge=0)
     end: FiniteFloat
-    asked: dict[str, Any]
+    #: What the look depends on beside the world and the producer; stored under an older name.
+    parameters: dict[str, Any] = Field(validation_alias="asked", serialization_alias="asked")
     frame_times: tuple[FiniteFloat, ...] = Field(min_length=1, max_length=_MAX_ITEMS)
     text: str = Field(max_length=MAX_TEXT)
     confidence: float | None = Field(ge=0, le=1)
@@ -114,13 +115,13 @@ class CachedLook(BaseModel):
         return self.digest == self._content()
 
     def _content(self) -> str:
-        return content_hash(self.model_dump(mode="json", exclude={"digest"}))
+        return content_hash(self.model_dump(mode="json", exclude={"digest"}, by_alias=True))
 
 
 class VisionCache:
-    """The kept looks of one producer at one world. ``folder`` None keeps them in memory only.
+    """The cached looks of one producer at one world. ``folder`` None keeps them in memory only.
 
-    ``name`` tells the request that a look was, so that a file is believed only under the name of what it holds.
+    ``name`` computes the request of a look, so that a file is valid only under the name of its content.
     """
 
     def __init__(self, folder: Path | None, name: Callable[[CachedLook], str]) -> None:
@@ -135,10 +136,10 @@ class VisionCache:
         return None if self._folder is None else self._read(self._folder / f"{request}.json")
 
     def once(self, request: str, make: Callable[[], CachedLook]) -> tuple[CachedLook, bool]:
-        """A look, made where it is not there yet, and whether it was made by this call; equal requests wait for each other.
+        """Return a look and whether this call made it; equal requests wait for each other.
 
         Raises:
-            VideoWorldError: what ``make`` names; the next one to ask tries again.
+            VideoWorldError: raised by ``make``; the next request tries again.
         """
         if (kept := self.get(request)) is not None:
             return kept, False
@@ -171,15 +172,15 @@ class VisionCache:
 
     def _keep(self, made: CachedLook) -> None:
         if self._folder is not None:
-            # A store that cannot be written to can still be asked.
+            # A read-only store can still be queried.
             with suppress(StoreFault):
-                write_atomically(self._folder / f"{made.request}.json", made.model_dump_json().encode())
+                write_atomically(self._folder / f"{made.request}.json", made.model_dump_json(by_alias=True).encode())
                 return
         self._memory[made.request] = made
 
 
 class ListedCaption(BaseModel):
-    """A caption of a set: the look it was, its stretch in seconds, and the hash of all that is kept of it."""
+    """A caption of a set: its request, its interval in seconds, and the hash of its content."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -195,7 +196,7 @@ class ListedCaption(BaseModel):
 
 
 class CaptionSet(BaseModel):
-    """The captions that are searched, in the order of their stretches. ``hash`` covers what they say; empty where there are none."""
+    """The captions that are searched, in the order of their intervals. ``hash`` covers what they say; empty where there are none."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -213,7 +214,7 @@ class CaptionSet(BaseModel):
 
 
 class CaptionSetFile:
-    """Where the set of one producer at one world is. ``folder`` None keeps it in memory only."""
+    """The stored caption set of one producer at one world. ``folder`` None keeps it in memory only."""
 
     def __init__(self, folder: Path | None) -> None:
         self._path = None if folder is None else folder / "captions" / "set.json"
@@ -230,9 +231,9 @@ class CaptionSetFile:
         return found if found.hash == _hash(found.captions) else CaptionSet()
 
     def write(self, captions: CaptionSet) -> None:
-        """Have these searched by sessions that are opened from now on."""
+        """Store the set; new sessions search it."""
         if self._path is not None:
-            # A store that cannot be written to can still be asked.
+            # A read-only store can still be queried.
             with suppress(StoreFault):
                 write_atomically(self._path, captions.model_dump_json().encode())
                 return

@@ -1,1 +1,86 @@
-"""The stored world: tables, files, the manifest, and views of it behind a causal cut."""
+"""The stored world: tables of rows, the manifest that pins them, and views of them behind a causal cut.
+
+``open_world`` opens a world of a store, ``open_view`` shows it as of a moment; operations read rows only through a ``View``.
+A build writes rows (``write_rows``), images and at last the manifest. Rows are facts about moments; shots, tracks, screen texts
+and segments are derived from the rows that a cut lets through.
+"""
+
+from __future__ import annotations
+
+from world_api.world.derived import derived_folder, derived_key
+from world_api.world.joined_tracks import join_tracks
+from world_api.world.manifest import (
+    FileEntry,
+    ImageEntry,
+    Loss,
+    Manifest,
+    SourceFacts,
+    StageFacts,
+    VideoFacts,
+    read_manifest,
+    write_manifest,
+)
+from world_api.world.screen_texts import ScreenText, join_readings, same_line
+from world_api.world.storage import (
+    find_rows,
+    has_image,
+    hash_rows,
+    read_arrow,
+    read_image,
+    read_table,
+    rows_from_records,
+    write_image,
+    write_rows,
+)
+from world_api.world.store import World, list_worlds, open_world, world_folder, world_hash
+from world_api.world.tables import DESCRIPTOR_DIMENSION, SCHEMA_VERSION, SESSION_TABLES, TABLES, TRACK_LOOK_DIMENSION
+from world_api.world.timeline import Items, segment, shared_prefix, spans
+from world_api.world.tracks import Track
+from world_api.world.verification import check_apart, check_world
+from world_api.world.view import View, open_view
+
+__all__ = [
+    "DESCRIPTOR_DIMENSION",
+    "SCHEMA_VERSION",
+    "SESSION_TABLES",
+    "TABLES",
+    "TRACK_LOOK_DIMENSION",
+    "FileEntry",
+    "ImageEntry",
+    "Items",
+    "Loss",
+    "Manifest",
+    "ScreenText",
+    "SourceFacts",
+    "StageFacts",
+    "Track",
+    "VideoFacts",
+    "View",
+    "World",
+    "check_apart",
+    "check_world",
+    "derived_folder",
+    "derived_key",
+    "find_rows",
+    "has_image",
+    "hash_rows",
+    "join_readings",
+    "join_tracks",
+    "list_worlds",
+    "open_view",
+    "open_world",
+    "read_arrow",
+    "read_image",
+    "read_manifest",
+    "read_table",
+    "rows_from_records",
+    "same_line",
+    "segment",
+    "shared_prefix",
+    "spans",
+    "world_folder",
+    "world_hash",
+    "write_image",
+    "write_manifest",
+    "write_rows",
+]

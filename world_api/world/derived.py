@@ -1,22 +1,22 @@
-"""What follows from a world's rows, kept beside it, so that opening a world of days does not mean making it again.
+"""Tables derived from a world's rows and kept beside it, so that a world of days opens quickly.
 
 ::
 
     STORE/.derived/<id>/<key>/<name>.arrow      tables in the order they are read in, joined tracks, search indexes
     STORE/.derived/<id>/<key>/index.json        the key again, and the hash of each file; written last
-    STORE/.derived/.<id>.lock                   held by whoever writes them
+    STORE/.derived/.<id>.lock                   held by the process that writes them
 
-The key covers the world's files and the code that reads them: what was kept for other rows or by other code is not
-looked at. Nothing here is a truth. What is missing, damaged or of another shape is made again in memory, which only
-takes longer; what these checks cannot see is in decision 011.
+The key covers the world's files and the code that reads them: tables of other rows or other code are ignored. A table that is
+missing, damaged or of another shape is derived again in memory, which only takes longer; decision 011 says what these checks
+cannot see.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,17 +27,17 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from world_api.core.canonical import content_hash
-from world_api.world.files import hash_bytes, hash_file, hash_stored, not_writable, write_atomically
+from world_api.core.files import file_lock, hash_bytes, hash_file, hash_stored, not_writable, write_atomically
 from world_api.world.manifest import Manifest
 from world_api.world.storage import read_arrow
 from world_api.world.tables import SESSION_TABLES
 
 FOLDER = ".derived"
 INDEX = "index.json"
-#: The rooms whose code decides what follows from rows, under the package's folder.
+#: The packages whose code decides what is derived from rows.
 _PACKAGE = Path(__file__).resolve().parents[1]
-_ROOMS = ("core", "world", "search")
-#: The libraries that shape it too. FAISS and LanceDB only search what is kept, so they are none of them.
+_AREAS = ("core", "world", "search")
+#: The libraries that shape derived tables.
 LIBRARIES = ("numpy", "pyarrow", "snowballstemmer")
 
 #: What changes when an index is replaced: inode, time and size.
@@ -45,27 +45,27 @@ State = tuple[int, int, int] | None
 
 
 class NotKept(Exception):
-    """A table is not kept, or not as it was written."""
+    """A table is not kept, or was changed since."""
 
 
 class Derived:
-    """Tables that are read where they are kept and made where they are not. ``keep`` also stores what was made.
+    """Derived tables, read if they are kept and computed if not. ``keep`` also stores what was computed.
 
-    With ``anew`` nothing that is there already is believed; with ``only_kept`` nothing is made.
+    ``rebuild`` ignores tables that are kept already; ``only_kept`` computes none.
 
     Raises:
-        StoreFault: ``store_not_writable``, with ``anew``.
+        StoreFault: ``store_not_writable``, with ``rebuild``.
     """
 
-    def __init__(self, folder: Path, *, keep: bool = False, anew: bool = False, only_kept: bool = False) -> None:
+    def __init__(self, folder: Path, *, keep: bool = False, rebuild: bool = False, only_kept: bool = False) -> None:
         self._folder = folder
         self._keep = keep
         self._only_kept = only_kept
-        if anew:
+        if rebuild:
             _forget(folder / INDEX)
         self.state = state_of(folder / INDEX)
         self._hashes: dict[str, str] = _read_hashes(folder)
-        self._asked: set[str] = set()
+        self._requested: set[str] = set()
 
     def table(self, name: str, make: Callable[[], pa.Table], *, schema: pa.Schema, rows: int | None = None) -> pa.Table:
         """The table of that name, mapped into memory when it is kept and fits ``schema`` and the number of ``rows``.
@@ -76,7 +76,7 @@ class Derived:
             StoreFault: ``store_not_writable``, ``disk_full``, when it is to be kept and cannot be.
             NotKept: with ``only_kept``, when it is not kept.
         """
-        self._asked.add(name)
+        self._requested.add(name)
         kept = self.read(name)
         if kept is not None and _same_shape(kept.schema, schema) and rows in (None, kept.num_rows):
             return kept
@@ -88,18 +88,18 @@ class Derived:
         return made
 
     def is_current(self) -> bool:
-        """Whether what is kept is still what it was when it was first looked at."""
+        """Whether the index is still the one that was read first."""
         return self.state == state_of(self._folder / INDEX)
 
     def finish(self) -> None:
-        """Let readers use what was stored, and drop what was kept for other rows or code, or was left half written.
+        """Publish the stored tables, and delete those of other rows or code and incomplete files.
 
         To be called under ``derived_lock``.
 
         Raises:
             StoreFault: ``store_not_writable``, ``disk_full``.
         """
-        hashes = {name: digest for name, digest in self._hashes.items() if name in self._asked}
+        hashes = {name: digest for name, digest in self._hashes.items() if name in self._requested}
         index = {"key": self._folder.name, "tables": hashes}
         write_atomically(self._folder / INDEX, json.dumps(index, sort_keys=True).encode())
         try:
@@ -114,7 +114,7 @@ class Derived:
             raise not_writable(self._folder, error) from error
 
     def read(self, name: str) -> pa.Table | None:
-        """A kept table as it is; None where it is not there or is damaged."""
+        """A kept table; None if it is missing or damaged."""
         expected = self._hashes.get(name)
         path = self._folder / _file_name(name)
         try:
@@ -130,14 +130,14 @@ class Derived:
 
     def _write(self, name: str, table: pa.Table) -> None:
         path = self._folder / _file_name(name)
-        # Beside its place first: another process may have the old one mapped, or be writing the same.
+        # Under another name first: another process may have the old file mapped, or be writing the same.
         part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with pa.OSFile(str(part), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
                 # One chunk a column, so that a column is one array when it is mapped again.
                 writer.write_table(table.combine_chunks())
-            # Before it has the name that others write to as well.
+            # Hashed before it takes the name that other processes write to as well.
             digest = hash_file(part)
             part.replace(path)
         except OSError as error:
@@ -146,35 +146,22 @@ class Derived:
         self._hashes[name] = digest
 
 
-@contextmanager
-def derived_lock(store: Path, video_id: str) -> Iterator[None]:
-    """Hold the right to write what is kept beside a world; waits for whoever holds it.
+def derived_lock(store: Path, video_id: str) -> AbstractContextManager[None]:
+    """Hold the right to write a world's derived tables; wait for another holder.
 
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    from filelock import FileLock
-
-    path = store / FOLDER / f".{video_id}.lock"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path)
-        lock.acquire()
-    except OSError as error:
-        raise not_writable(path, error) from error
-    try:
-        yield
-    finally:
-        lock.release()
+    return file_lock(store / FOLDER / f".{video_id}.lock")
 
 
 def derived_folder(store: Path, manifest: Manifest) -> Path:
-    """Where what follows from a world's rows is kept."""
+    """The folder of a world's derived tables."""
     return store / FOLDER / manifest.video_id / derived_key(manifest)
 
 
 def derived_key(manifest: Manifest) -> str:
-    """What the derived tables depend on: the video's facts, the rows that sessions do not write, code and libraries.
+    """Hash of all that derived tables depend on: the video's facts, the rows that sessions do not write, code and libraries.
 
     Tables that an embedder shapes have its own key in their names.
     """
@@ -194,7 +181,7 @@ def library_version(name: str) -> str:
 
 
 def state_of(path: Path) -> State:
-    """What changes when a file is replaced; None where there is none."""
+    """Inode, time and size of a file; None if there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -204,7 +191,7 @@ def state_of(path: Path) -> State:
 
 @cache
 def _code() -> str:
-    sources = sorted(path for room in _ROOMS for path in (_PACKAGE / room).rglob("*.py"))
+    sources = sorted(path for area in _AREAS for path in (_PACKAGE / area).rglob("*.py"))
     return content_hash({path.relative_to(_PACKAGE).as_posix(): hash_bytes(path.read_bytes()) for path in sources})
 
 
@@ -217,7 +204,7 @@ def _same_shape(found: pa.Schema, wanted: pa.Schema) -> bool:
 
 
 def _read_hashes(folder: Path) -> dict[str, str]:
-    """The hashes an index tells; none where it cannot be read or tells of something else."""
+    """The hashes that an index lists; none if it cannot be read or has another key."""
     try:
         found = json.loads((folder / INDEX).read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""The manifest ``world.json``: what a world is made of. Written last: a world without it is not there yet.
+"""The manifest ``world.json`` pins what a world consists of. It is written last: a folder without it is no world.
 
-A world may come from anywhere, so nothing its manifest says is believed before it was checked: paths stay inside the folder,
-and numbers are such that a video can have them.
+A world may come from anywhere, so its manifest is checked first: paths stay inside the folder, and numbers are such that a
+video can have them.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from world_api.core.faults import StoreFault
+from world_api.core.files import check_plain, open_regular, write_atomically
 from world_api.core.identifiers import is_name
-from world_api.world.files import check_plain, open_regular, write_atomically
 from world_api.world.tables import SCHEMA_VERSION, TABLES
 
 MANIFEST = "world.json"
 ROWS = "rows"
 IMAGES = "images"
-#: Longest video of a world (seconds; about 2,800 hours). What follows from a world takes time and memory with its length.
+#: Longest video of a world (seconds; about 2,800 hours). Time and memory grow with its length.
 MOST_SECONDS = 1e7
-#: Bytes of a manifest; that of a video as long as may be lists some million files.
+#: Bytes of a manifest; that of the longest video lists some million files.
 _MOST_BYTES = 1 << 30
 MOST_PIXELS = 10**8  #: of one side of a picture
 
@@ -42,7 +42,7 @@ class _Model(BaseModel):
 
 
 class SourceFacts(_Model):
-    """The file the world was made from; its place on a machine is not part of the world."""
+    """The source file; its path is not part of the world."""
 
     file_name: str
     sha256: Sha256
@@ -51,7 +51,7 @@ class SourceFacts(_Model):
 
 
 class VideoFacts(_Model):
-    """What the picture and sound are: seconds, frames a second, pixels of the displayed (rotated) frame."""
+    """Facts about picture and sound: seconds, frames per second, pixels of the displayed (rotated) frame."""
 
     duration: Annotated[float, Field(ge=0, le=MOST_SECONDS)]
     frame_rate: Annotated[float, Field(ge=0)]
@@ -64,12 +64,12 @@ class VideoFacts(_Model):
 
     @property
     def frame_seconds(self) -> float:
-        """How long a frame is shown, in seconds: from a millisecond, as times are told, to a second."""
+        """How long a frame is shown, in seconds: at least a millisecond (the resolution of times), at most one second."""
         return min(1.0, max(0.001, 1.0 / self.frame_rate)) if self.frame_rate > 0 else 1.0
 
 
 class StageFacts(_Model):
-    """One stage as it ran: its version, parameters and the key its files carry."""
+    """One stage of the build: version, parameters, and the key in the names of its files."""
 
     name: str
     version: str
@@ -79,7 +79,7 @@ class StageFacts(_Model):
 
 
 class Loss(_Model):
-    """Something of the source that could not be used: what, and where (seconds)."""
+    """A part of the source that could not be used, with its times in seconds."""
 
     code: str
     message: str
@@ -131,7 +131,7 @@ class Manifest(_Model):
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Put the manifest in place, whole; from now on the world is there.
+    """Write the manifest atomically; from then on the folder is a world.
 
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``.
@@ -140,7 +140,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read and check a world's manifest, after looking that the folder holds nothing but files and folders.
+    """Read and check a world's manifest, and check that the folder holds only files and folders.
 
     Raises:
         StoreFault: ``no_such_world``, ``other_schema_version``, ``world_damaged``.

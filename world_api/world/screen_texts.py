@@ -1,8 +1,8 @@
-"""Readings of single frames put together: from when to when a text stood on the screen.
+"""Screen texts: readings of single frames joined into the intervals in which a text is on screen.
 
-A row says that a line was on screen at a moment; the empty text, that nothing was, or, with a place, that figures that
-change (a clock) still stood there, unread. All rows of a moment together are
-all that was on screen then, so a text lasts until a moment lacks it, and never longer than a reader would have waited.
+A row says that a line was on screen at a moment. An empty text says that nothing was; with a box, that changing figures (a
+clock) were still there, unread. All rows of a moment together are all that was on screen then, so a text lasts until a moment
+lacks it, and at most ``TEXT_STAYS``.
 """
 
 from __future__ import annotations
@@ -20,19 +20,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from world_api.core.boxes import Box
 from world_api.core.lexicon import fold
-from world_api.core.spans import TimeSpan
-from world_api.world.items import Items, Positions
+from world_api.core.spans import Box, TimeSpan
+from world_api.world.timeline import Items, Positions
 
-#: How long text that was read off a frame is taken to stay on screen where no later reading says otherwise (seconds).
-#: Text that stays is noted again within this time.
+#: Seconds that a text is taken to stay on screen unless a later reading says otherwise; a reader notes it again by then.
 TEXT_STAYS = 15.0
-#: Seconds over which a text noted before and after a cut, and lacking at no moment between, is one stretch.
+#: A text read before and after a cut, at most this many seconds apart and missing at no moment between, is one.
 _ACROSS_CUT = 6.0
-#: Figures that change at one place (a clock, a score) are one text for so long (seconds), if read again so soon.
-_CHANGING_STRETCH, _CHANGING_GAP = 60.0, 35.0
-#: How alike two readings of one line are at least, and from how many characters on slips of reading are forgiven.
+#: Changing figures at one place (a clock, a score) are one text for at most this long, with gaps of at most that (seconds).
+_CHANGING_SECONDS, _CHANGING_GAP = 60.0, 35.0
+#: Least similarity of two readings of one line, and the length from which reading errors are forgiven.
 _ALIKE, _LONG_ENOUGH = 0.85, 5
 _SAME_PLACE = 0.3
 _BETWEEN = " … "
@@ -41,9 +39,9 @@ _SLACK = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class ScreenText:
-    """Text read off the screen, from when to when it was seen there.
+    """A text on screen and its interval.
 
-    Figures that change (a clock) are one text that lists its readings, parted by " … ".
+    Changing figures (a clock) are one text that lists its readings, separated by " … ".
     """
 
     span: TimeSpan
@@ -61,14 +59,14 @@ class _Reading:
 
 
 @dataclass(kw_only=True)
-class _Stretch:
-    """Readings of one line. ``end`` is when it is over if it is not read again."""
+class _Line:
+    """Readings of one line. ``end`` is the end of its interval if it is not read again."""
 
     readings: list[_Reading]
     end: float
     changes: bool = False
     shot: int = field(default=0)
-    seen: float = -math.inf  #: when it last stood there unread
+    seen: float = -math.inf  #: when its figures were last there, unread
 
     def goes_on_with(self, reading: _Reading, shot: int, previous_moment: float) -> bool:
         """Whether a later reading is of the same line."""
@@ -81,7 +79,7 @@ class _Stretch:
         return (
             shot == self.shot
             and reading.time - last.time <= _CHANGING_GAP
-            and reading.time - self.readings[0].time <= _CHANGING_STRETCH
+            and reading.time - self.readings[0].time <= _CHANGING_SECONDS
             and (self.changes or len({r.text for r in self.readings}) == 1)
             and same_figures(last.text, reading.text)
         )
@@ -92,8 +90,8 @@ class _Stretch:
         self.readings.append(reading)
         self.end = end
 
-    def stands_unread(self, place: Box, time: float, shot: int) -> bool:
-        """Whether what stands there unread is this line, with other figures."""
+    def continues_unread(self, place: Box, time: float, shot: int) -> bool:
+        """Whether an unread text at a place is this line with other figures."""
         last = self.readings[-1]
         return (
             shot == self.shot
@@ -103,11 +101,11 @@ class _Stretch:
         )
 
     def last_seen(self) -> float:
-        """When it was last seen, read or not."""
+        """Time of the last reading, read or unread."""
         return max(self.readings[-1].time, self.seen)
 
     def screen_text(self) -> ScreenText:
-        """The whole, as the surest reading spells it."""
+        """The joined text, as the most confident reading spells it."""
         first, surest = self.readings[0], max(self.readings, key=lambda reading: reading.confidence)
         spelt = _BETWEEN.join(dict.fromkeys(r.text for r in self.readings)) if self.changes else surest.text
         return ScreenText(
@@ -119,11 +117,11 @@ class _Stretch:
 
 
 def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) -> list[ScreenText]:
-    """The stretches of all texts, in time order. ``shots`` tile the visible stretch ``whole``."""
+    """The intervals of all texts, in time order. ``shots`` tile the visible interval ``whole``."""
     moments = list(_moments(rows.to_pylist()))
     starts = shots.starts.tolist() if isinstance(shots, Items) else [shot.start for shot in shots]
-    running: list[_Stretch] = []
-    done: list[_Stretch] = []
+    running: list[_Line] = []
+    done: list[_Line] = []
     for number, (time, readings) in enumerate(moments):
         shot = max(0, bisect_right(starts, time) - 1)
         previous = moments[number - 1][0] if number else -math.inf
@@ -133,23 +131,23 @@ def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) ->
         for reading in (r for r in readings if r.text):
             earlier = next((s for s in free if s.goes_on_with(reading, shot, previous)), None)
             if earlier is None:
-                running.append(_Stretch(readings=[reading], end=end, shot=shot))
+                running.append(_Line(readings=[reading], end=end, shot=shot))
             else:
                 free.remove(earlier)
                 earlier.take(reading, end)
                 earlier.shot = shot
         for unread in (r for r in readings if not r.text):
-            stays = next((s for s in free if s.stands_unread(unread.place, time, shot)), None)
+            stays = next((s for s in free if s.continues_unread(unread.place, time, shot)), None)
             if stays is not None:
                 free.remove(stays)
                 stays.seen, stays.end = time, end
         done += [s for s in running if time - s.last_seen() > _CHANGING_GAP]
         running = [s for s in running if time - s.last_seen() <= _CHANGING_GAP]
-    texts = [stretch.screen_text() for stretch in [*done, *running]]
+    texts = [line.screen_text() for line in [*done, *running]]
     return sorted(texts, key=lambda text: (text.span.start, text.frame_time))
 
 
-STRETCHES = pa.schema(
+SCREEN_TEXT_SCHEMA = pa.schema(
     [
         ("start", pa.float64()), ("end", pa.float64()), ("text", pa.string()), ("confidence", pa.float64()),
         ("frame_time", pa.float64()),
@@ -157,8 +155,8 @@ STRETCHES = pa.schema(
 )  # fmt: skip
 
 
-def stretch_table(texts: Sequence[ScreenText]) -> pa.Table:
-    """Stretches as a table that can be kept."""
+def screen_text_table(texts: Sequence[ScreenText]) -> pa.Table:
+    """Intervals as a table that can be kept."""
     records = [
         {
             "start": t.span.start,
@@ -169,11 +167,11 @@ def stretch_table(texts: Sequence[ScreenText]) -> pa.Table:
         }
         for t in texts
     ]
-    return pa.Table.from_pylist(records, schema=STRETCHES)
+    return pa.Table.from_pylist(records, schema=SCREEN_TEXT_SCHEMA)
 
 
-def stretches(table: pa.Table) -> Items[ScreenText]:
-    """The stretches of such a table."""
+def screen_texts_in(table: pa.Table) -> Items[ScreenText]:
+    """The intervals of such a table."""
     starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
 
     def make(i: int) -> ScreenText:
@@ -187,18 +185,18 @@ def stretches(table: pa.Table) -> Items[ScreenText]:
     return Items(starts, ends, make)
 
 
-def followed_by(whole: Items[ScreenText], kept: int, anew: Sequence[ScreenText]) -> Items[ScreenText]:
-    """The first ``kept`` of some stretches, then others, whose ``rows`` are -1."""
+def followed_by(whole: Items[ScreenText], kept: int, later: Sequence[ScreenText]) -> Items[ScreenText]:
+    """The first ``kept`` of some intervals, then others, whose ``rows`` are -1."""
     return Items(
-        np.append(whole.starts[:kept], [text.span.start for text in anew]),
-        np.append(whole.ends[:kept], [text.span.end for text in anew]),
-        lambda i: whole[i] if i < kept else anew[i - kept],
-        rows=np.append(np.arange(kept), np.full(len(anew), -1)),
+        np.append(whole.starts[:kept], [text.span.start for text in later]),
+        np.append(whole.ends[:kept], [text.span.end for text in later]),
+        lambda i: whole[i] if i < kept else later[i - kept],
+        rows=np.append(np.arange(kept), np.full(len(later), -1)),
     )
 
 
 def independent_starts(table: pa.Table) -> Positions:
-    """The positions of stretches that none of the earlier ones could go on into, rising."""
+    """The positions of intervals that none of the earlier ones could go on into, rising."""
     starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
     figures = pc.match_substring_regex(table.column("text"), r"\d").to_numpy()
     latest = np.maximum.accumulate(ends + np.where(figures, _CHANGING_GAP, _ACROSS_CUT)) if len(ends) else ends
@@ -207,7 +205,7 @@ def independent_starts(table: pa.Table) -> Positions:
 
 
 def same_line(one: str, other: str) -> bool:
-    """Whether two readings are of one line, but for slips of reading. Figures that differ make another line."""
+    """Whether two readings are of one line, up to reading errors. Other figures make another line."""
     first, second = "".join(fold(one).split()), "".join(fold(other).split())
     if first == second:
         return True
@@ -234,7 +232,7 @@ def _counts(was: str, now: str) -> bool:
 
 
 def _moments(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[float, list[_Reading]]]:
-    """All readings of each moment, top to bottom, those without a text where figures stand unread; nothing has none."""
+    """The readings of each moment, top to bottom; a moment at which nothing is on screen has none."""
     ordered = sorted(rows, key=lambda row: (row["time"], row["y1"], row["x1"], row["text"]))
     for time, at_once in groupby(ordered, key=lambda row: float(row["time"])):
         yield (

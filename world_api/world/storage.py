@@ -33,13 +33,13 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 
 from world_api.core.faults import StoreFault
-from world_api.world.files import MOST_FILE_BYTES, hash_bytes, hash_stored, open_regular, write_atomically
+from world_api.core.files import MOST_FILE_BYTES, hash_bytes, hash_stored, open_regular, write_atomically
 from world_api.world.manifest import IMAGES, MANIFEST, MOST_PIXELS, MOST_SECONDS, ROWS, FileEntry
 from world_api.world.tables import TABLES, empty_table
 
-#: So many digits of the hash of a file of rows, and of an image, stand in its name.
+#: Digits of the content hash in the name of a file of rows, and of an image.
 _NAMED, _NAMED_IMAGE = 16, 24
-#: No number of a row is as large: seconds, shares and counts. Some names have narrower bounds; a box may stick out of the picture.
+#: Greatest number of a row (seconds, shares, counts). Some columns have narrower bounds; a box may exceed the picture.
 _MOST = 1e9
 _BOUNDS = {"time": (0.0, MOST_SECONDS), "confidence": (0.0, 1.0)} | dict.fromkeys(
     ("x1", "y1", "x2", "y2"), (-float(MOST_PIXELS), float(MOST_PIXELS))
@@ -48,7 +48,7 @@ _IMAGE_PATH = rf"^{IMAGES}/[A-Za-z0-9_][A-Za-z0-9_.-]*$"
 
 
 def rows_path(table: str, clip: int, key: str, sha256: str) -> str:
-    """Where the rows of one table and clip lie, relative to the world's folder."""
+    """Path of the rows of one table and clip, relative to the world's folder."""
     return f"{ROWS}/{table}/{clip:06d}-{key}-{sha256[:_NAMED]}.arrow"
 
 
@@ -79,7 +79,7 @@ def _is_there(path: Path, digest: str) -> bool:
 
 
 def find_rows(folder: Path, *, table: str, key: str) -> dict[int, FileEntry]:
-    """The stored files of one table under a key, by clip. What is not what its name says counts as not there."""
+    """The stored files of one table under a key, by clip; a file whose content does not match its name is skipped."""
     found: dict[int, FileEntry] = {}
     for path in sorted((folder / ROWS / table).glob(f"*-{key}-*.arrow")):
         clip, named = path.name.partition("-")[0], path.stem.rpartition("-")[2]
@@ -139,7 +139,7 @@ def _read_entry(folder: Path, table: str, entry: FileEntry) -> pa.Table:
 
 @contextmanager
 def _named(entry: FileEntry) -> Iterator[None]:
-    """What is wrong with a file is a named fault."""
+    """Turn an error about a file into ``world_damaged``."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -165,7 +165,7 @@ def _check_rows(table: str, rows: pa.Table) -> None:
 
 
 def _check_column(name: str, column: pa.ChunkedArray) -> None:
-    """Refuse what no row holds: nothing at all, no number, or one that is far too large; paths that lead elsewhere."""
+    """Refuse nulls, numbers that are not finite or far too large, and paths that lead out of the folder of images."""
     while pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
         _refuse_nulls(name, column)
         column = pc.list_flatten(column)
@@ -259,9 +259,9 @@ def _bytes(column: Any) -> bytes:
     return values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
-#: A file begins with this, and ends with its first part; what follows the beginning are the messages of a stream.
+#: An Arrow file begins and ends with these; a stream of messages follows the beginning.
 _MAGIC, _END = b"ARROW1\0\0", b"ARROW1"
-#: Where the table of a record batch notes that its buffers are compressed, and a message notes its header (Message.fbs).
+#: Field numbers of a message's header and of a record batch's compression (Message.fbs).
 _HEADER_FIELD, _COMPRESSION_FIELD = 2, 3
 
 
@@ -317,7 +317,7 @@ def _is_compressed(metadata: pa.Buffer) -> bool:
 
 
 def _field(data: memoryview, table: int, number: int) -> int:
-    """Where a field of a FlatBuffer's table lies; 0 where it is not there."""
+    """Offset of a field of a FlatBuffer's table; 0 if it is absent."""
     entries = table - struct.unpack_from("<i", data, table)[0]
     at = 4 + 2 * number
     if at >= struct.unpack_from("<H", data, entries)[0]:

@@ -11,11 +11,11 @@ from weakref import WeakValueDictionary
 import pyarrow as pa
 
 from world_api.core.canonical import content_hash
+from world_api.core.execution import OnceEach
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_video_id, is_name
 from world_api.world.derived import Derived, State, derived_folder, state_of
 from world_api.world.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
-from world_api.world.once import OnceEach
 from world_api.world.storage import canonical, hash_rows, read_table
 from world_api.world.tables import SESSION_TABLES, TABLES
 
@@ -25,7 +25,7 @@ Kept = TypeVar("Kept")
 class World:
     """One stored world, read-only. A table is read and put in key order when it is first asked for.
 
-    ``derived`` keeps what follows from the rows on disk, ``once`` in memory; neither changes what the world says.
+    ``derived`` keeps derived tables on disk, ``once`` keeps derived objects in memory.
     """
 
     def __init__(self, folder: Path | str, manifest: Manifest, *, derived: Derived | None = None) -> None:
@@ -44,7 +44,7 @@ class World:
         return self._rows.get(name, lambda: self._read(name))
 
     def verify(self) -> None:
-        """Read every table now, so that damage is met before anything rests on the world.
+        """Read every table now, so that damage is found early.
 
         Raises:
             StoreFault: ``world_damaged``.
@@ -53,14 +53,14 @@ class World:
             self.rows(name)
 
     def once(self, kind: Callable[[World], Kept]) -> Kept:
-        """What ``kind`` makes of this world, made when it is first asked for and shared by all its readers."""
+        """The object that ``kind`` makes of this world, made on first use and shared by all readers."""
         return cast(Kept, self._once.get(kind, lambda: kind(self)))
 
     def _read(self, name: str) -> pa.Table:
         if name in SESSION_TABLES:
             return self._canonical(name)
         count = sum(entry.rows for entry in self.manifest.files_of(name))
-        # The manifest tells how many rows there are, whatever the index beside the world says.
+        # The manifest decides how many rows there are, not the index of derived tables.
         return self.derived.table(f"rows.{name}", lambda: self._canonical(name), schema=TABLES[name].schema, rows=count)
 
     def _canonical(self, name: str) -> pa.Table:
@@ -71,12 +71,12 @@ class World:
 _OPEN: dict[Path, tuple[State, World]] = {}
 _KEPT_OPEN = 4
 _GUARD = Lock()
-#: Who opens a world waits for who opens the same one; worlds are opened beside each other.
+#: One lock per world that is being opened, so that different worlds open in parallel.
 _OPENING: WeakValueDictionary[Path, Lock] = WeakValueDictionary()
 
 
 def world_folder(store: Path | str, video_id: str) -> Path:
-    """The folder of a world, which lies inside the store whatever the id says.
+    """The folder of a world; it is always inside the store.
 
     Raises:
         StoreFault: ``bad_video_id``.

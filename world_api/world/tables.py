@@ -1,9 +1,8 @@
-"""The tables of a world: the rows every operation stands on.
+"""The tables of a world and their Arrow schemas.
 
-Each row says when it became known (``known_at``, seconds of video that had to be seen) and what made it
-(``producer``, ``name/version``). Rows are facts about moments; whatever lasts (shots, scenes, tracks, captions)
-is put together by the reader from the rows that its causal cut lets through. So a cut never has to
-take something half known apart again.
+Each row says when it became known (``known_at``, seconds of video that had to be seen) and what made it (``producer``,
+``name/version``). Rows are facts about moments; the reader derives what lasts (shots, scenes, tracks, captions) from the rows
+that its causal cut lets through. So a cut never has to split something that was partly known.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ TABLES: dict[str, TableSpec] = {
         # What the camera did in the second up to a moment: still, pan_left, pan_right, tilt_up, tilt_down, zoom_in,
         # zoom_out, turn or shake. strength: how far the picture went, in picture widths a second.
         _table("camera", ("time",), ("time", _F64), ("kind", _TEXT), ("strength", _F32)),
-        # Two tracks that show the same thing, over the join of two clips or while somebody stood still. later names the
+        # Two tracks that show the same thing, over the join of two clips or while a person did not move. later names the
         # younger one, time (seconds) is its first sighting. kind: stitch.
         _table(
             "track_links",
@@ -118,11 +117,11 @@ TABLES: dict[str, TableSpec] = {
             ("word", _TEXT),
             ("confidence", _F32),
         ),
-        # A sentence about a stretch, from a captioner or from truth.
+        # A sentence about an interval, from a captioner or from truth.
         _table(
             "captions", ("start", "end", "text"), ("start", _F64), ("end", _F64), ("text", _TEXT), ("confidence", _F32)
         ),
-        # What somebody does. subject: a track id, or empty.
+        # An action. subject: a track id, or empty.
         _table(
             "actions",
             ("start", "end", "label", "subject"),
@@ -171,7 +170,7 @@ def empty_table(name: str) -> pa.Table:
 
 
 def one(column: pa.ChunkedArray) -> pa.Array:
-    """A column as one array; without a copy where it is one already, as in a table that is mapped from disk."""
+    """A column as one array; not copied if it is one chunk, as in a table mapped from disk."""
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [_empty(column.type)])
 
 

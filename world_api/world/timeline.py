@@ -1,24 +1,124 @@
-"""Scenes, spoken lines, captions, camera movements, and the segments that searches rank.
+"""What lasts: arrays of intervals, scenes, spoken lines, captions, camera movements, and the segments that searches rank.
 
-Segments are windows of at most ten seconds, cut at shots and at speech. The rule, inside each shot: silences of a second or
-more part speech from what is not speech; lines of speech that follow one another are packed up to ten seconds, cut between
-lines; what is still longer is cut evenly.
+A world of days has hundreds of thousands of lines and sightings. ``Items`` holds their times as arrays sorted by start; an
+operation finds what it needs by binary search, and only that becomes objects.
+
+Segments are windows of at most ten seconds, cut at shots and at speech. Inside each shot, silences of a second or more separate
+speech from the rest; consecutive lines are packed up to ten seconds, cut between lines; what is still longer is cut evenly.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from world_api.core.identifiers import scene_id
 from world_api.core.spans import TimeSpan, merge_spans
-from world_api.world.items import Items, Times
 from world_api.world.tables import one
+
+Times = NDArray[np.float64]
+Positions = NDArray[np.int64]
+Item = TypeVar("Item")
+
+
+class Items(Sequence[Item], Generic[Item]):
+    """A sequence of n items with a time interval each, in order of start.
+
+    Args:
+        starts: Start times in seconds, rising, shape (n,).
+        ends: End times in seconds, shape (n,).
+        make: Creates the item at a position.
+        rows: The row of its table that each item comes from, shape (n,); by default its position.
+    """
+
+    def __init__(
+        self, starts: Times, ends: Times, make: Callable[[int], Item], *, rows: Positions | None = None
+    ) -> None:
+        self.starts = starts
+        self.ends = ends
+        self.rows: Positions = np.arange(len(starts)) if rows is None else rows
+        self._make = make
+
+    @cached_property
+    def max_ends(self) -> Times:
+        """Running maximum of the ends, shape (n,), for binary search by end."""
+        found: Times = np.maximum.accumulate(self.ends) if len(self.ends) else self.ends
+        return found
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, position: int) -> Item: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Item]: ...
+    def __getitem__(self, position: int | slice) -> Item | list[Item]:
+        if isinstance(position, slice):
+            return [self._make(i) for i in range(*position.indices(len(self)))]
+        if not -len(self) <= position < len(self):
+            raise IndexError(position)
+        return self._make(position % len(self))
+
+    def touching(self, span: TimeSpan) -> Positions:
+        """Positions of the items that overlap a half-open span or begin in it, in order."""
+        end = int(np.searchsorted(self.starts, span.end))
+        first = min(
+            end,
+            int(np.searchsorted(self.max_ends, span.start, side="right")),
+            int(np.searchsorted(self.starts, span.start)),
+        )
+        near = (self.ends[first:end] > span.start) | (self.starts[first:end] >= span.start)
+        found: Positions = np.flatnonzero(near) + first
+        return found
+
+    def during(self, span: TimeSpan) -> list[Item]:
+        """The items that share time with a half-open span, in order."""
+        shared = (int(i) for i in self.touching(span) if self.ends[i] > span.start)
+        return [self._make(i) for i in shared]
+
+
+def spans(starts: Times, ends: Times) -> Items[TimeSpan]:
+    """Bare time spans."""
+    return Items(starts, ends, lambda i: TimeSpan(start=float(starts[i]), end=float(ends[i])))
+
+
+def tile(boundaries: Times, whole: TimeSpan) -> Items[TimeSpan]:
+    """The spans between boundaries; the whole if there are none (also for an empty visible part)."""
+    inner = np.unique(boundaries)
+    inner = inner[(inner > whole.start) & (inner < whole.end)]
+    edges = np.concatenate([[whole.start], inner, [whole.end]])
+    return spans(edges[:-1], edges[1:])
+
+
+def shared_prefix(one: Items[Any], other: Items[Any], *more: tuple[NDArray[Any], NDArray[Any]]) -> tuple[int, float]:
+    """Compare two sequences of items by start, end and ``more`` pairs of columns.
+
+    Returns:
+        How many of the first items are equal, and the earliest start of one that differs (infinite if none does).
+    """
+    count = min(len(one), len(other))
+    differs = np.zeros(count, dtype=np.bool_)
+    for own, others in ((one.starts, other.starts), (one.ends, other.ends), *more):
+        differs |= own[:count] != others[:count]
+    same = int(differs.argmax()) if differs.any() else count
+    return same, min((float(items.starts[same]) for items in (one, other) if same < len(items)), default=math.inf)
+
+
+def ranges(firsts: Positions, ends: Positions) -> Positions:
+    """Concatenate the integer ranges ``[first, end)``."""
+    lengths = ends - firsts
+    total = int(lengths.sum())
+    starts = np.repeat(firsts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) if total else firsts[:0]
+    found: Positions = starts + np.arange(total)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +159,7 @@ class Spoken:
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """A stored sentence or label about a stretch (a caption or an action)."""
+    """A stored sentence or label about an interval (a caption or an action)."""
 
     span: TimeSpan
     text: str
@@ -80,9 +180,9 @@ class Scenes(Items[Scene]):
         return Scene(ordinal=position, span=span, strength=float(self.strengths[position]))
 
 
-#: A row speaks of so many seconds before it; rows further apart than this belong to two movements.
+#: Seconds before its time that a row covers, and the gap from which rows belong to two movements.
 ROW_SECONDS, APART = 1.0, 1.7
-#: A movement told by a single row must be this strong (picture widths a second) to be one.
+#: Strength that a movement of a single row needs (picture widths per second).
 SURE_AT_ONCE = 0.05
 
 WORDS = {
@@ -148,7 +248,7 @@ SHORTEST = 1.0
 
 
 def segment(shots: Sequence[TimeSpan], lines: Sequence[TimeSpan]) -> list[TimeSpan]:
-    """Cut shots into segments. ``shots`` tile the video in order; ``lines`` are spoken lines in any order."""
+    """Cut shots, which tile the video, into segments; ``lines`` are spoken lines in any order."""
     ordered = sorted(lines)
     found: list[TimeSpan] = []
     first = 0

@@ -1,8 +1,7 @@
-"""Tracks and entities, as the sightings and links make them that a causal cut lets through.
+"""Tracks and entities, joined from the sightings and links that a causal cut lets through.
 
-A track is a chain of sightings, joined over clip joins by ``stitch`` links. An entity is a track; tracks that merely look
-alike stay apart, since a wrong merge cannot be seen afterwards: a likeness says which other entity a thing may be, and how
-alike the two look.
+A track is a chain of sightings, joined over clip joins by ``stitch`` links. An entity is a track. Tracks that
+only look alike are not merged, since a wrong merge cannot be seen afterwards; a ``Likeness`` says how alike two entities look.
 """
 
 from __future__ import annotations
@@ -19,14 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from world_api.core.boxes import Box
-from world_api.core.colours import COLOURS
-from world_api.core.lexicon import CATEGORIES
-from world_api.core.spans import TimeSpan
-from world_api.world.items import Items, Positions, Times, ranges
+from world_api.core.lexicon import CATEGORIES, COLOURS
+from world_api.core.spans import Box, TimeSpan
+from world_api.world.joined_tracks import BREAK, Joined, coded, join_tracks
 from world_api.world.store import World
 from world_api.world.tables import one
-from world_api.world.track_joining import BREAK, Joined, coded, join_tracks
+from world_api.world.timeline import Items, Positions, Times, ranges
 
 Side = Literal["left", "top", "right", "bottom"]
 Size = Literal["small", "medium", "large"]
@@ -42,13 +39,12 @@ SIDES: tuple[Side, ...] = ("left", "top", "right", "bottom")
 
 @dataclass(frozen=True, kw_only=True)
 class Track:
-    """One thing followed through time.
+    """A tracked thing.
 
-    ``appearances``: the unbroken stretches in which it is seen; they hold all of ``times`` (n, seconds, rising), ``boxes``
-    (n x 4 pixels), ``confidences`` (n) and ``slivers`` (n: cut off by the picture's edge, so that little of it shows).
-    ``followed_times`` and ``followed_boxes`` are the same with the slivers before and after each appearance, which tell the
-    side it came from or went to. ``picture`` is its width and height. ``colours`` are the words noted in enough sightings, the
-    one that covers most first.
+    ``appearances`` are the unbroken intervals in which it is seen; they cover all ``times`` (n, seconds, rising), ``boxes``
+    (n x 4 pixels), ``confidences`` (n) and ``slivers`` (n; true if the picture's edge leaves little of the thing visible).
+    ``followed_times`` and ``followed_boxes`` also hold the slivers before and after each appearance, which show the side it came
+    from or left to. ``picture`` is the frame's width and height. ``colours`` were noted in enough sightings, the largest first.
     """
 
     track_id: str
@@ -71,7 +67,7 @@ class Track:
 
     @property
     def hint(self) -> str:
-        """What it looks like, in words: ``person in black and blue``."""
+        """Its looks in words: ``person in black and blue``."""
         return hint_in_words(self.category, self.colours)
 
     @property
@@ -129,7 +125,7 @@ class Track:
         return TimeSpan(start=self.appearances[0].start, end=self.appearances[-1].end)
 
     def between(self, span: TimeSpan) -> slice:
-        """The sightings inside a half-open stretch, as a slice into the arrays."""
+        """The sightings inside a half-open interval, as a slice into the arrays."""
         first, end = np.searchsorted(self.times, [span.start, span.end])
         return slice(int(first), int(end))
 
@@ -165,7 +161,7 @@ def size_in_words(area: float, width: int, height: int) -> Size:
 
 
 def hint_in_words(category: str, colours: Sequence[str]) -> str:
-    """What something looks like: ``person in black and blue``."""
+    """Category and colours in words: ``person in black and blue``."""
     kind = category.replace("_", " ")
     return f"{kind} in {_and(colours)}" if colours else kind
 
@@ -181,12 +177,12 @@ def _and(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}"
 
 
-#: So many tracks are kept put together.
+#: Number of ``Track`` objects that are cached.
 _KEPT = 8192
 
 
 class JoinedTracks:
-    """All tracks that some rows make, as arrays.
+    """The tracks joined from some rows, as arrays.
 
     Args:
         joined: The tracks and their sightings.
@@ -221,7 +217,7 @@ class JoinedTracks:
 
     @cached_property
     def known_at(self) -> Times:
-        """When everything that makes each track was known and its last appearance was over."""
+        """When all rows of each track were known and its last appearance was over."""
         owners, _, ends = self.all_appearances
         known: Times = self._joined_at.copy()
         np.maximum.at(known, owners, ends)
@@ -229,7 +225,7 @@ class JoinedTracks:
 
     @cached_property
     def place_of(self) -> dict[str, int]:
-        """Where each track stands, by its name."""
+        """Position of each track, by its name."""
         return {name: place for place, name in enumerate(self.names.to_pylist())}
 
     @cached_property
@@ -247,11 +243,11 @@ class JoinedTracks:
 
     @cached_property
     def all_appearances(self) -> tuple[Positions, Times, Times]:
-        """Of all tracks all appearances."""
+        """The appearances of all tracks."""
         return self.appearances(np.arange(self.count))
 
     def track(self, place: int) -> Track:
-        """One track, put together; the last of them are kept for all who ask."""
+        """One track; recent ones are cached."""
         made = self._made.get(place)
         if made is None:
             made = self._put_together(place)
@@ -283,14 +279,14 @@ class JoinedTracks:
         )
 
     def parts(self, place: int) -> list[str]:
-        """The tracks, named as they were followed clip by clip, that a track is joined from."""
+        """The names of the tracks of single clips that a track is joined from."""
         rows = self.rows[int(self.firsts[place]) : int(self.ends[place])]
         found: list[str] = self._sightings.column("track").take(pa.array(np.sort(rows))).unique().to_pylist()
         return found
 
     @cached_property
     def place_of_part(self) -> dict[str, int]:
-        """Which track each of those belongs to."""
+        """Position of the track that each of those belongs to."""
         names = one(self._sightings.column("track")).dictionary_encode()
         place = np.empty(len(self.rows), dtype=np.int64)
         place[self.rows[ranges(self.firsts, self.ends)]] = np.repeat(np.arange(self.count), self.ends - self.firsts)
@@ -303,7 +299,7 @@ class JoinedTracks:
         return f"{hint_in_words(category, colours)} {hint_in_chinese(category, colours)}".strip()
 
     def appearances(self, places: Positions) -> tuple[Positions, Times, Times]:
-        """Of some tracks all unbroken stretches in which they are seen: whose (index into ``places``), from, to.
+        """The appearances of some tracks: owners (index into ``places``), starts, ends.
 
         An appearance runs from its first to its last sighting; a single one lasts as long as its frame is shown.
         """
@@ -322,12 +318,12 @@ class JoinedTracks:
 
 
 class Tracks(Items[Track]):
-    """The tracks that a cut lets through, in order of first sighting; one becomes an object when it is asked for.
+    """The tracks that a causal cut lets through, in order of first sighting.
 
     Args:
         whole: The tracks without a cut.
         settled: Places in ``whole`` of the tracks that the cut leaves as they are, rising.
-        reopened: The tracks that the cut shortens, joined anew from what it shows.
+        reopened: The tracks that the cut shortens, joined again from what it shows.
     """
 
     def __init__(self, whole: JoinedTracks, settled: Positions, reopened: JoinedTracks | None = None) -> None:
@@ -362,13 +358,13 @@ class Tracks(Items[Track]):
         return self._settled_track(self.whole.place_of.get(track_id))
 
     def parts(self, track: Track) -> list[str]:
-        """The names of the tracks, as they were followed clip by clip, that one of these is joined from."""
+        """The names of the tracks of single clips that a track is joined from."""
         if self.reopened is not None and (place := self.reopened.place_of.get(track.track_id)) is not None:
             return self.reopened.parts(place)
         return self.whole.parts(self.whole.place_of[track.track_id])
 
     def of_part(self, name: str) -> Track | None:
-        """The track that such a part belongs to."""
+        """The track that the track of a single clip belongs to."""
         if self.reopened is not None and (place := self.reopened.place_of_part.get(name)) is not None:
             return self.reopened.track(place)
         return self._settled_track(self.whole.place_of_part.get(name))
@@ -386,7 +382,7 @@ class Tracks(Items[Track]):
 
     @cached_property
     def appearances(self) -> tuple[Positions, Times, Times]:
-        """All unbroken stretches in which tracks are seen, track after track: positions of the tracks, starts, ends."""
+        """All unbroken intervals in which tracks are seen, track after track: positions of the tracks, starts, ends."""
         position = np.full(self.whole.count, -1)
         is_settled = self.origins >= 0
         position[self.origins[is_settled]] = np.flatnonzero(is_settled)
@@ -438,7 +434,7 @@ class Tracks(Items[Track]):
         return found
 
 
-#: A thing is said to be alike so many others at most.
+#: Number of likenesses that are listed at most.
 MOST = 3
 
 
@@ -451,13 +447,13 @@ class Likeness:
 
 
 class Likenesses:
-    """The links of a whole world between things that look alike, found by the track they name."""
+    """The links of a world between tracks that look alike, indexed by track."""
 
     def __init__(self, world: World) -> None:
         rows = world.rows("look_links").sort_by([("known_at", "ascending"), ("later", "ascending")])
         self._earlier, self._later = one(rows.column("earlier")), one(rows.column("later"))
         self._scores, self._known_at = rows.column("score").to_numpy(), rows.column("known_at").to_numpy()
-        # Both ends of every link, in order of the track they name: a track's links lie one beside the other.
+        # Both ends of every link, in order of the track they name: a track's links are neighbours.
         ends = pa.concat_arrays([self._earlier, self._later])
         order = pc.sort_indices(ends)
         self._names = ends.take(order)

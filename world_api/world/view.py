@@ -1,8 +1,8 @@
 """A world behind a causal cut: the only way the operations read stored rows.
 
-``View.rows(name)`` applies the cut as one predicate (``known_at <= as_of``); everything else here is put together from those
-rows, so that nothing can look past it. What is slow to make from all rows (tracks, texts on screen, segments) is made once in
-``UncutWorld``, which all sessions on a world share; a view takes over what its cut leaves as it is.
+``View.rows(name)`` applies the cut as one predicate (``known_at <= as_of``); everything else is derived from those rows, so that
+nothing can see past it. What is slow to derive (tracks, texts on screen, segments) is derived once in ``UncutWorld``, which all
+sessions on a world share; a view reuses the part that its cut does not change.
 """
 
 from __future__ import annotations
@@ -17,32 +17,37 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from world_api.core.execution import OnceEach
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import Vocabulary, judged_at_build
-from world_api.world.items import Items, Positions, Times, shared_prefix, spans, tile
-from world_api.world.once import OnceEach
+from world_api.world.joined_tracks import JOINED, TRACKS, Joined, join_tracks
 from world_api.world.screen_texts import (
-    STRETCHES,
+    SCREEN_TEXT_SCHEMA,
     ScreenText,
     followed_by,
     independent_starts,
     join_readings,
-    stretch_table,
-    stretches,
+    screen_text_table,
+    screen_texts_in,
 )
 from world_api.world.store import World
 from world_api.world.timeline import (
     CameraMovement,
+    Items,
+    Positions,
     Said,
     Scene,
     Scenes,
     Spoken,
     SpokenWord,
+    Times,
     camera_movements,
     segment,
+    shared_prefix,
+    spans,
+    tile,
 )
-from world_api.world.track_joining import JOINED, TRACKS, Joined, join_tracks
 from world_api.world.tracks import JoinedTracks, Likeness, Likenesses, Track, Tracks
 
 Item = TypeVar("Item")
@@ -54,14 +59,14 @@ _SEGMENTS = pa.schema([("start", pa.float64()), ("end", pa.float64())])
 
 
 class UncutWorld:
-    """What follows from all rows of a world, before any causal cut. Only views and search read it."""
+    """Objects derived from all rows of a world, without a causal cut. Only views and search read them."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.span = TimeSpan(start=0.0, end=world.manifest.video.duration)
 
     def read_all(self) -> None:
-        """Read or make all that is kept beside the world."""
+        """Load or derive all tables that are kept beside the world."""
         _ = (self.tracks, self.readings, self.segments)
 
     @cached_property
@@ -78,7 +83,7 @@ class UncutWorld:
 
     @cached_property
     def tracks(self) -> JoinedTracks:
-        """What was followed."""
+        """The tracks."""
         video, derived = self._world.manifest.video, self._world.derived
         sightings = self._world.rows("sightings")
         made: list[Joined] = []
@@ -104,27 +109,27 @@ class UncutWorld:
 
     @cached_property
     def readings(self) -> pa.Table:
-        """The stretches in which texts stay on screen, as a table."""
+        """The intervals in which texts stay on screen, as a table."""
         return self._world.derived.table(
             "screen_texts",
-            lambda: stretch_table(join_readings(self._world.rows("screen_texts"), self.shots, self.span)),
-            schema=STRETCHES,
+            lambda: screen_text_table(join_readings(self._world.rows("screen_texts"), self.shots, self.span)),
+            schema=SCREEN_TEXT_SCHEMA,
         )
 
     @cached_property
     def screen_texts(self) -> Items[ScreenText]:
-        """The same, one by one."""
-        return stretches(self.readings)
+        """The texts on screen."""
+        return screen_texts_in(self.readings)
 
     @cached_property
     def text_restarts(self) -> Positions:
-        """The texts on screen from which reading can begin anew."""
+        """Positions of the texts from which joining can start again."""
         return independent_starts(self.readings)
 
     @cached_property
     def lines(self) -> Items[TimeSpan]:
         """When lines are spoken."""
-        _, starts, ends = visible_stretches(self._world.rows("speech"), self.span.end, as_of=None)
+        _, starts, ends = visible_intervals(self._world.rows("speech"), self.span.end, as_of=None)
         return spans(starts, ends)
 
     @cached_property
@@ -139,7 +144,7 @@ class UncutWorld:
         return spans(table.column("start").to_numpy(), table.column("end").to_numpy())
 
 
-def visible_stretches(rows: pa.Table, duration: float, *, as_of: float | None) -> tuple[Positions, Times, Times]:
+def visible_intervals(rows: pa.Table, duration: float, *, as_of: float | None) -> tuple[Positions, Times, Times]:
     """The rows with ``start`` and ``end`` that a cut shows, clipped to the first ``duration`` seconds: rows, starts, ends."""
     starts = rows.column("start").to_numpy()
     ends = np.maximum(starts, rows.column("end").to_numpy())
@@ -162,13 +167,13 @@ class View:
             raise OperationFault("bad_as_of", f"{as_of} is not a time", hint="give seconds from 0 on")
         self.world = world
         self.as_of = as_of
-        # Where all of the video has been seen, all that follows from it is known.
+        # If all of the video has been seen, everything derived from it is known.
         self.complete = as_of is None or as_of >= world.manifest.video.duration
         self._uncut = world.once(UncutWorld)
         self._once: OnceEach[object, object] = OnceEach()
 
     def once(self, kind: Callable[[View], Kept]) -> Kept:
-        """What ``kind`` makes of this view, made when it is first asked for and shared by all its readers."""
+        """The object that ``kind`` makes of this view, made on first use and shared by all readers."""
         return cast(Kept, self._once.get(kind, lambda: kind(self)))
 
     @property
@@ -184,11 +189,11 @@ class View:
 
     @property
     def span(self) -> TimeSpan:
-        """The visible stretch."""
+        """The visible interval."""
         return TimeSpan(start=0.0, end=self.duration)
 
     def frame_at(self, time: float) -> TimeSpan:
-        """How long the frame of a visible moment is shown, for what was seen in that frame alone."""
+        """The span in which the frame of a visible moment is shown."""
         return TimeSpan(start=time, end=max(time, min(time + self.world.manifest.video.frame_seconds, self.duration)))
 
     @cached_property
@@ -219,18 +224,18 @@ class View:
 
     @cached_property
     def shots(self) -> Items[TimeSpan]:
-        """The shots; they tile the visible stretch."""
+        """The shots; they tile the visible interval."""
         if self.complete:
             return self._uncut.shots
         return tile(self.world.rows("cuts").column("time").to_numpy()[self._known("cuts")], self.span)
 
     @cached_property
     def scenes(self) -> Scenes:
-        """The scenes; they tile the visible stretch."""
+        """The scenes; they tile the visible interval."""
         rows, known = self.world.rows("scene_cuts"), self._known("scene_cuts")
         times, strengths = rows.column("time").to_numpy()[known], rows.column("strength").to_numpy()[known]
         tiles = tile(times, self.span)
-        # Where two rows tell of one moment, the last of them holds.
+        # If two rows have the same time, the later row counts.
         at = np.searchsorted(times, tiles.starts, side="right") - 1
         strong = np.ones(len(tiles))
         if len(times):
@@ -239,7 +244,7 @@ class View:
         return Scenes(tiles, strong)
 
     def scene_at(self, time: float) -> Scene:
-        """The scene a visible time lies in (the last one for the very end)."""
+        """The scene that contains a visible time (the last one for the very end)."""
         return self.scenes[max(0, int(np.searchsorted(self.scenes.starts, time, side="right")) - 1)]
 
     @cached_property
@@ -248,7 +253,7 @@ class View:
         whole = self._uncut.segments
         if self.complete:
             return whole
-        # Segments are cut shot by shot, so those of shots before the first change are taken over.
+        # Segments are cut shot by shot, so those of shots before the first change are reused.
         lines = spans(self.speech.starts, self.speech.ends)
         same_shots, _ = shared_prefix(self.shots, self._uncut.shots)
         _, changed = shared_prefix(lines, self._uncut.lines)
@@ -263,7 +268,7 @@ class View:
 
     @cached_property
     def speech(self) -> Items[Spoken]:
-        """The spoken lines in time order, those that begin in the visible stretch."""
+        """The spoken lines in time order, those that begin in the visible interval."""
         rows = self.world.rows("speech")
 
         def make(row: int, span: TimeSpan) -> Spoken:
@@ -278,7 +283,7 @@ class View:
                 words=self._words_of(line["start"]) if line["source"] == "recognised" else (),
             )
 
-        return self._stretches("speech", make)
+        return self._intervals("speech", make)
 
     def _words_of(self, line_start: float) -> tuple[SpokenWord, ...]:
         """The recognised words of the line that starts then."""
@@ -297,14 +302,14 @@ class View:
 
     @cached_property
     def screen_texts(self) -> Items[ScreenText]:
-        """Texts read off the screen, one entry for each stretch in which a text stood there.
+        """Texts on screen, one item per interval.
 
-        Their ``rows`` count the stretches of the uncut world; -1 is one that the cut made anew.
+        Their ``rows`` count the texts of the uncut world; -1 is one that was joined again for this cut.
         """
         whole = self._uncut.screen_texts
         if self.complete:
             return whole
-        # Before the first hidden row, all that could not go on into a later text is as it is without the cut.
+        # Before the first hidden row, texts that no later reading could continue are those of the uncut world.
         changed = min(self.duration, self.first_hidden("screen_texts"), self.first_hidden("cuts"))
         restarts = self._uncut.text_restarts
         found = int(np.searchsorted(whole.starts[restarts], changed))
@@ -328,14 +333,14 @@ class View:
 
     @cached_property
     def tracks(self) -> Tracks:
-        """What was followed, in order of first sighting."""
+        """The tracks, in order of first sighting."""
         whole = self._uncut.tracks
         if self.complete:
             return Tracks(whole, np.arange(whole.count))
         return Tracks.visible(whole, self.world.rows("sightings"), self.world.rows("track_links"), self.duration)
 
     def may_be(self, entity_id: str) -> tuple[Likeness, ...]:
-        """The entities that a build-time identity looks like, the most alike first. They are not merged."""
+        """The entities that an entity looks like, the most alike first."""
         track = self.track_of_entity(entity_id)
         if track is None:
             return ()
@@ -343,11 +348,11 @@ class View:
 
     @cached_property
     def camera_movements(self) -> Items[CameraMovement]:
-        """What the camera does beyond standing still, in time order."""
+        """Movements of the camera, in time order."""
         return camera_movements(self.rows("camera"), self.shots)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
-        """The tracks with a sighting in a half-open stretch."""
+        """The tracks with a sighting in a half-open interval."""
         near = np.flatnonzero((self.tracks.starts < span.end) & (self.tracks.ends >= span.start))
         tracks = (self.tracks[int(i)] for i in near)
         return [track for track in tracks if (part := track.between(span)).stop > part.start]
@@ -369,11 +374,11 @@ class View:
                 producer=rows.column("producer")[row].as_py(),
             )
 
-        return self._stretches(table, make)
+        return self._intervals(table, make)
 
-    def _stretches(self, table: str, make: Callable[[int, TimeSpan], Item]) -> Items[Item]:
-        """The visible rows of a table of stretches, clipped to the visible part."""
-        rows, starts, ends = visible_stretches(
+    def _intervals(self, table: str, make: Callable[[int, TimeSpan], Item]) -> Items[Item]:
+        """The visible rows of a table of intervals, clipped to the visible part."""
+        rows, starts, ends = visible_intervals(
             self.world.rows(table), self.duration, as_of=None if self.complete else self.as_of
         )
 

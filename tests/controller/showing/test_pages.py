@@ -23,7 +23,7 @@ from world_api.backends.chat.prices import Price
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.core.cost import Spent
 from world_api.core.faults import EpisodeFault
-from world_api.core.printable import columns
+from world_api.core.identifiers import columns
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe\r\nrecorded  forged\u2028" + "很" * 90
 

@@ -16,8 +16,8 @@ from world_api.api import open_session
 from world_api.core.faults import EvalFault, OperationFault, VideoWorldError
 from world_api.operations import OPERATIONS, run
 from world_api.session.session import Session
-from world_api.world.checking import check_world
 from world_api.world.store import open_world
+from world_api.world.verification import check_world
 
 VIDEO = "locomo-7"
 

@@ -18,11 +18,11 @@ from tests.support.reports import give_video, index_of
 from videoworld import main
 from world_api import open_session, run
 from world_api.core.faults import EvalFault
-from world_api.session.commits import commit_session, list_sessions
-from world_api.world.checking import check_world
-from world_api.world.files import hash_file
+from world_api.core.files import hash_file
+from world_api.session.overlay import commit_session, list_sessions
 from world_api.world.manifest import read_manifest, write_manifest
 from world_api.world.store import open_world
+from world_api.world.verification import check_world
 
 LINES: tuple[dict[str, Any], ...] = (
     {"question": "How many people are there?", "kind": "count", "answer": 2},

@@ -9,7 +9,7 @@ from eval.sandbox import HEIGHT, WIDTH, Card, Look, Prop, Room, lost_folder
 from eval.sandbox.canvas import COLOURS
 from eval.sandbox.figures import Pose, paint_person, paint_prop
 from eval.sandbox.rooms import paint_card, paint_room
-from world_api.core.boxes import Box
+from world_api.core.spans import Box
 
 LOOK = Look(coat="red", trousers="black", hair="brown", hair_style="long", skin="light")
 FOLDER = Prop(name="blue folder", category="folder", colour="blue")

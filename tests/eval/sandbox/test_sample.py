@@ -13,8 +13,8 @@ import pytest
 
 from eval.sandbox import SampleFiles, Subtitle, lost_folder, make_sample, write_mp4
 from eval.sandbox.rooms import paint_room
-from world_api.core.boxes import Box
 from world_api.core.faults import StoreFault
+from world_api.core.spans import Box
 
 pytestmark = [pytest.mark.media, pytest.mark.xdist_group("sample")]
 

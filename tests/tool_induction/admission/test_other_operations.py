@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from tool_induction.admission import schema_worlds
 from world_api.core.cost import Cost
 from world_api.operations import OPERATIONS, Operation
-from world_api.operations.schema import Confidence, Result, Stretch, Time
+from world_api.operations.schema import Confidence, Interval, Result, Time
 
 
-class Group(Stretch):
+class Group(Interval):
     group_id: str
     size: Annotated[int, Field(ge=2, le=5)]
     mood: Literal["calm", "loud"] | None

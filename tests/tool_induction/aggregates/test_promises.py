@@ -16,7 +16,7 @@ from tool_induction.aggregates import AGGREGATES
 from tool_induction.aggregates.functions import evidence_of, span_of
 from tool_induction.language.types import ANY, FLOAT, TIME, ListType, OptionalType, RecordType, optional
 from tool_induction.runtime.values import fitted
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 
 INTERVAL = {"start_time": 4.0, "end_time": 12.5}
 PARAMS: dict[str, dict[str, Any]] = {
@@ -97,7 +97,7 @@ def test_a_result_is_of_the_type_that_checking_promised(name: str, rows: Any, ot
 def test_where_the_table_says_so_the_order_of_the_items_does_not_matter(name: str, rows: Any, data: Any) -> None:
     shuffled = data.draw(st.permutations(rows))
 
-    assert canonical(apply(name, rows, [])) == canonical(apply(name, shuffled, []))
+    assert canonical_json(apply(name, rows, [])) == canonical_json(apply(name, shuffled, []))
 
 
 def test_the_documentation_names_those_that_promise_it() -> None:
@@ -171,9 +171,9 @@ def test_what_is_cut_lies_inside_to_the_millisecond_and_was_touched(rows: Any, o
 @given(rows=TIMED, other=TIMED)
 def test_evidence_is_neither_lost_nor_made(name: str, rows: Any, other: Any) -> None:
     made = apply(name, rows, other)
-    kept = {canonical(piece) for piece in evidence_of(made)}
+    kept = {canonical_json(piece) for piece in evidence_of(made)}
 
-    given_ = {canonical(piece) for piece in evidence_of([*rows, *other] if name == "concat_lists" else rows)}
+    given_ = {canonical_json(piece) for piece in evidence_of([*rows, *other] if name == "concat_lists" else rows)}
     assert kept <= given_
     if name in ("merge_intervals", "collect_evidence", "concat_lists", "sort_by"):
         assert kept == given_

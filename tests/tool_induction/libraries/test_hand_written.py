@@ -16,7 +16,7 @@ from tool_induction.library import load_library
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.runner import run_tool
 from world_api.api import open_session
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 from world_api.operations import run
 
 HAND_WRITTEN = ("hand_A", "hand_B", "hand_C")
@@ -46,7 +46,7 @@ def test_many_calls_at_a_time_give_the_same_to_the_letter(sample_film: Any, libr
     call = partial(run, session)
     arguments = example_arguments(tools[name].tool, material_of(call, sample_film.video_id))
     told = [
-        canonical(run_tool(tools, name, arguments, call=call, world=session, limits=RunLimits(concurrency=most)))
+        canonical_json(run_tool(tools, name, arguments, call=call, world=session, limits=RunLimits(concurrency=most)))
         for most in (1, 6)
     ]
     assert told[0] == told[1]

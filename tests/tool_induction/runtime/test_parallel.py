@@ -12,8 +12,7 @@ from tests.support.gated import FOUND, PATIENCE, GatedWorld
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
-from world_api.core.cost import Spent, charge, ledger
-from world_api.core.deadline import deadline, remaining
+from world_api.core.cost import Spent, charge, deadline, ledger, remaining
 from world_api.core.faults import OperationFault
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")

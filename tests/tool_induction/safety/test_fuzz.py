@@ -17,7 +17,7 @@ from tool_induction.compiler.positions import locate
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.calls import Memo
 from tool_induction.runtime.runner import run_tool
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 
 CALM = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example]
 QUICK = settings(max_examples=60, suppress_health_check=CALM)
@@ -157,4 +157,4 @@ def test_concurrent_runs_equal_sequential_ones_byte_for_byte(document: Any) -> N
                 )
                 for width in (1, 4)
             ]
-            assert canonical(results[0]) == canonical(results[1]), trial.world
+            assert canonical_json(results[0]) == canonical_json(results[1]), trial.world

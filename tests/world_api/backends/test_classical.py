@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from world_api.backends.classical import ClassicalDetector, RapidOcrReader
-from world_api.core.boxes import Box
-from world_api.core.ports import Image
+from world_api.core import Box, Image
 from world_api.media.decoder import VideoFrames
 
 

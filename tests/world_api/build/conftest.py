@@ -14,7 +14,7 @@ from tests.support.building import Silent
 from world_api.build.row_store import RowStore
 from world_api.build.scheduler import Scheduler
 from world_api.build.stage import Stage
-from world_api.core.ports import Image
+from world_api.core import Image
 from world_api.media.container import DEFAULT_LIMITS, probe
 from world_api.media.decode_pass import DecodePass
 from world_api.media.decoder import VideoPass

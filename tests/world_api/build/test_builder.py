@@ -14,13 +14,11 @@ import pytest
 from tests.support.building import Broken, Silent, StandingClock
 from world_api.build.builder import BuildReport, Job, build_world
 from world_api.build.stage import Clip, Recipe, Record, Records, Sampling, Stage, StageSpec
-from world_api.core.faults import BackendFault, MediaFault, StoreFault
-from world_api.core.ports import Image
+from world_api.core import BackendFault, Image, MediaFault, StoreFault, world_lock
 from world_api.media.decoder import MediaWorker
 from world_api.media.frames import Frame
 from world_api.recipes import recipe_for
-from world_api.world.files import world_lock
-from world_api.world.store import open_world
+from world_api.world import open_world
 
 pytestmark = pytest.mark.media
 

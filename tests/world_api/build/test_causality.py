@@ -20,10 +20,9 @@ from world_api.build.screen_texts import ScreenTexts
 from world_api.build.shots import Cuts
 from world_api.build.stage import Records, RowStage, Stage
 from world_api.build.track_links import Stitches
-from world_api.core.boxes import Box
-from world_api.core.ports import DetectedObject, Image, TextLine
+from world_api.core import Box, DetectedObject, Image, TextLine
 from world_api.media.frames import Frame
-from world_api.world.tables import TRACK_LOOK_DIMENSION
+from world_api.world import TRACK_LOOK_DIMENSION
 
 pytestmark = pytest.mark.media
 

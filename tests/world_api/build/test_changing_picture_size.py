@@ -21,7 +21,7 @@ from world_api.media.frame_finder import FrameFinder
 from world_api.media.frames import Fitter
 from world_api.operations import run
 from world_api.options import BuildOptions, Listening
-from world_api.world.store import open_world
+from world_api.world import open_world
 
 pytestmark = pytest.mark.media
 

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from world_api.world.checking import check_world
-from world_api.world.store import open_world
+from world_api.world import check_world, open_world
 
 pytestmark = pytest.mark.media
 

@@ -18,15 +18,11 @@ from tests.support.decoders import children, decoder_of
 from world_api.build.builder import BuildReport, Job, build_world
 from world_api.build.key_frames import KeyFrames
 from world_api.build.stage import Clip, Recipe, Record, Records, Sampling, Stage, StageSpec
-from world_api.core.faults import MediaFault, StoreFault
-from world_api.core.ports import Image
-from world_api.core.spans import TimeSpan
+from world_api.core import Image, MediaFault, StoreFault, TimeSpan, world_lock
 from world_api.media.container import DEFAULT_LIMITS, Limits
 from world_api.media.decoder import VideoPass
 from world_api.media.frames import Frame
-from world_api.world.checking import check_world
-from world_api.world.files import world_lock
-from world_api.world.store import open_world
+from world_api.world import check_world, open_world
 
 pytestmark = pytest.mark.media
 

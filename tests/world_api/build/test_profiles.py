@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.building import Silent, StandingClock
 from world_api import BuildOptions, Listening, build_world, ensure_world, open_world
-from world_api.core.faults import MediaFault
+from world_api.core import MediaFault
 
 pytestmark = pytest.mark.media
 

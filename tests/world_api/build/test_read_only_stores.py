@@ -96,7 +96,7 @@ def test_a_video_that_was_moved_is_noted_where_that_can_be_written_and_told_wher
     two_shots: Path, read_only: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from world_api.build import builder
-    from world_api.core.faults import StoreFault
+    from world_api.core import StoreFault
 
     def refused(*_: object) -> None:
         raise StoreFault("store_not_writable", "cannot write local.json", hint="")

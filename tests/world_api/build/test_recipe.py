@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from world_api.core.faults import BackendFault
-from world_api.core.ports import Image
+from world_api.core import BackendFault, Image
 from world_api.media.decoder import MediaWorker
 from world_api.recipes import recipe_for
 

@@ -12,9 +12,9 @@ import pytest
 from tests.support.building import Broken, Silent, StandingClock
 from world_api.build.builder import BuildReport, Job, build_world
 from world_api.build.stage import Clip, Recipe, Records, StageSpec
-from world_api.core.ports import Image
-from world_api.session.commits import commit_session, list_sessions, open_overlay
-from world_api.world.store import open_world
+from world_api.core import Image
+from world_api.session import commit_session, list_sessions, open_overlay
+from world_api.world import open_world
 
 pytestmark = pytest.mark.media
 

@@ -9,7 +9,7 @@ import pytest
 
 from world_api.build.row_store import RowStore
 from world_api.build.stage import Clip, Records, Sampling, Stage, StageSpec, no_sound
-from world_api.core.ports import Image
+from world_api.core import Image
 from world_api.media.container import probe
 from world_api.media.frames import Frame
 

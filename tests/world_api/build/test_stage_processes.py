@@ -15,7 +15,7 @@ from world_api.build import stage_process
 from world_api.build.builder import BuildReport, Job, build_world
 from world_api.build.stage import Recipe
 from world_api.build.stage_process import BuildProcesses, RemoteStage, StageProcess
-from world_api.core.faults import VideoWorldError
+from world_api.core import VideoWorldError
 from world_api.media.container import DEFAULT_LIMITS
 from world_api.media.frames import Frame
 from world_api.media.shared_memory import PictureMemory, anonymous_file

@@ -16,7 +16,7 @@ from world_api.build.scenes import SceneCuts
 from world_api.build.shots import Cuts
 from world_api.build.stage import Clip, Records, RowStage, Stage, clip_span
 from world_api.build.track_links import Stitches
-from world_api.core.ports import Image
+from world_api.core import Image
 from world_api.media.frames import Frame
 
 pytestmark = pytest.mark.media

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from world_api.core.canonical import canonical, json_line, parse_json
+from world_api.core import canonical_json, json_line, parse_json
 
 
 @pytest.mark.parametrize("text", ["1e999", "-1e999", '{"a": [1.5e400]}', "NaN", "Infinity", "-Infinity", "[" * 100_000])
@@ -27,4 +27,4 @@ def test_what_is_read_can_be_written(digits: str, exponent: int) -> None:
             value = parse_json(text)
         except ValueError:
             continue
-        assert parse_json(canonical(value)) == value
+        assert parse_json(canonical_json(value)) == value

@@ -8,8 +8,7 @@ import threading
 
 import pytest
 
-from world_api.core.deadline import deadline, remaining
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault, deadline, remaining
 
 
 def test_without_a_bound_what_is_usual_stays() -> None:

@@ -6,14 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from world_api.core.faults import StoreFault
-from world_api.core.identifiers import (
-    check_video_id,
-    is_name,
-    segment_id,
-    video_id_from_file_name,
-)
-from world_api.core.spans import TimeSpan
+from world_api.core import StoreFault, TimeSpan, check_video_id, is_name, segment_id, video_id_from_file_name
 
 
 def test_a_segment_id_names_its_span() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from world_api.core.printable import visible
+from world_api.core import visible
 
 
 def test_what_moves_a_cursor_or_turns_the_writing_is_spelt_out() -> None:

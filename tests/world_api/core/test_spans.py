@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from world_api.core.spans import TimeSpan, known_time, merge_spans
+from world_api.core import TimeSpan, known_time, merge_spans
 
 times = st.floats(min_value=0, max_value=1e6, allow_nan=False)
 spans = st.tuples(times, times).map(lambda pair: TimeSpan(start=min(pair), end=max(pair)))

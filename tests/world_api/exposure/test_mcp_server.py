@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest
 from mcp import Client, types
 
-from world_api.core.faults import OperationFault
+from world_api.core import OperationFault
 from world_api.exposure.faces import mcp_tools
 from world_api.exposure.mcp_server import mcp_server
 from world_api.operations import OPERATIONS, operations_of

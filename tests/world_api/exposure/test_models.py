@@ -14,7 +14,7 @@ from tests.support.model_server import Manners
 from world_api.backends.chat.caching import from_cache
 from world_api.backends.chat.completions import completion
 from world_api.backends.clocks import SystemClock
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault
 from world_api.exposure.models import chat_model
 
 TOOL = {"type": "function", "function": {"name": "look_up_city", "description": "", "parameters": {"type": "object"}}}

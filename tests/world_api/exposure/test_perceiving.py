@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.chat_server import SteppingClock
 from world_api.exposure.perceiving.options import EyeChoices, eyes_of
-from world_api.session.vision import VisionConfig
+from world_api.session import VisionConfig
 
 
 def eyes(url: str = "http://127.0.0.1:9/v1", **more: Any) -> VisionConfig:

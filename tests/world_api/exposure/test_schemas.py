@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
-from world_api.core.faults import ToolFault
+from world_api.core import ToolFault
 from world_api.exposure.schemas import drop_unset, mcp_tool, openai_tool, plain_schema, strict_schema
 from world_api.exposure.strict_rules import strict_violations
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from world_api.core.faults import OperationFault
+from world_api.core import OperationFault
 from world_api.operations import OPERATIONS, run
-from world_api.session.session import Session
+from world_api.session import Session
 
 Opened = Callable[..., Session]
 CUT = 30.0

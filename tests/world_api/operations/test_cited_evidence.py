@@ -7,7 +7,7 @@ from typing import Any
 from tests.conftest import WorldMaker, made_rows, sightings, steps
 from world_api.api import open_session
 from world_api.operations import run
-from world_api.session.session import Session
+from world_api.session import Session
 
 
 def opened(make_world: WorldMaker, *, inspecting: bool = False, **rows: list[dict[str, Any]]) -> Session:

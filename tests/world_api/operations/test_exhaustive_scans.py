@@ -15,14 +15,12 @@ from hypothesis import strategies as st
 from benchmarks.made_worlds import Plan, write_world
 from tests.support.hammer import hammered
 from world_api.api import open_session
-from world_api.core.faults import OperationFault
+from world_api.core import OperationFault, TimeSpan
 from world_api.core.lexicon import required_terms
-from world_api.core.spans import TimeSpan
-from world_api.operations import run
-from world_api.operations.schema import MAX_MATCHES
-from world_api.search.lexical import index_terms
-from world_api.session.session import Session
-from world_api.world.view import View
+from world_api.operations import MAX_MATCHES, run
+from world_api.search import index_terms
+from world_api.session import Session
+from world_api.world import View
 
 INSPECT = frozenset({"inspect"})
 TEN_HOURS = 36_000.0

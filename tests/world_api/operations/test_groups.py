@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from world_api.core.faults import OperationFault
+from world_api.core import OperationFault
 from world_api.operations import (
     EVERY_OPERATION,
     OPERATIONS,
@@ -16,7 +16,7 @@ from world_api.operations import (
     operations_of,
     run,
 )
-from world_api.session.session import Session
+from world_api.session import Session
 
 Opened = Callable[..., Session]
 INSPECT = ["inspect_segment", "read_transcript", "scan_segments"]

@@ -10,15 +10,11 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from world_api.core.cost import Spent, charge, ledger
-from world_api.core.faults import BackendFault, OperationFault
-from world_api.core.ports import Image, LookReply, LookRequest
-from world_api.core.spans import TimeSpan
+from world_api.core import BackendFault, Image, LookReply, LookRequest, OperationFault, Spent, TimeSpan, charge, ledger
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import EVERY_OPERATION, run
-from world_api.search.captions import Captions
-from world_api.session.session import Backends, Session
-from world_api.session.vision import Vision, VisionConfig
+from world_api.search import Captions
+from world_api.session import Backends, Session, Vision, VisionConfig
 
 Opened = Callable[..., Session]
 INSPECT = frozenset({"inspect"})

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from world_api.api import open_session
-from world_api.core.boxes import Box
-from world_api.core.faults import OperationFault
-from world_api.core.ports import DetectedObject
+from world_api.core import Box, DetectedObject, OperationFault
 from world_api.operations import run
-from world_api.session.session import Backends, Session
+from world_api.session import Backends, Session
 
 Opened = Callable[..., Session]
 V = {"video_id": "made"}

@@ -10,8 +10,7 @@ import pytest
 from controller.digest import digest_of
 from world_api.api import open_session
 from world_api.operations import run
-from world_api.session.commits import commit_session
-from world_api.session.session import SEEN, Registration, Session
+from world_api.session import SEEN, Registration, Session, commit_session
 
 Opened = Callable[..., Session]
 GUESS = "the murderer"

@@ -9,9 +9,9 @@ import pytest
 
 from tests.conftest import Rows, WorldMaker, sightings, steps
 from world_api.api import open_session
-from world_api.core.faults import OperationFault
+from world_api.core import OperationFault
 from world_api.operations import run
-from world_api.session.session import SEEN, Registration, Session
+from world_api.session import SEEN, Registration, Session
 
 Opened = Callable[..., Session]
 ALICE = "ent_t0000_01"  #: seen from 22 to 28 s in the made minute

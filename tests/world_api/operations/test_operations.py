@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from world_api.core.faults import OperationFault
+from world_api.core import OperationFault
 from world_api.exposure.schemas import plain_schema
 from world_api.operations import OPERATIONS, run
-from world_api.session.session import Session
+from world_api.session import Session
 
 Opened = Callable[..., Session]
 V = {"video_id": "made"}

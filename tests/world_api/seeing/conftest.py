@@ -19,8 +19,7 @@ from world_api.backends.chat.openai_chat import OpenAIChatModel
 from world_api.backends.clocks import SystemClock
 from world_api.backends.endpoint.embedding import EmbeddingsWire, EndpointEmbedder
 from world_api.backends.endpoint.vision import EndpointVision
-from world_api.session.session import Session
-from world_api.session.vision import FrameChoice, Vision, VisionConfig
+from world_api.session import FrameChoice, Session, Vision, VisionConfig
 
 Open = Callable[..., Session]
 

@@ -9,14 +9,27 @@ import pytest
 
 from tests.support.vision_server import VisionServer
 from tests.world_api.seeing.conftest import numbers_sent, seeing_of, together
-from world_api.core.cost import Spent, ledger
-from world_api.core.faults import BackendFault, OperationFault
-from world_api.core.ports import Expected, LookReply, LookRequest, LookTask
-from world_api.core.spans import TimeSpan
-from world_api.operations.schema import MAX_QUERY_CHARACTERS
-from world_api.session.captioning import caption_segments, estimate_question
-from world_api.session.session import Session
-from world_api.session.vision import LONGEST_QUESTION, MAX_SPOTS, Spot, VisionConfig
+from world_api.core import (
+    BackendFault,
+    Expected,
+    LookReply,
+    LookRequest,
+    LookTask,
+    OperationFault,
+    Spent,
+    TimeSpan,
+    ledger,
+)
+from world_api.operations import MAX_QUERY_CHARACTERS
+from world_api.session import (
+    LONGEST_QUESTION,
+    MAX_SPOTS,
+    Session,
+    Spot,
+    VisionConfig,
+    caption_segments,
+    estimate_question,
+)
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]

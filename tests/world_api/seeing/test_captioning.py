@@ -11,11 +11,8 @@ import pytest
 from tests.support.numbered_film import number_in
 from tests.support.vision_server import VisionServer, pictures_of
 from tests.world_api.seeing.conftest import numbers_sent
-from world_api.core.cost import ledger
-from world_api.core.faults import BackendFault, VideoWorldError
-from world_api.session.captioning import Captioned, Estimate, caption_segments, estimate_captions
-from world_api.session.session import Session
-from world_api.session.vision import VisionConfig
+from world_api.core import BackendFault, VideoWorldError, ledger
+from world_api.session import Captioned, Estimate, Session, VisionConfig, caption_segments, estimate_captions
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]

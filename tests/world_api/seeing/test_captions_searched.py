@@ -13,13 +13,9 @@ import pytest
 from tests.support.vision_server import VisionServer
 from tests.world_api.seeing.conftest import kept_files
 from world_api.api import open_session
-from world_api.core.cost import ledger
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault, ledger
 from world_api.operations import run
-from world_api.session.captioning import caption_segments
-from world_api.session.commits import commit_session
-from world_api.session.session import Session
-from world_api.session.vision import VisionConfig
+from world_api.session import Session, VisionConfig, caption_segments, commit_session
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]

@@ -12,13 +12,8 @@ import pytest
 
 from tests.support.vision_server import VisionServer
 from tests.world_api.seeing.conftest import kept_files, seeing_of
-from world_api.core.boxes import Box
-from world_api.core.canonical import content_hash
-from world_api.core.cost import ledger
-from world_api.core.faults import MediaFault
-from world_api.core.spans import TimeSpan
-from world_api.session.session import Session
-from world_api.session.vision import Spot, VisionConfig
+from world_api.core import Box, MediaFault, TimeSpan, content_hash, ledger
+from world_api.session import Session, Spot, VisionConfig
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]

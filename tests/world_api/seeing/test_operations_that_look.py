@@ -10,10 +10,9 @@ import pytest
 
 from tests.support.vision_server import VisionServer, frame_times_of, words_of
 from tests.world_api.seeing.conftest import numbers_sent
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault
 from world_api.operations import OPERATIONS, run
-from world_api.session.session import Session
-from world_api.session.vision import VisionConfig
+from world_api.session import Session, VisionConfig
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
@@ -101,7 +100,7 @@ def test_no_call_looks_more_often_than_it_declares(
 
 
 def test_a_thing_that_was_registered_is_looked_at_in_its_box(open_film: Open, vision_server: VisionServer) -> None:
-    from world_api.session.session import SEEN, Registration
+    from world_api.session import SEEN, Registration
 
     session = open_film()
     box = (100.0, 80.0, 200.0, 140.0)

@@ -17,12 +17,8 @@ from hypothesis import strategies as st
 from tests.support.numbered_film import RATE
 from tests.support.vision_server import VisionServer
 from tests.world_api.seeing.conftest import numbers_sent, seeing_of, together
-from world_api.core.boxes import Box
-from world_api.core.cost import ledger
-from world_api.core.faults import BackendFault, OperationFault
-from world_api.core.spans import TimeSpan
-from world_api.session.session import Session
-from world_api.session.vision import FrameChoice, Spot, VisionConfig
+from world_api.core import BackendFault, Box, OperationFault, TimeSpan, ledger
+from world_api.session import FrameChoice, Session, Spot, VisionConfig
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]

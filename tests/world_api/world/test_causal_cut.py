@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from world_api.world.tables import TABLES
-from world_api.world.view import View
+from world_api.world import TABLES, View
 
 
 def test_no_table_shows_a_row_from_after_the_cut(make_world: Any) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from world_api.api import open_session
-from world_api.core.spans import TimeSpan
+from world_api.core import TimeSpan
 from world_api.operations import run
-from world_api.session.commits import commit_session, list_sessions
-from world_api.session.session import Registration
+from world_api.session import Registration, commit_session, list_sessions
 
 SPAN = TimeSpan(start=1.0, end=2.0)
 #: What changes files: a machine may go down before or after any of these.
@@ -139,7 +138,7 @@ def test_a_session_of_the_same_name_says_the_same_anew_and_is_heard(make_world: 
 
 
 def _cut_off_before_the_log_goes(patch: pytest.MonkeyPatch, store: Path, session: str) -> None:
-    from world_api.session.overlay import Overlay
+    from world_api.session import Overlay
 
     def down(_: Overlay) -> None:
         raise MachineDown

@@ -17,15 +17,25 @@ import pytest
 from benchmarks.made_worlds import Plan, write_world
 from benchmarks.operation_calls import CASES, Draws
 from world_api.api import open_session
-from world_api.core.faults import OperationFault
+from world_api.core import OperationFault
 from world_api.operations import run
-from world_api.search.passages import passages_of, unchanged_segments
-from world_api.session.session import Session
-from world_api.world.manifest import Manifest, SourceFacts, VideoFacts, write_manifest
-from world_api.world.storage import rows_from_records, write_rows
-from world_api.world.store import World, open_world, world_hash
-from world_api.world.tables import SCHEMA_VERSION, SESSION_TABLES, TABLES
-from world_api.world.view import View
+from world_api.search import passages_of, unchanged_segments
+from world_api.session import Session
+from world_api.world import (
+    SCHEMA_VERSION,
+    SESSION_TABLES,
+    TABLES,
+    Manifest,
+    SourceFacts,
+    VideoFacts,
+    View,
+    World,
+    open_world,
+    rows_from_records,
+    world_hash,
+    write_manifest,
+    write_rows,
+)
 
 Rows = dict[str, list[dict[str, Any]]]
 LENGTH = 900.0
@@ -212,7 +222,9 @@ def answers(session: Session, seed: int, calls: int) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("as_of", [3.0, 61.37, 433.21, 760.5, 899.2])
+@pytest.mark.parametrize(
+    "as_of", [3.0, 433.21, 899.2, *(pytest.param(s, marks=pytest.mark.nightly) for s in (61.37, 760.5))]
+)
 def test_a_cut_and_a_world_of_the_visible_rows_answer_alike(whole: Path, tmp_path: Path, as_of: float) -> None:
     behind = open_session(whole, "film", as_of=as_of, name=None)
     write(tmp_path, visible(behind.view.world, as_of), as_of)
@@ -227,8 +239,11 @@ def test_a_cut_and_a_world_of_the_visible_rows_answer_alike(whole: Path, tmp_pat
         assert got == expected
 
 
-def test_at_any_moment_a_view_is_that_of_a_world_of_the_visible_rows(whole: Path, tmp_path: Path) -> None:
-    for number, as_of in enumerate(drawn_cuts(open_world(whole, "film"), seed=3, count=16)):
+@pytest.mark.parametrize(("seed", "count"), [(3, 8), pytest.param(4, 40, marks=pytest.mark.nightly)])
+def test_at_any_moment_a_view_is_that_of_a_world_of_the_visible_rows(
+    whole: Path, tmp_path: Path, seed: int, count: int
+) -> None:
+    for number, as_of in enumerate(drawn_cuts(open_world(whole, "film"), seed=seed, count=count)):
         behind = open_session(whole, "film", as_of=as_of, name=None, groups=("inspect",))
         write(tmp_path / str(number), visible(behind.view.world, as_of), as_of)
         fresh = open_session(tmp_path / str(number), "film", name=None, groups=("inspect",))

@@ -9,10 +9,9 @@ import pytest
 
 from world_api.api import open_session, text_embedder
 from world_api.operations import run
-from world_api.search.documents import prepare, prepare_all
-from world_api.session.commits import commit_session
-from world_api.world.derived import INDEX, derived_folder
-from world_api.world.store import World, open_world
+from world_api.search import prepare, prepare_all
+from world_api.session import commit_session
+from world_api.world import World, derived_folder, open_world
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search_segments_by_text", {"query": "blue folder 花园", "top_k": 5}),
@@ -43,7 +42,7 @@ def test_answers_do_not_change_with_what_is_kept(make_world: Any, as_of: float |
     before = answers(make_world.store, as_of)
     prepare(make_world.store, "made", text_embedder())
     forget_open_worlds(world)
-    assert (kept(world) / INDEX).is_file()
+    assert (kept(world) / "index.json").is_file()
     assert answers(make_world.store, as_of) == before
 
 
@@ -68,7 +67,7 @@ def test_damage_to_what_is_kept_changes_no_answer(make_world: Any, damage: Any) 
         path.write_bytes(damage(path.read_bytes()))
     forget_open_worlds(world)
     assert answers(make_world.store) == before
-    (kept(world) / INDEX).write_text("[1, 2")
+    (kept(world) / "index.json").write_text("[1, 2")
     forget_open_worlds(world)
     assert answers(make_world.store) == before
 
@@ -101,7 +100,7 @@ def test_a_world_that_cannot_be_read_keeps_no_other_from_being_prepared(make_wor
     (make_world.store / "broken" / "world.json").write_text("{}")
     world = make_world()
     prepare_all(make_world.store, text_embedder())
-    assert (kept(world) / INDEX).is_file()
+    assert (kept(world) / "index.json").is_file()
 
 
 def test_sessions_on_one_world_share_it_until_it_is_replaced(make_world: Any) -> None:

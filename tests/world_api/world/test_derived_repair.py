@@ -20,13 +20,11 @@ from tests.support.building import Listener
 from videoworld import app
 from world_api.api import build_world, open_session, reindex, text_embedder
 from world_api.backends.clocks import SystemClock
-from world_api.core.faults import StoreFault
+from world_api.core import StoreFault
 from world_api.operations import run
-from world_api.search.documents import embedder_key, prepare
+from world_api.search import embedder_key, prepare
+from world_api.world import World, check_world, derived_folder, derived_key
 from world_api.world import derived as derived_module
-from world_api.world.checking import check_world
-from world_api.world.derived import FOLDER, INDEX, derived_folder, derived_key
-from world_api.world.store import World
 
 SPEECH = "rows.speech"
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,9 +47,9 @@ def replace(world: World, name: str, table: pa.Table) -> None:
         writer.write_table(table)
     data = sink.getvalue().to_pybytes()
     (kept(world) / f"{name}.arrow").write_bytes(data)
-    index = json.loads((kept(world) / INDEX).read_bytes())
+    index = json.loads((kept(world) / "index.json").read_bytes())
     index["tables"][name] = hashlib.sha256(data).hexdigest()
-    (kept(world) / INDEX).write_text(json.dumps(index))
+    (kept(world) / "index.json").write_text(json.dumps(index))
 
 
 def known_at_once(world: World) -> pa.Table:
@@ -118,8 +116,8 @@ def test_kept_rows_are_as_many_as_the_manifest_tells(make_world: Any) -> None:
 def test_an_index_of_other_rows_vouches_for_nothing(make_world: Any) -> None:
     world = prepared(make_world)
     replace(world, SPEECH, known_at_once(world))
-    index = json.loads((kept(world) / INDEX).read_bytes())
-    (kept(world) / INDEX).write_text(json.dumps({**index, "key": "another"}))
+    index = json.loads((kept(world) / "index.json").read_bytes())
+    (kept(world) / "index.json").write_text(json.dumps({**index, "key": "another"}))
     assert lines(make_world.store, 23.0) == []
 
 
@@ -145,7 +143,7 @@ from world_api.api import text_embedder
 from world_api.search.documents import prepare
 print("ready", flush=True)
 for line in sys.stdin:
-    prepare(Path(sys.argv[1]), "made", text_embedder(), anew=True)
+    prepare(Path(sys.argv[1]), "made", text_embedder(), rebuild=True)
     print("done", flush=True)
 """
 
@@ -168,7 +166,7 @@ def test_processes_that_prepare_one_world_at_once_leave_it_sound(make_world: Any
         process.communicate(timeout=60)
     assert [process.returncode for process in processes] == [0] * PROCESSES
     assert said == [["ready\n"] * PROCESSES, *([["done\n"] * PROCESSES] * ROUNDS)]
-    index = json.loads((kept(world) / INDEX).read_bytes())["tables"]
+    index = json.loads((kept(world) / "index.json").read_bytes())["tables"]
     on_disk = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in kept(world).glob("*.arrow")}
     assert on_disk == index
     assert not list(kept(world).glob(".*.part"))
@@ -194,7 +192,7 @@ def film(path: Path) -> Path:
 def test_a_build_is_done_though_nothing_can_be_kept_beside_it(tmp_path: Path) -> None:
     store, progress = tmp_path / "worlds", Listener()
     store.mkdir()
-    (store / FOLDER).write_text("a file where the folder should be")
+    (store / ".derived").write_text("a file where the folder should be")
     report = build_world(film(tmp_path / "film.mp4"), store, progress=progress, clock=SystemClock())
     assert any("kept beside the world" in text for text in progress.said)
     session = open_session(store, report.video_id, name=None)
@@ -208,7 +206,6 @@ def test_the_key_covers_the_libraries_that_shape_what_is_kept(make_world: Any, m
     before = derived_key(world.manifest)
     monkeypatch.setattr(derived_module, "version", lambda name: "0.0" if name == "snowballstemmer" else "1.0")
     assert derived_key(world.manifest) != before
-    assert "faiss-cpu" not in derived_module.LIBRARIES
 
 
 def embedder_of(source: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:

@@ -20,15 +20,10 @@ from tests.support.trying_worlds import FINE, make_base
 from world_api.api import open_session, source_path, text_embedder
 from world_api.build.predecessor import find_predecessor
 from world_api.build.source import remember_source
-from world_api.core.faults import StoreFault
+from world_api.core import StoreFault, hash_bytes
 from world_api.operations import run
-from world_api.search.documents import prepare
-from world_api.world import checking
-from world_api.world.checking import check_apart
-from world_api.world.derived import FOLDER
-from world_api.world.files import hash_bytes
-from world_api.world.storage import has_image, read_arrow, read_image
-from world_api.world.store import World, open_world
+from world_api.search import prepare
+from world_api.world import World, check_apart, has_image, open_world, read_arrow, read_image, verification
 
 ROOT = Path(__file__).resolve().parents[3]
 #: Outcomes that are no fault, or one that says what is wrong.
@@ -163,7 +158,7 @@ def test_a_check_that_dies_is_a_finding(base: Path, tmp_path: Path, monkeypatch:
     dying = tmp_path / "python"
     dying.write_text("#!/bin/sh\nkill -SEGV $$\n")
     dying.chmod(0o755)
-    monkeypatch.setattr(checking.sys, "executable", str(dying))
+    monkeypatch.setattr(verification.sys, "executable", str(dying))
     assert check_apart(base.parent, "base") == ["a process that read it was ended by SIGSEGV"]
 
 
@@ -171,8 +166,8 @@ def test_a_check_that_does_not_end_is_a_finding(base: Path, tmp_path: Path, monk
     waiting = tmp_path / "python"
     waiting.write_text("#!/bin/sh\nexec sleep 600\n")
     waiting.chmod(0o755)
-    monkeypatch.setattr(checking.sys, "executable", str(waiting))
-    monkeypatch.setattr(checking, "_SECONDS", 0.2)
+    monkeypatch.setattr(verification.sys, "executable", str(waiting))
+    monkeypatch.setattr(verification, "_SECONDS", 0.2)
     (line,) = check_apart(base.parent, "base")
     assert "did not end within" in line
 
@@ -181,7 +176,7 @@ def test_the_process_of_a_check_is_told_no_keys(base: Path, tmp_path: Path, monk
     telling = tmp_path / "python"
     telling.write_text(f"#!/bin/sh\nenv > {tmp_path}/told\n")
     telling.chmod(0o755)
-    monkeypatch.setattr(checking.sys, "executable", str(telling))
+    monkeypatch.setattr(verification.sys, "executable", str(telling))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     check_apart(base.parent, "base")
     assert "sk-secret" not in (tmp_path / "told").read_text()
@@ -257,8 +252,8 @@ def test_a_sparse_image_is_named_before_it_is_read(base: Path) -> None:
 
 def test_sparse_rows_kept_beside_a_world_are_not_read(base: Path) -> None:
     rows = open_world(base.parent, "base").rows("cuts")
-    prepare(base.parent, "base", text_embedder(), anew=True)
-    (path,) = (base.parent / FOLDER).rglob("rows.cuts.arrow")
+    prepare(base.parent, "base", text_embedder(), rebuild=True)
+    (path,) = (base.parent / ".derived").rglob("rows.cuts.arrow")
     sparse(path, 8 << 40)
     world = World(base, open_world(base.parent, "base").manifest)
     assert world.derived.damaged("rows.cuts")
@@ -274,7 +269,7 @@ def test_a_sparse_file_grants_a_check_no_time(base: Path, monkeypatch: pytest.Mo
         granted.append(timeout)
         return subprocess.CompletedProcess([], 0, stdout=b'{"wrong": [], "fault": null}')
 
-    monkeypatch.setattr(checking.subprocess, "run", run_apart)
+    monkeypatch.setattr(verification.subprocess, "run", run_apart)
     check_apart(base.parent, "base")
     assert granted[0] < 200.0
 

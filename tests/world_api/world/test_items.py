@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from world_api.core.spans import TimeSpan
-from world_api.world.items import shared_prefix, spans
+from world_api.core import TimeSpan
+from world_api.world import shared_prefix, spans
 
 Lengths = st.lists(st.tuples(st.floats(0.0, 20.0), st.floats(0.0, 50.0)), max_size=40)
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from world_api.api import open_session
-from world_api.core.spans import TimeSpan
+from world_api.core import TimeSpan
 from world_api.operations import run
-from world_api.world.view import View
+from world_api.world import View
 
 MADE = {"producer": "made/1"}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from world_api.world.files import append_line
+from world_api.core import append_line
 
 
 def test_lines_stand_in_the_order_of_appending(tmp_path: Path) -> None:

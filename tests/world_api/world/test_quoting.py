@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from world_api.search.lexical import holds_words
+from world_api.search import holds_words
 
 
 @pytest.mark.parametrize(

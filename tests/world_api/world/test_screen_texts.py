@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from world_api.core.spans import TimeSpan
-from world_api.world.screen_texts import ScreenText, join_readings, same_line
-from world_api.world.storage import rows_from_records
+from world_api.core import TimeSpan
+from world_api.world import ScreenText, join_readings, rows_from_records, same_line
 
 WHOLE = TimeSpan(start=0.0, end=300.0)
 

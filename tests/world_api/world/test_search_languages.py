@@ -61,7 +61,7 @@ def test_the_line_that_holds_the_words_comes_first(session: Any, query: str, lin
 
 
 def test_words_over_the_gap_between_two_runs_are_no_word(session: Any) -> None:
-    from world_api.core.lexicon import concepts
+    from world_api.core import concepts
 
     assert concepts("面 孔") == frozenset()
     assert concepts("面孔") == {"face"}

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from world_api.api import open_session
-from world_api.core.faults import StoreFault
-from world_api.core.spans import TimeSpan
-from world_api.session.commits import commit_session, drop_session, list_sessions
+from world_api.core import StoreFault, TimeSpan
+from world_api.session import commit_session, drop_session, list_sessions
 
 SPAN = TimeSpan(start=1.0, end=2.0)
 
@@ -136,13 +135,13 @@ def test_what_is_written_while_a_session_is_committed_is_kept(make_world: Any, m
     """The writer waits for the commit: its memory is in the session afterwards, not lost between reading and dropping."""
     from threading import Thread
 
-    from world_api.session import commits
+    from world_api.session import overlay
 
     make_world()
     session = open_session(make_world.store, "made", name="writer")
     session.write_memory(level="event", span=SPAN, content="before")
     writers: list[Thread] = []
-    write_manifest = commits.write_manifest
+    write_manifest = overlay.write_manifest
 
     def write_meanwhile(*arguments: Any) -> None:
         late = open_session(make_world.store, "made", name="writer")
@@ -151,7 +150,7 @@ def test_what_is_written_while_a_session_is_committed_is_kept(make_world: Any, m
         writers.append(writer)
         write_manifest(*arguments)
 
-    monkeypatch.setattr(commits, "write_manifest", write_meanwhile)
+    monkeypatch.setattr(overlay, "write_manifest", write_meanwhile)
     commit_session(make_world.store, "made", "writer")
     writers[0].join(timeout=10)
     contents = {m.content for m in open_session(make_world.store, "made", name="writer").memories()}

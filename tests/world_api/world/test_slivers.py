@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from world_api.world.storage import rows_from_records
-from world_api.world.track_joining import join_tracks
-from world_api.world.view import View
+from world_api.world import View, join_tracks, rows_from_records
 
 WIDTH, HEIGHT = 640, 360
 WHOLE = (200.0, 100.0, 260.0, 220.0)

@@ -10,11 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from world_api.core.faults import StoreFault
-from world_api.world.files import write_atomically
-from world_api.world.manifest import MANIFEST
-from world_api.world.storage import find_rows, hash_rows, rows_from_records, write_rows
-from world_api.world.store import list_worlds, open_world, world_folder
+from world_api.core import StoreFault, write_atomically
+from world_api.world import find_rows, hash_rows, list_worlds, open_world, rows_from_records, world_folder, write_rows
 
 
 def cut(time: float, score: float = 1.0) -> dict[str, Any]:
@@ -72,7 +69,7 @@ def test_the_same_rows_make_the_same_world_hash(make_world: Any) -> None:
 
 
 def test_a_world_of_another_schema_version_is_refused_with_what_to_do(make_world: Any) -> None:
-    path = make_world().folder / MANIFEST
+    path = make_world().folder / "world.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "schema_version": 99}))
     with pytest.raises(StoreFault) as caught:
         open_world(make_world.store, "made")
@@ -85,7 +82,7 @@ def test_a_world_of_another_schema_version_is_refused_with_what_to_do(make_world
     "content", [b"", b"not json", b"[]", b'{"schema_version": 2}', b'{"schema_version": 2, "video_id": 3}']
 )
 def test_a_damaged_manifest_is_named(make_world: Any, content: bytes) -> None:
-    (make_world().folder / MANIFEST).write_bytes(content)
+    (make_world().folder / "world.json").write_bytes(content)
     with pytest.raises(StoreFault) as caught:
         open_world(make_world.store, "made")
     assert caught.value.code == "world_damaged"

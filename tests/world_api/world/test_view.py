@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from world_api.api import open_session
-from world_api.core.spans import TimeSpan
+from world_api.core import TimeSpan
 from world_api.operations import run
-from world_api.world.screen_texts import TEXT_STAYS
-from world_api.world.view import View
+from world_api.world import View
 
 
 def reading(time: float, text: str) -> dict[str, Any]:
@@ -22,7 +21,7 @@ def stretches(view: View, text: str) -> list[tuple[float, float]]:
 
 def test_text_read_again_and_again_is_one_stretch_and_a_gap_begins_another(make_world: Any) -> None:
     view = View(make_world({"screen_texts": [reading(t, "A") for t in (2.0, 8.0, 16.0, 40.0, 45.0)]}), None)
-    assert stretches(view, "A") == [(2.0, 16.0 + TEXT_STAYS), (40.0, 45.0 + TEXT_STAYS)]
+    assert stretches(view, "A") == [(2.0, 16.0 + 15.0), (40.0, 45.0 + 15.0)]
 
 
 def test_text_ends_where_a_frame_was_read_without_it(make_world: Any) -> None:
@@ -34,7 +33,7 @@ def test_text_ends_where_a_frame_was_read_without_it(make_world: Any) -> None:
 
 def test_text_is_not_claimed_long_after_it_was_read(make_world: Any) -> None:
     view = View(make_world({"screen_texts": [reading(8.0, "A"), reading(55.0, "Z")]}), None)
-    assert stretches(view, "A") == [(8.0, 8.0 + TEXT_STAYS)]
+    assert stretches(view, "A") == [(8.0, 8.0 + 15.0)]
 
 
 def test_a_stretch_does_not_hold_what_begins_at_its_end(make_world: Any) -> None:

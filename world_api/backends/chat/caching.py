@@ -19,10 +19,10 @@ from typing import Any
 
 from world_api.backends.chat.completions import checked_reply, first_message
 from world_api.core.canonical import content_hash, json_line, parse_json
-from world_api.core.deadline import remaining
+from world_api.core.cost import remaining
 from world_api.core.faults import BackendFault, StoreFault
+from world_api.core.files import open_regular, write_atomically
 from world_api.core.ports import ChatModel
-from world_api.world.files import open_regular, write_atomically
 
 SCHEMA_VERSION = 1
 OURS = "videoworld"  #: the part of a reply that is said by us and not by the server

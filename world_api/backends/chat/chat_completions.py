@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from world_api.backends.chat.completions import CARRIED, first_message
 from world_api.backends.chat.transport import Answering, Heard, NotAReply, said_error
-from world_api.core.canonical import canonical, is_deep
+from world_api.core.canonical import canonical_json, is_deep
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -143,4 +143,4 @@ def _added(holder: Any, known: frozenset[str]) -> dict[str, Any]:
     said = {
         key: value for key, value in fields if key not in known and value and not is_deep(value, levels=_MOST_LEVELS)
     }
-    return {key: value for key, value in said.items() if len(canonical(value)) < MOST_CARRIED}
+    return {key: value for key, value in said.items() if len(canonical_json(value)) < MOST_CARRIED}

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from world_api.core.canonical import canonical, is_deep, parse_json
+from world_api.core.canonical import canonical_json, is_deep, parse_json
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel
 
@@ -94,7 +94,7 @@ def checked_reply(reply: Any) -> dict[str, Any]:
         BackendFault: ``bad_model_reply``.
     """
     try:
-        canonical(reply)
+        canonical_json(reply)
         reason = "" if isinstance(reply, dict) else "it is not a JSON object"
         if is_deep(reply):
             reason = "it is nested too deeply"
@@ -107,7 +107,7 @@ def checked_reply(reply: Any) -> dict[str, Any]:
 
 
 def _tool_call(call: Call, position: int) -> dict[str, Any]:
-    arguments = call.arguments if isinstance(call.arguments, str) else canonical(call.arguments)
+    arguments = call.arguments if isinstance(call.arguments, str) else canonical_json(call.arguments)
     return {
         "id": call.id if call.id is not None else f"call_{position}",
         "type": "function",
@@ -233,7 +233,7 @@ def estimate_tokens(value: Any) -> int:
     Images count as so many each, however many characters they are spelt with.
     """
     words, images = _without_images(value)
-    text = canonical(words)
+    text = canonical_json(words)
     plain = len(text.encode("ascii", "ignore"))
     return plain // 4 + (len(text) - plain) + images
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from world_api.core.faults import BackendFault
-from world_api.world.files import open_regular
+from world_api.core.files import open_regular
 
 #: USD per million tokens; a price beyond it is a slip, and sums of it need not be finite.
 _MOST_USD = 1_000_000

@@ -30,9 +30,9 @@ from world_api.backends.chat.openai_chat import OpenAIChatModel, WireName, wire_
 from world_api.backends.chat.transport import Transport
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import BackendFault, StoreFault
+from world_api.core.files import write_atomically
 from world_api.core.ports import Clock
 from world_api.version import project_version
-from world_api.world.files import write_atomically
 
 SCHEMA_VERSION = 3
 CACHE_VARIABLE = "VIDEOWORLD_CACHE"

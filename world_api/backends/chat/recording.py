@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from world_api.backends.chat.completions import checked_reply
+from world_api.core import files
 from world_api.core.canonical import content_hash, json_line, parse_json
 from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody, VideoWorldError
+from world_api.core.files import open_regular
 from world_api.core.ports import ChatModel, Clock
-from world_api.world import files
-from world_api.world.files import open_regular
 
 SCHEMA_VERSION = 1
 #: A longer line is no exchange: a reply has at most 32 MiB, and a request holds what was said before.

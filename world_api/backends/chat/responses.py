@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from world_api.backends.chat.completions import CARRIED
 from world_api.backends.chat.transport import Answering, NotAReply, said_error
-from world_api.core.canonical import canonical
+from world_api.core.canonical import canonical_json
 from world_api.core.faults import BackendFault
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _content(content: Any) -> Any:
     """Text stays text; the parts of a content get the names they have here."""
     if isinstance(content, list):
         return [_part(part) for part in content]
-    return content if isinstance(content, str) else "" if content is None else canonical(content)
+    return content if isinstance(content, str) else "" if content is None else canonical_json(content)
 
 
 def _part(part: Any) -> dict[str, Any]:
@@ -346,7 +346,7 @@ def _call_item(call: Mapping[str, Any]) -> dict[str, Any]:
         "type": _CALL,
         "call_id": call.get("id"),
         "name": function.get("name"),
-        "arguments": arguments if isinstance(arguments, str) else canonical(arguments),
+        "arguments": arguments if isinstance(arguments, str) else canonical_json(arguments),
     }
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from world_api.backends.chat.endpoint import Endpoint, asks_for_patience, unreachable
 from world_api.core.canonical import parse_json
-from world_api.core.deadline import deadline, remaining
+from world_api.core.cost import deadline, remaining
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Clock
 
@@ -169,7 +169,7 @@ class Transport:
     def exchange(self, send: Send, understand: Callable[[Heard], T | Failure]) -> T:
         """What is understood of the answer, after as many attempts as the deadline allows.
 
-        The deadline is the endpoint's patience, or less where the caller has less (``world_api.core.deadline``).
+        The deadline is the endpoint's patience, or less where the caller has less (``world_api.core.cost``).
 
         Raises:
             BackendFault: that of the last failure; ``endpoint_unreachable`` where nothing was received.

@@ -13,8 +13,8 @@ from world_api.backends.chat.transport import Answering, NotAReply, said_error
 from world_api.backends.endpoint.vision import in_our_words, producer_of
 from world_api.core.cost import Spent, charge
 from world_api.core.faults import BackendFault
+from world_api.core.identifiers import printable
 from world_api.core.ports import ChatModel, Embedded, Vectors
-from world_api.core.printable import printable
 
 if TYPE_CHECKING:
     from openai import OpenAI

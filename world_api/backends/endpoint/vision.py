@@ -26,9 +26,10 @@ from world_api.backends.chat.completions import (
     without_refused,
 )
 from world_api.backends.chat.prompts import PromptFiles, data_line
-from world_api.core.canonical import canonical, content_hash, parse_json
+from world_api.core.canonical import canonical_json, content_hash, parse_json
 from world_api.core.cost import Spent, charge
 from world_api.core.faults import BackendFault
+from world_api.core.identifiers import printable
 from world_api.core.ports import (
     ChatModel,
     Expected,
@@ -39,7 +40,6 @@ from world_api.core.ports import (
     Picture,
     SeenAction,
 )
-from world_api.core.printable import printable
 
 LONGEST_SIDE = 512
 #: Tokens of a reply: three sentences and room for a model that thinks a little.
@@ -119,7 +119,7 @@ class EndpointVision:
         shown = max(1, round(width * scale)), max(1, round(height * scale))
         each = assumed_tokens(*shown)
         instruction = self._prompts.render(
-            task, language=self._language, as_text=False, schema=canonical(reply_schema(task))
+            task, language=self._language, as_text=False, schema=canonical_json(reply_schema(task))
         )
         words = estimate_tokens([instruction, reply_schema(task), _RECORD_ALLOWED]) + _WORDS_A_FRAME * pictures
         return Expected(
@@ -158,7 +158,7 @@ class EndpointVision:
 
         ``as_text`` also asks for JSON in words, for servers that cannot be made to write it.
         """
-        schema = canonical(reply_schema(request.task))
+        schema = canonical_json(reply_schema(request.task))
         system = self._prompts.render(request.task, language=self._language, as_text=as_text, schema=schema)
         record: dict[str, Any] = {"from": request.span.start, "to": request.span.end}
         record |= {"question": request.question} if request.question else {}

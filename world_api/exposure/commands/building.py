@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from world_api.core.faults import VideoWorldError
-from world_api.core.printable import clock_text
+from world_api.core.identifiers import clock_text
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, fail, note, show
 from world_api.exposure.perceiving.options import (
     DEFAULT_FRAMES,

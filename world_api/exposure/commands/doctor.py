@@ -25,7 +25,6 @@ PACKAGES: dict[str, tuple[str, str]] = {
     "onnxruntime": ("screen text", ""),
     "pyarrow": ("the world on disk", ""),
     "lancedb": ("search across videos", ""),
-    "faiss-cpu": ("vector search", ""),
     "openai": ("chat models", ""),
     "jsonschema": ("tool documents", ""),
     "jinja2": ("expressions, prompts", ""),

@@ -16,7 +16,7 @@ NameArgument = Annotated[str, typer.Argument(metavar="[NAME]", help="Which sessi
 @app.command("list")
 def list_command(video_id: IdArgument, store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
     """List the sessions of a world and how much each wrote."""
-    from world_api.session.commits import list_sessions
+    from world_api.session.overlay import list_sessions
 
     found = [{"name": name, "events": events} for name, events in list_sessions(store, video_id)]
     show(
@@ -36,7 +36,7 @@ def commit(
     as_json: JsonOption = False,
 ) -> None:
     """Replay a session's writes onto the world, for every later session to see."""
-    from world_api.session.commits import commit_session
+    from world_api.session.overlay import commit_session
 
     record: dict[str, Any] = commit_session(store, video_id, name).record()
     show(
@@ -57,7 +57,7 @@ def drop(
     as_json: JsonOption = False,
 ) -> None:
     """Forget what a session wrote. The world itself is not touched."""
-    from world_api.session.commits import drop_session
+    from world_api.session.overlay import drop_session
 
     events = drop_session(store, video_id, name)
     show(

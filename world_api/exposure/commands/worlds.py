@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from world_api.core.faults import StoreFault
-from world_api.core.printable import clock_text
+from world_api.core.identifiers import clock_text
 from world_api.exposure.cli import DEFAULT_STORE, AsOfOption, JsonOption, StoreOption, command_app, show
 
 app = command_app()
@@ -152,9 +152,9 @@ def inspect(
 ) -> None:
     """Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile."""
     from world_api.exposure.inspection import inspection, inspection_text
-    from world_api.world.checking import check_apart
     from world_api.world.derived import FOLDER as DERIVED
     from world_api.world.store import open_world
+    from world_api.world.verification import check_apart
 
     if check and (wrong := check_apart(store, video_id)):
         beside = all(line.startswith(DERIVED) for line in wrong)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from world_api.core.cost import ledger
-from world_api.core.printable import clock_text
+from world_api.core.identifiers import clock_text
 from world_api.exposure.cli import note
 from world_api.exposure.perceiving.consent import agree, estimate_text
 

@@ -16,8 +16,7 @@ import pytest
 from world_api.backends.chat.caching import CachingChatModel, from_cache
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.recording import ScriptedChatModel
-from world_api.core.deadline import deadline
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault, deadline
 from world_api.exposure.models import endpoint_model
 
 REQUEST: dict[str, Any] = {

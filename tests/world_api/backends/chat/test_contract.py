@@ -17,8 +17,7 @@ from world_api.backends.chat.openai_chat import OpenAIChatModel
 from world_api.backends.chat.recording import Exchange, RecordingChatModel, ReplayChatModel, ScriptedChatModel
 from world_api.backends.chat.responses import ResponsesWire
 from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.core.faults import EpisodeFault
-from world_api.core.ports import ChatModel
+from world_api.core import ChatModel, EpisodeFault
 
 REQUEST: dict[str, Any] = {
     "model": "m",

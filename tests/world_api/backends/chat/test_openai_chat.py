@@ -12,7 +12,7 @@ from tests.support.chat_server import KEY
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault
 
 REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "在吗? anybody?"}]}
 GOOD = completion(model="m", content="yes", usage=(10, 1))

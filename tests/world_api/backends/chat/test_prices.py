@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from world_api.backends.chat.completions import Usage
 from world_api.backends.chat.prices import Price, Prices
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault
 
 JSON = '{"m": {"prompt": 2.5, "cached": 0.25, "completion": 10}, "org/n:1": {"prompt": 1, "completion": 1e-1}}'
 YAML = """

@@ -12,7 +12,7 @@ import pytest
 from tests.support.model_server import Manners
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.probing import CHECKS, Capabilities, cache_folder, capabilities_of
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault
 
 KEY = "sk-a-key-that-nobody-may-see"
 Probe = Callable[..., Capabilities]

@@ -18,8 +18,7 @@ from world_api.backends.chat.recording import (
     read_exchanges,
     read_lines,
 )
-from world_api.core.canonical import content_hash
-from world_api.core.faults import BackendFault, EpisodeFault
+from world_api.core import BackendFault, EpisodeFault, content_hash
 
 FIRST = {"model": "m", "messages": [{"role": "user", "content": "一"}]}
 SECOND = {"model": "m", "messages": [{"role": "user", "content": "two"}]}

@@ -14,7 +14,7 @@ from controller.answers import submit_answer_tool
 from controller.prompts import Prompts
 from controller.questions import KINDS, Question
 from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.core.canonical import json_line
+from world_api.core import json_line
 from world_api.exposure.schemas import openai_tool
 
 Answers = Mapping[str, Callable[[dict[str, Any]], Any]]
@@ -122,7 +122,7 @@ def test_where_no_tool_is_left_it_answers_in_the_words_that_are_wanted(
 @given(kind=st.sampled_from(KINDS), text=st.text(min_size=1, max_size=40), language=st.sampled_from(["en", "zh"]))
 def test_whatever_is_asked_the_answer_is_of_its_type(kind: Any, text: str, language: str) -> None:
     from controller.answers import parse_answer
-    from world_api.core.faults import EpisodeFault
+    from world_api.core import EpisodeFault
 
     options = THREE if kind in ("choice", "order") else ()
     try:

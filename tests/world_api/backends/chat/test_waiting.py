@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from world_api.backends.chat.completions import completion
-from world_api.core.deadline import deadline
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault, deadline
 
 REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "anybody?"}]}
 GOOD = completion(model="m", content="yes", usage=(10, 1))

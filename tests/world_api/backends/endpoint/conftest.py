@@ -13,8 +13,7 @@ from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
 from world_api.backends.chat.transport import Wire
 from world_api.backends.endpoint.vision import EndpointVision
-from world_api.core.ports import LookRequest, LookTask, Picture
-from world_api.core.spans import TimeSpan
+from world_api.core import LookRequest, LookTask, Picture, TimeSpan
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from tests.support.vision_server import VisionServer
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
 from world_api.backends.endpoint.embedding import EmbeddingsWire, EndpointEmbedder
-from world_api.core.cost import ledger
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault, ledger
 
 
 @pytest.fixture

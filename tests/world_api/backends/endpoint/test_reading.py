@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from world_api.backends.endpoint.vision import MAX_ACTIONS, MAX_CHARACTERS, read_reply
-from world_api.core.faults import BackendFault
-from world_api.core.ports import LookTask, SeenAction
+from world_api.core import BackendFault, LookTask, SeenAction
 
 
 def reply(content: Any, *, finish: str = "stop", **message: Any) -> dict[str, Any]:

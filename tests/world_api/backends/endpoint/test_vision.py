@@ -11,10 +11,7 @@ import pytest
 
 from tests.support.vision_server import VisionServer, frame_times_of, pictures_of, words_of
 from world_api.backends.endpoint.vision import EndpointVision, assumed_tokens
-from world_api.core.cost import ledger
-from world_api.core.faults import BackendFault
-from world_api.core.ports import LookRequest, Picture
-from world_api.core.spans import TimeSpan
+from world_api.core import BackendFault, LookRequest, Picture, TimeSpan, ledger
 
 Looking = Callable[..., LookRequest]
 

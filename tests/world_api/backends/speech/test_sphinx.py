@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from world_api.backends import speech
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

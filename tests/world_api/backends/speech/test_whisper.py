@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from world_api.backends import speech
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault
 
 PACKAGE = {
     "__init__.py": """

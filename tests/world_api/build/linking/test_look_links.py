@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.building import made_clip
 from world_api.build.look_links import LookLinks
-from world_api.world.tables import TRACK_LOOK_DIMENSION
+from world_api.world import TRACK_LOOK_DIMENSION
 
 pytestmark = pytest.mark.media
 

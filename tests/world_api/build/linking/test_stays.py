@@ -11,8 +11,7 @@ import pytest
 from tests.support.building import made_clip, made_source
 from world_api.build.moving_things import MovingThings
 from world_api.build.track_links import Stitches
-from world_api.core.boxes import Box
-from world_api.core.ports import DetectedObject, Image
+from world_api.core import Box, DetectedObject, Image
 from world_api.media.frames import Frame
 
 pytestmark = pytest.mark.media

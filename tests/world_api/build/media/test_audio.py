@@ -10,8 +10,7 @@ import av
 import numpy as np
 import pytest
 
-from world_api.core.faults import MediaFault
-from world_api.core.ports import SAMPLE_RATE, Samples
+from world_api.core import SAMPLE_RATE, MediaFault, Samples
 from world_api.media.audio import read_audio
 from world_api.media.subtitles import look_inside
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from world_api.core.ports import Image
+from world_api.core import Image
 from world_api.media.container import probe
 from world_api.media.decode_pass import DecodePass
 from world_api.media.decoder import VideoFrames

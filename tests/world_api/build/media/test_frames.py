@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from world_api.core.faults import MediaFault
-from world_api.core.ports import Image
+from world_api.core import Image, MediaFault
 from world_api.media.container import probe
 from world_api.media.decode_pass import DecodePass
 from world_api.media.decoder import VideoFrames

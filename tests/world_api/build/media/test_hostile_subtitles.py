@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.subtitle_files import cues_of, srt, video_with
-from world_api.core.ports import Image
+from world_api.core import Image
 from world_api.media.subtitle_choice import choose_subtitles
 from world_api.media.subtitle_encoding import decode
 from world_api.media.subtitles import (

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from world_api.core.faults import MediaFault
-from world_api.core.ports import Image
+from world_api.core import Image, MediaFault
 from world_api.media.container import probe
 
 pytestmark = pytest.mark.media

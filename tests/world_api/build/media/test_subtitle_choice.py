@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.subtitle_files import srt, video_with
-from world_api.core.faults import MediaFault
+from world_api.core import MediaFault
 from world_api.media import subtitle_choice, subtitles
 from world_api.media.decoder import MediaWorker
 from world_api.media.subtitle_choice import choose_subtitles

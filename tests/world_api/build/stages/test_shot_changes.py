@@ -21,7 +21,7 @@ from world_api.build.shots import (
     ShotChanges,
     mean_of,
 )
-from world_api.core.ports import Image
+from world_api.core import Image
 
 Found = list[tuple[int, str, int]]  #: said after which picture, kind, number of the frame
 

@@ -14,7 +14,7 @@ from world_api.build.row_store import RowStore
 from world_api.build.scenes import SceneCuts
 from world_api.build.shots import Cuts
 from world_api.build.stage import Stage, keys_of, no_sound
-from world_api.core.spans import TimeSpan
+from world_api.core import TimeSpan
 from world_api.media.container import probe
 
 pytestmark = [pytest.mark.shared_data, pytest.mark.media]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from world_api.build.appearance import describe, light_gains
-from world_api.core.ports import Image
-from world_api.world.tables import TRACK_LOOK_DIMENSION
+from world_api.core import Image
+from world_api.world import TRACK_LOOK_DIMENSION
 
 Colour = tuple[int, int, int]
 BLACK, RED, GREY, BLUE = (25, 25, 25), (40, 40, 180), (140, 140, 140), (150, 70, 40)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from world_api.build.camera_motion import CameraMove, CameraWatch, Look, is_break
-from world_api.core.ports import Image
+from world_api.core import Image
 
 pytestmark = pytest.mark.media
 

@@ -12,9 +12,7 @@ from tests.support.building import made_clip, made_source
 from world_api.build.appearance import colour_words
 from world_api.build.moving_things import MovingThings
 from world_api.build.stage import Records
-from world_api.core.boxes import Box
-from world_api.core.ports import DetectedObject, Image
-from world_api.core.spans import TimeSpan
+from world_api.core import Box, DetectedObject, Image, TimeSpan
 from world_api.media.frames import Frame, PixelFormat, Scaler
 
 pytestmark = pytest.mark.media

@@ -12,8 +12,7 @@ import pytest
 from tests.support.building import made_clip, made_source
 from world_api.build.camera_motion import CameraWatch, Look
 from world_api.build.people import People
-from world_api.core.boxes import Box
-from world_api.core.ports import DetectedObject, Image
+from world_api.core import Box, DetectedObject, Image
 
 pytestmark = pytest.mark.media
 

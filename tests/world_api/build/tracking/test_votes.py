@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from world_api.build.people import PersonVotes
-from world_api.core.boxes import Box
-from world_api.core.ports import DetectedObject, Image
+from world_api.core import Box, DetectedObject, Image
 
 PICTURE: Image = np.zeros((180, 320, 3), dtype=np.uint8)
 

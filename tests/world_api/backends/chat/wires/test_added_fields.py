@@ -9,7 +9,7 @@ import pytest
 from tests.support.histories import names_unknown_fields, repeats_signatures, repeats_thoughts
 from world_api.backends.chat.chat_completions import MOST_CARRIED, ChatCompletionsWire
 from world_api.backends.chat.completions import Call, completion
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault
 
 SIGNED = {"google": {"thought_signature": "c2lnbmVk"}}
 

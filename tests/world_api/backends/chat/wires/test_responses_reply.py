@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from world_api.backends.chat.completions import usage_of
 from world_api.backends.chat.responses import reply_of
 from world_api.backends.chat.transport import NotAReply
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault
 
 Json = dict[str, Any]
 SCHEMA = {"type": "object", "properties": {"time": {"type": "number"}}, "required": ["time"]}

@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 from tests.support.decoders import decoder_of
-from world_api.core.faults import MediaFault
-from world_api.core.ports import Image
+from world_api.core import Image, MediaFault
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
 from world_api.media.decode_pass import DecodePass, PassState
 from world_api.media.decoder import DecoderProcess, MediaWorker, VideoPass, release

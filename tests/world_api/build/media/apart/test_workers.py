@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.support.decoders import is_alive, number_of
-from world_api.core.faults import MediaFault
+from world_api.core import MediaFault
 from world_api.media.container import DEFAULT_LIMITS, Limits, probe
 from world_api.media.decoder import DecoderProcess, MediaWorker, VideoFrames, VideoPass, release
 from world_api.media.frames import Want

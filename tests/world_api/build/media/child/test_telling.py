@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from world_api.core.ports import Image
+from world_api.core import Image
 from world_api.media.container import DEFAULT_LIMITS, Limits, probe
 from world_api.media.decoder_server import DecoderServer
 from world_api.media.frames import Want

@@ -17,8 +17,7 @@ from tests.support.building import made_clip, made_source
 from world_api.backends.speech import EnergyVoiceDetector
 from world_api.build.speech import LONGEST, RecognisedSpeech, SubtitleLines, cut_utterances
 from world_api.build.stage import Clip, Records, Stage
-from world_api.core.ports import SAMPLE_RATE, Samples, SpokenLine, SpokenWord
-from world_api.core.spans import TimeSpan
+from world_api.core import SAMPLE_RATE, Samples, SpokenLine, SpokenWord, TimeSpan
 from world_api.media.container import probe
 from world_api.media.subtitle_choice import Subtitles, choose_subtitles
 from world_api.media.subtitles import SubtitleSource, read_file

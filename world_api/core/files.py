@@ -1,6 +1,6 @@
 """Files of a store: written whole or not at all, appended to line by line, hashed, and locked.
 
-Files that anybody may have named are opened only if they are regular ones.
+Files whose names come from outside are opened only if they are regular.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from uuid import uuid4
@@ -93,7 +93,7 @@ def check_plain(folder: Path) -> None:
         except FileNotFoundError:
             if there == str(folder):
                 raise
-            continue  # somebody took it away meanwhile
+            continue  # it was removed meanwhile
         for entry in found:
             if entry.is_dir(follow_symlinks=False):
                 waiting.append(entry.path)
@@ -118,7 +118,7 @@ def not_writable(path: Path, error: OSError) -> StoreFault:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename last; a rename lives in its folder, which has to be synced of its own."""
+    """Make a rename durable: it is recorded in its folder, which needs a sync of its own."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -129,9 +129,9 @@ def _sync_folder(folder: Path) -> None:
 _BLOCK = 1 << 20
 #: Bytes of a file of rows (of one clip) or an image.
 MOST_FILE_BYTES = 1 << 28
-#: A file of so many bytes, of which the disk holds less than one in so many, is mostly nothing; compression gives no such share.
+#: A file of at least ``_LARGE`` bytes of which the disk holds less than 1 in ``_LEAST_SHARE`` is sparse; no compression does that.
 _LARGE, _LEAST_SHARE = 1 << 24, 64
-#: Unit of ``st_blocks`` (bytes), whatever the file system's own.
+#: Unit of ``st_blocks`` (bytes) on every file system.
 _DISK_BLOCK = 512
 
 
@@ -154,7 +154,7 @@ def hash_file(path: Path) -> str:
 
 
 def hash_stored(path: Path, *, most: int | None = MOST_FILE_BYTES) -> str:
-    """SHA-256 of a file of a world, which anybody may have made: one that takes long to read for nothing is not read.
+    """SHA-256 of a file of a world of unknown origin; a huge or sparse file is refused unread.
 
     Raises:
         OSError: as :func:`hash_file`; ``EFBIG``: it has more than ``most`` bytes, or far more than the disk holds of it.
@@ -179,9 +179,9 @@ _CHUNK = 65_536
 def append_line(path: Path, line: bytes, *, sync: bool = False) -> None:
     """Append one line in one write, making the file and its folder where they are missing.
 
-    Writers take turns under a lock on the file, which goes with the process that held it. What an earlier writer left
-    without its end (the machine died, the disk was full) was never a line and is taken away first; a line that cannot be
-    written whole is taken back. ``sync`` waits until the line would survive a power cut.
+    Writers take turns under a lock on the file, which ends with the process that holds it. An incomplete last line (the machine
+    died, the disk was full) is removed first; a line that cannot be written whole is taken back. ``sync`` waits until the line
+    would survive a power cut.
 
     Raises:
         OSError: it cannot be written; the file holds the lines it held.
@@ -196,7 +196,7 @@ def append_line(path: Path, line: bytes, *, sync: bool = False) -> None:
             if sync:
                 os.fsync(handle)
         except OSError:
-            with suppress(OSError):  # what is left then has no end, and the next writer takes it away
+            with suppress(OSError):  # then an incomplete line is left, which the next writer removes
                 os.ftruncate(handle, end)
             raise
     finally:
@@ -214,7 +214,7 @@ def _write(handle: int, data: bytes, path: Path) -> None:
 
 
 def _end_of_lines(handle: int) -> int:
-    """Where the last whole line ends; what stands behind it is cut off."""
+    """Return the offset after the last complete line; truncate what follows it."""
     size = end = os.fstat(handle).st_size
     while end and os.pread(handle, 1, end - 1) != b"\n":
         start = max(0, end - _CHUNK)
@@ -228,7 +228,7 @@ def _end_of_lines(handle: int) -> int:
 def world_lock(store: Path, video_id: str, *, waiting: Callable[[str], None] | None = None) -> Iterator[None]:
     """Hold the right to write a world; the lock goes with the process that held it.
 
-    Where another process holds it, ``waiting`` is told so and the call waits; without that it fails at once.
+    If another process holds it, ``waiting`` is called with a message and the call waits; without ``waiting`` it fails at once.
 
     Raises:
         StoreFault: ``world_locked``, ``store_not_writable``.
@@ -266,39 +266,43 @@ def _acquire(lock: FileLock, video_id: str, waiting: Callable[[str], None] | Non
 
 #: Hexadecimal digits of a name by which lock files are shared, so that there are never more than 4096 in a folder.
 _BUCKET = 3
-LOCKS = "locks"  #: the folder they lie in; they stay, since somebody may be waiting on one
+LOCKS = "locks"  #: their folder; they are never removed, since another process may wait on one
 
 
-#: Locks for threads of this process, shared by what is asked for by the hash of its name.
+#: Locks for threads of this process; items share them by the hash of their name.
 _THREAD_LOCKS = tuple(threading.Lock() for _ in range(1024))
 
 
 @contextmanager
 def exclusive(folder: Path | None, name: str, *, owner: object = None) -> Iterator[None]:
-    """Hold the right to make what is called ``name`` (hexadecimal) in a folder, among threads and processes.
+    """Hold the right to make the item ``name`` (hexadecimal) in a folder, among threads and processes.
 
-    Without a folder only threads that share ``owner`` wait for each other. Where nobody can write to the folder, nobody
-    would find there what another process made, so processes do not wait. Not to be nested.
+    Without a folder only threads that share ``owner`` wait for each other. If the folder is not writable, processes could not
+    share what they make, so they do not wait. Not to be nested.
     """
     key = (folder if folder is not None else id(owner), name)
-    with _THREAD_LOCKS[hash(key) % len(_THREAD_LOCKS)], _exclusive_among_processes(folder, name):
+    with _THREAD_LOCKS[hash(key) % len(_THREAD_LOCKS)], ExitStack() as held:
+        if folder is not None:
+            with suppress(StoreFault):
+                held.enter_context(file_lock(folder / LOCKS / name[:_BUCKET]))
         yield
 
 
 @contextmanager
-def _exclusive_among_processes(folder: Path | None, name: str) -> Iterator[None]:
-    if folder is None:
-        yield
-        return
+def file_lock(path: Path) -> Iterator[None]:
+    """Hold a lock among processes; wait for another holder. The lock's file stays, since another process may wait on it.
+
+    Raises:
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
     from filelock import FileLock
 
-    lock = FileLock(folder / LOCKS / name[:_BUCKET])
+    lock = FileLock(path)
     try:
-        Path(lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
-    except OSError:
-        yield
-        return
+    except OSError as error:
+        raise not_writable(path, error) from error
     try:
         yield
     finally:

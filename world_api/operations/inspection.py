@@ -1,7 +1,7 @@
-"""The optional group ``inspect``: looking with a question, reading all that was said, going through every segment.
+"""The optional group ``inspect``: questions to a vision model, transcripts, and exhaustive scans of segments.
 
-The sixteen find what is likely; these establish what is there and what is not, and cost more. An experiment switches them
-on by name, for all arms or none.
+The sixteen find what is likely; these operations establish what is there and what is not, and cost more. An experiment
+switches them on by name, for all arms or none.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from world_api.core.identifiers import segment_id
 from world_api.core.lexicon import unrequired_words
 from world_api.core.ports import Source
 from world_api.core.spans import TimeSpan, round_time
+from world_api.operations.descriptions import brief
 from world_api.operations.evidence import (
     cite_passage,
     cite_passages,
     evidence,
+    interval,
     matching_line,
-    optional_stretch,
+    optional_interval,
     shorten,
-    stretch,
     times,
 )
 from world_api.operations.registry import operation
@@ -50,30 +51,29 @@ from world_api.operations.schema import (
     VideoId,
     not_blank,
 )
-from world_api.operations.wording import brief
-from world_api.search.lexical import holds_words
+from world_api.search.indexes import holds_words
 from world_api.search.passages import ORDER, Passage, Passages, passages_of
 from world_api.search.searcher import MatchingPassage, Scan, scanner_of
 from world_api.session.session import Session
-from world_api.world.items import Positions
+from world_api.world.timeline import Positions
 
-#: A page tells about this many characters, of one line at most so many.
+#: Characters of a page, and of one line.
 MAX_CHARACTERS, LONGEST_LINE = 12_000, 2_000
 _SPEECH, _SCREEN = ORDER.index("speech"), ORDER.index("screen_text")
 
 
 def transcript(session: Session, span: TimeSpan, *, begins_inside: bool = False) -> Transcript:
-    """The lines of a stretch in time order, as many as one reads at once.
+    """The first page of the lines of an interval, in time order.
 
-    With ``begins_inside`` only those that begin in it: what the page before told is not told again.
+    With ``begins_inside`` only lines that begin in it, since the page before has the others.
     """
     passages = passages_of(session.view)
     lines = _lines(passages, span)
     if begins_inside:
         lines = lines[passages.starts[lines] >= span.start]
-    told, goes_on = _page(passages, lines, span)
-    page = [passages[position] for position in lines[:told].tolist()]
-    left, spoken = len(lines) - told, int((passages.sources[lines] == _SPEECH).sum())
+    count, goes_on = _page(passages, lines, span)
+    page = [passages[position] for position in lines[:count].tolist()]
+    left, spoken = len(lines) - count, int((passages.sources[lines] == _SPEECH).sum())
     cut = [passage for passage in page if len(passage.text) > LONGEST_LINE]
     before = len(lines) if goes_on is None else int(np.searchsorted(passages.starts[lines], goes_on))
     return Transcript(
@@ -84,12 +84,12 @@ def transcript(session: Session, span: TimeSpan, *, begins_inside: bool = False)
         next_start_time=goes_on,
         evidence=cite_passages(session, page),
         truncated=left > 0 or bool(cut),
-        hint="; ".join([*_left(left, before - told, goes_on), *_cut(cut)]) or ("" if spoken else _silence(session)),
+        hint="; ".join([*_left(left, before - count, goes_on), *_cut(cut)]) or ("" if spoken else _silence(session)),
     )
 
 
 def _lines(passages: Passages, span: TimeSpan) -> Positions:
-    """What is said and shown in a stretch, by its start; what begins at once is told as it is said before it is shown."""
+    """The spoken lines and screen texts of an interval, by start; of those with the same start speech comes first."""
     near = passages.touching(span)
     said, shown = (near[passages.sources[near] == source] for source in (_SPEECH, _SCREEN))
     found = np.concatenate([said, _once(passages, shown)])
@@ -98,14 +98,14 @@ def _lines(passages: Passages, span: TimeSpan) -> Positions:
 
 
 def _once(passages: Passages, shown: Positions) -> Positions:
-    """Of texts on the screen those that are not the same text, read twice while it stands there."""
+    """Drop screen texts that repeat a text which is still on screen."""
     if len(shown) == 0:
         return shown
     shown = shown[np.lexsort((passages.starts[shown], passages.texts[shown]))]
     _, group = np.unique(passages.texts[shown], return_inverse=True)
     ends = passages.ends[shown] + group * (float(passages.ends[shown].max()) + 1.0)
-    reach = np.concatenate([[-math.inf], np.maximum.accumulate(ends)[:-1]])
-    kept: Positions = shown[ends > reach]
+    latest_end = np.concatenate([[-math.inf], np.maximum.accumulate(ends)[:-1]])
+    kept: Positions = shown[ends > latest_end]
     return kept
 
 
@@ -125,22 +125,21 @@ def _line(passage: Passage) -> TranscriptLine:
 
 
 def _page(passages: Passages, lines: Positions, span: TimeSpan) -> tuple[int, float | None]:
-    """How many lines are told, and where the next page begins, later than this one; None where nothing is left.
+    """The number of lines on the page, and the start of the next page; None if nothing is left.
 
-    What begins together is told together, by the next page, unless it fills this one: so many lines at one moment that no page
-    holds them are left out beyond the first ones. All other lines that begin before the next page are told by this one.
+    Lines with the same start are on the same page. If a page cannot hold all lines of one start, the last of them are left out.
     """
-    told = _as_many_as_fit(passages, lines)
-    for start in map(float, passages.starts[lines[told:]].tolist()):
+    count = _as_many_as_fit(passages, lines)
+    for start in map(float, passages.starts[lines[count:]].tolist()):
         at = math.floor(start * 1000) / 1000.0
         before = int(np.searchsorted(passages.starts[lines], at))
         if at > span.start and before > 0:
-            return min(told, before), at
-    return told, None
+            return min(count, before), at
+    return count, None
 
 
 def _left(left: int, skipped: int, goes_on: float | None) -> Iterator[str]:
-    """What is not told here: ``left`` lines, of which ``skipped`` begin before the next page."""
+    """Hints about ``left`` lines that the page lacks, of which ``skipped`` begin before the next page."""
     if goes_on is not None:
         yield f"{left - skipped} more lines; read on with start_time {goes_on:g} and begins_inside true"
     if skipped > 0:
@@ -148,7 +147,7 @@ def _left(left: int, skipped: int, goes_on: float | None) -> Iterator[str]:
 
 
 def _cut(passages: Sequence[Passage]) -> Iterator[str]:
-    """Which lines are not told word for word to their end."""
+    """A hint about lines that are cut."""
     if passages:
         first = passages[0]
         others = f" (and {len(passages) - 1} more)" if len(passages) > 1 else ""
@@ -165,22 +164,22 @@ def _silence(session: Session) -> str:
     return "nothing is said here" if view.has_rows("speech") else "no speech of this video was transcribed so far"
 
 
-#: So many of its lines are told of each match.
+#: Matching lines of each match at most.
 LINES = 3
 _LINES_CUT = f"of a segment the first {LINES} matching lines are told"
 _CURSOR = re.compile(r"s([0-9a-f]{1,12})\.([0-9a-f]{16})", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """What a scan was asked for; a cursor belongs to one of these."""
+class _ScanRequest:
+    """The arguments of a scan; a cursor belongs to one of these."""
 
     query: str | None
     within: TimeSpan | None
     least: float | None
 
     def seal(self, session: Session, place: int) -> str:
-        """What only a cursor of this scan of this world says of a place."""
+        """The part of a cursor that ties a position to this scan of this world."""
         bounds = None if self.within is None else [self.within.start, self.within.end]
         return content_hash([session.memo_key, self.query, bounds, self.least, place])[:16]
 
@@ -193,9 +192,9 @@ def scanned(
     Raises:
         OperationFault: ``bad_cursor``.
     """
-    asked = _Asked(query=query, within=within, least=least)
+    request = _ScanRequest(query=query, within=within, least=least)
     scan = scanner_of(session.view).scan(query, session.captions, within=within, least=least)
-    begin = scan.first if cursor is None else _opened(session, asked, scan, cursor)
+    begin = scan.first if cursor is None else _opened(session, request, scan, cursor)
     before = int(np.searchsorted(scan.matching, begin))
     listed = scan.matching[before : before + MAX_MATCHES]
     more = len(scan.matching) - before - len(listed)
@@ -209,7 +208,7 @@ def scanned(
         looked_at=end - scan.first,
         scanned_from=_edge(session, scan, begin),
         scanned_until=_edge(session, scan, end),
-        next_cursor=f"s{end:x}.{asked.seal(session, end)}" if more else None,
+        next_cursor=f"s{end:x}.{request.seal(session, end)}" if more else None,
         unused_words=[] if query is None else unrequired_words(query),
         not_found=[] if len(scan.matching) or scan.end == scan.first else [_whole(session, scan)],
         evidence=cited,
@@ -218,11 +217,11 @@ def scanned(
     )
 
 
-def _opened(session: Session, asked: _Asked, scan: Scan, cursor: str) -> int:
+def _opened(session: Session, request: _ScanRequest, scan: Scan, cursor: str) -> int:
     """The position of the first segment of the page that a cursor opens."""
     read = _CURSOR.fullmatch(cursor)
     place = int(read[1], 16) if read else -1
-    if read is None or asked.seal(session, place) != read[2] or not scan.first <= place < scan.end:
+    if read is None or request.seal(session, place) != read[2] or not scan.first <= place < scan.end:
         raise OperationFault(
             "bad_cursor",
             "the cursor is none of this scan",
@@ -233,7 +232,7 @@ def _opened(session: Session, asked: _Asked, scan: Scan, cursor: str) -> int:
 
 
 def _edge(session: Session, scan: Scan, segment: int) -> float:
-    """Where a segment begins (seconds), or the last one ends."""
+    """The start of a segment in seconds, or the end of the last one."""
     segments = session.view.segments
     if segment < scan.end:
         return round_time(float(segments.starts[segment]))
@@ -241,14 +240,14 @@ def _edge(session: Session, scan: Scan, segment: int) -> float:
 
 
 def _whole(session: Session, scan: Scan) -> TimeRange:
-    """The stretch that a whole scan looks at."""
+    """The interval of a whole scan."""
     return TimeRange(start_time=_edge(session, scan, scan.first), end_time=_edge(session, scan, scan.end))
 
 
 def _hits(
     session: Session, query: str | None, scan: Scan, listed: Sequence[int]
 ) -> tuple[list[Hit], list[EvidenceItem], bool]:
-    """The hits, one piece of evidence for each, and whether any has more lines than are told."""
+    """The hits, one piece of evidence for each, and whether lines of a hit are left out."""
     if query is None:
         spans = [session.view.segments[segment] for segment in listed]
         return [_any(session, span) for span in spans], [evidence(session, span, "look", None) for span in spans], False
@@ -268,7 +267,7 @@ def _hits(
 
 
 def _any(session: Session, span: TimeSpan) -> Hit:
-    """A segment that nothing was asked of."""
+    """The hit of a scan without a query."""
     return Hit(
         **times(span),
         segment_id=segment_id(span),
@@ -288,7 +287,7 @@ def _hit(
     best: Passage,
     lines: Sequence[Passage],
 ) -> Hit:
-    told = sorted(lines, key=lambda passage: (passage.span.start, passage.span.end))[:LINES]
+    shown = sorted(lines, key=lambda passage: (passage.span.start, passage.span.end))[:LINES]
     return Hit(
         **times(span),
         segment_id=segment_id(span),
@@ -298,13 +297,13 @@ def _hit(
         confidence=max((p.confidence for p in found if p.confidence is not None), default=None),
         matching_lines=[
             matching_line(session, MatchingPassage(passage=passage, as_given=holds_words(passage.text, query)), span)
-            for passage in told
+            for passage in shown
         ],
     )
 
 
 def _sources(session: Session, within: TimeSpan | None) -> list[Source]:
-    """The kinds of content that there are in a stretch."""
+    """The sources of passages in an interval."""
     passages = passages_of(session.view)
     sources = passages.sources[passages.touching(within)] if within else passages.sources
     found = {ORDER[int(number)] for number in np.unique(sources)}
@@ -325,7 +324,7 @@ def _hint(session: Session, scan: Scan, within: TimeSpan | None, more: int) -> s
 
 
 GROUP = "inspect"
-#: What a look is expected to cost: six frames 512 pixels wide, the instruction, and an answer of the greatest length.
+#: Expected cost of a look: six frames 512 pixels wide, the instruction, and an answer of the greatest length.
 LOOK = Cost(calls=1, model_calls=1, tokens=2600, seconds=2.0)
 #: Frames further apart than this (seconds) may miss what happens between them.
 SPARSE = 3.0
@@ -377,7 +376,7 @@ def inspect_segment(
 
     A few frames are looked at, so short stretches are seen best. It hears nothing.
     """
-    span = stretch(session, video_id, start_time, end_time)
+    span = interval(session, video_id, start_time, end_time)
     seeing = session.backends.seeing
     if seeing is None:
         raise BackendFault(
@@ -386,20 +385,20 @@ def inspect_segment(
             hint="describe_segment and detect_objects tell what was measured; whoever opens the session chooses a model "
             "(--profile endpoint --model MODEL, which sends frames to that endpoint)",
         )
-    sight = seeing.answer(span, question, until=session.view.duration)
-    gap = span.duration / len(sight.frame_times)
+    look = seeing.answer(span, question, until=session.view.duration)
+    gap = span.duration / len(look.frame_times)
     return Inspection(
         **times(span),
-        answer=sight.text,
-        confidence=sight.confidence,
-        evidence=[evidence(session, span, "look", sight.confidence, time) for time in sight.frame_times],
+        answer=look.text,
+        confidence=look.confidence,
+        evidence=[evidence(session, span, "look", look.confidence, time) for time in look.frame_times],
         truncated=gap > SPARSE,
-        hint="; ".join(_open_ends(gap, sight.uncertain)),
+        hint="; ".join(_open_ends(gap, look.uncertain)),
     )
 
 
 def _open_ends(gap: float, uncertain: str) -> Iterator[str]:
-    """What the answer leaves open."""
+    """Hints about what the answer leaves open."""
     if uncertain:
         yield f"the model cannot tell: {shorten(uncertain)}"
     if gap > SPARSE:
@@ -420,7 +419,7 @@ def read_transcript(
     Each says its source (speech or screen_text) and who speaks, where that is known. Long transcripts go on at next_start_time;
     a line of more than 2000 characters is cut, and hint names it.
     """
-    return transcript(session, stretch(session, video_id, start_time, end_time), begins_inside=begins_inside)
+    return transcript(session, interval(session, video_id, start_time, end_time), begins_inside=begins_inside)
 
 
 @operation(category="retrieval", price=Cost(calls=1, seconds=0.01), group=GROUP)
@@ -438,5 +437,5 @@ def scan_segments(
     For counting, and for establishing that something is not there. A page tells how many segments match in all, and how
     far it has got; next_cursor opens the next page.
     """
-    within = optional_stretch(session, video_id, time_range)
+    within = optional_interval(session, video_id, time_range)
     return scanned(session, query, within, min_confidence, cursor)

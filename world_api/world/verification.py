@@ -1,6 +1,6 @@
-"""Checking a stored world of unknown origin, all of it, in a process of its own.
+"""Verification of a stored world of unknown origin, in a process of its own.
 
-Whatever a damaged or hostile file does to that process, the one that asked goes on, and says by name what is wrong.
+A damaged or hostile file can end only that process; the calling one continues and names what is wrong.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from world_api.core.environment import restricted_environment
-from world_api.core.faults import StoreFault, VideoWorldError
-from world_api.core.last_resort import internal_fault
+from world_api.core.execution import restricted_environment
+from world_api.core.faults import StoreFault, VideoWorldError, internal_fault
+from world_api.core.files import bytes_on_disk, check_plain, hash_stored
 from world_api.world.derived import FOLDER, Derived, derived_folder
-from world_api.world.files import bytes_on_disk, check_plain, hash_stored
 from world_api.world.manifest import MANIFEST, read_manifest
 from world_api.world.storage import hash_rows, read_table
 from world_api.world.store import World, world_folder, world_hash
 from world_api.world.tables import TABLES
 
-#: Seconds and bytes of memory that checking takes at most, and how many bytes of the world on the disk allow another second.
+#: Limits in seconds and bytes of memory, and the bytes of the world on disk that allow another second.
 _SECONDS, _MEMORY, _BYTES_A_SECOND = 120.0, 8 << 30, 2 << 20
+#: What the process runs.
+_PROGRAM = f"import sys; from {__name__} import main; main(*sys.argv[1:])"
 
 
 def check_apart(store: Path, video_id: str) -> list[str]:
-    """What is wrong with a world, as :func:`check_world` tells it, found out by a process that may die of it.
+    """Run :func:`check_world` in a process of its own, which a hostile file may end.
 
     Raises:
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
@@ -43,7 +44,7 @@ def check_apart(store: Path, video_id: str) -> list[str]:
     modules = os.pathsep.join(path for path in sys.path if path)
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-m", __name__, str(store.resolve()), video_id, str(_MEMORY + 4 * size)],
+            [sys.executable, "-P", "-c", _PROGRAM, str(store.resolve()), video_id, str(_MEMORY + 4 * size)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -56,8 +57,8 @@ def check_apart(store: Path, video_id: str) -> list[str]:
     if done.returncode < 0:
         return [f"a process that read it was ended by {signal.Signals(-done.returncode).name}"]
     try:
-        told = json.loads(done.stdout)
-        wrong, fault = told["wrong"], told["fault"]
+        report = json.loads(done.stdout)
+        wrong, fault = report["wrong"], report["fault"]
     except (ValueError, TypeError, KeyError):
         return [f"a process that read it ended with status {done.returncode}"]
     if fault is not None:
@@ -66,9 +67,9 @@ def check_apart(store: Path, video_id: str) -> list[str]:
 
 
 def check_world(world: World) -> list[str]:
-    """Compare every file of a world with the hash its manifest lists, read all rows, and compare those kept beside it with them.
+    """Compare every file of a world with its hash in the manifest, read all rows, and compare the derived rows with them.
 
-    Returns what is wrong, empty where all is right.
+    Returns a line for each fault found.
     """
     listed = [(entry.path, entry.sha256) for entry in world.manifest.files]
     listed += [(image.path, image.sha256) for image in world.manifest.images]
@@ -88,7 +89,7 @@ def check_world(world: World) -> list[str]:
 
 
 def _rows_wrong(world: World) -> list[str]:
-    """Which tables cannot be read, or name key frames that are none of the world's images."""
+    """Tables that cannot be read, or that name key frames which the world does not list."""
     wrong = []
     images = {image.path for image in world.manifest.images}
     for name in TABLES:
@@ -105,7 +106,7 @@ def _rows_wrong(world: World) -> list[str]:
 
 
 def _kept_wrong(world: World) -> list[str]:
-    """What of the rows kept beside a sound world is not what its files hold; read from disk, whatever is open."""
+    """Faults of the derived rows beside a sound world: they must equal its files. Read from disk, not from open worlds."""
     kept = Derived(derived_folder(world.folder.parent, world.manifest))
     wrong = []
     for name in TABLES:
@@ -125,7 +126,7 @@ def _same_rows(name: str, kept: pa.Table, rows: pa.Table) -> bool:
 
 
 def _size(folder: Path) -> int:
-    """Bytes that all files of a world take on the disk; what a sparse file leaves out takes no time that anybody grants it."""
+    """Bytes that all files of a world take on the disk; the holes of sparse files do not count."""
     return sum(bytes_on_disk(entry.stat()) for entry in folder.rglob("*") if not entry.is_symlink() and entry.is_file())
 
 
@@ -143,11 +144,7 @@ def main(store: str, video_id: str, memory: str) -> None:
         fault = error.record()["error"]
     except MemoryError:
         wrong = ["reading it takes too much memory"]
-    # Whatever else a file leads to is told as a fault, not as a trace.
+    # Any other error is reported as a fault, not as a trace.
     except Exception as error:  # noqa: BLE001 - see above
         wrong = [f"reading it ends in {internal_fault(error).message}"]
     json.dump({"wrong": wrong, "fault": fault}, sys.stdout)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

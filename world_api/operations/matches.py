@@ -1,4 +1,4 @@
-"""Matches descriptions with tracks, detections and registered entities, and lists actions."""
+"""Matches of descriptions with tracks, detections and registered entities; actions in an interval."""
 
 from __future__ import annotations
 
@@ -9,30 +9,29 @@ from hashlib import sha256
 
 import numpy as np
 
-from world_api.core.boxes import Box
-from world_api.core.colours import NEUTRALS
 from world_api.core.faults import OperationFault
+from world_api.core.lexicon import NEUTRALS
 from world_api.core.ports import DetectedObject, Source
-from world_api.core.spans import TimeSpan, round_time
+from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.core.vocabulary import Reading
+from world_api.operations.descriptions import has_ended, motions, size_class
 from world_api.operations.evidence import times
 from world_api.operations.schema import Action, Detection, Entity, LookAlike
-from world_api.operations.wording import has_ended, motions, size_class
 from world_api.session.session import SEEN, Registration, Session
 from world_api.world.tracks import Side, Track
 
 #: A registered thing without a track is the same one when its box overlaps at least this much at the same moment.
 SAME_BOX = 0.5
-#: A sighting answers for a moment that lies at most this far from it (seconds).
+#: Greatest distance in seconds from a moment to a sighting that counts for it.
 NEAR = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
 class HintMatch:
-    """How well a track fits a description, word for word (canonical words).
+    """How well a track fits a description, word by word (canonical words).
 
-    ``missing`` was measured and is otherwise; ``unjudged`` was not measured on this track. ``excluded``: a negated word holds, or
-    it is another kind of thing.
+    ``missing`` words were measured and do not hold; ``unjudged`` words were not measured on this track. ``excluded``: a negated
+    word holds, or the category is another one.
     """
 
     held: tuple[str, ...] = ()
@@ -42,12 +41,12 @@ class HintMatch:
 
     @property
     def fits(self) -> bool:
-        """Nothing that was measured speaks against it, and something speaks for it."""
+        """Whether every word that can be judged holds."""
         return not self.excluded and not self.lacks
 
     @property
     def fits_partly(self) -> bool:
-        """Something speaks for it, or its looks were not measured."""
+        """Whether some word holds, or its looks were not measured."""
         return not self.excluded and (bool(self.held) or not self.missing)
 
     @property
@@ -61,36 +60,36 @@ class HintMatch:
         return len(self.held) / (len(self.held) + len(self.lacks)) if self.lacks else 1.0
 
 
-def match_description(track: Track, asked: Reading) -> HintMatch:
+def match_description(track: Track, reading: Reading) -> HintMatch:
     """Compare a description with what is known of a track: its category and its colours.
 
-    A neutral colour and no other beside it ("in black", "in grey or black") speaks of the whole outfit, so it must be the
-    track's main colour; negated, it must be none of its colours. What moves and was not recognised may be of any kind, and a
-    track without colours of any colour.
+    A neutral colour alone ("in black", "in grey or black") describes the whole outfit, so it must be the track's main colour;
+    negated, it must be none of its colours. A moving object that was not recognised may be of any category, and a track without
+    colours may have any colour.
     """
     unknown_kind = track.category == "moving_object"
     unjudged: list[str] = []
     other_kind = False
-    if asked.kinds and track.category not in asked.kinds:
+    if reading.kinds and track.category not in reading.kinds:
         other_kind = not unknown_kind
-        unjudged += sorted(asked.kinds) if unknown_kind else []
-    wanted = asked.wanted
+        unjudged += sorted(reading.kinds) if unknown_kind else []
+    wanted = reading.wanted
     shown = frozenset(track.colours) - (NEUTRALS.difference(track.colours[:1]) if len(wanted) == 1 else frozenset())
     if not track.colours:
-        unjudged += colours_in_words(asked)
+        unjudged += colours_in_words(reading)
     return HintMatch(
         held=tuple(_one_of(colours) for colours in wanted if colours & shown),
         missing=tuple(_one_of(colours) for colours in wanted if track.colours and not colours & shown),
         unjudged=tuple(unjudged),
         excluded=other_kind
-        or track.category in asked.negated_kinds
-        or not asked.negated_colours.isdisjoint(track.colours),
+        or track.category in reading.negated_kinds
+        or not reading.negated_colours.isdisjoint(track.colours),
     )
 
 
-def colours_in_words(asked: Reading) -> list[str]:
+def colours_in_words(reading: Reading) -> list[str]:
     """The colours that a description asks for or excludes: ``red``, ``grey or black``, ``not white``."""
-    return [*map(_one_of, asked.wanted), *(f"not {colour}" for colour in sorted(asked.negated_colours))]
+    return [*map(_one_of, reading.wanted), *(f"not {colour}" for colour in sorted(reading.negated_colours))]
 
 
 def _one_of(colours: frozenset[str]) -> str:
@@ -108,14 +107,14 @@ def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
     return [track for _, track in sorted(found, key=lambda pair: (pair[0], pair[1].track_id))]
 
 
-def best_match(tracks: Sequence[Track], asked: Reading) -> tuple[Track, HintMatch] | None:
-    """The track that fits a description best; where none fits all of it, the one that fits most. None where none fits.
+def best_match(tracks: Sequence[Track], reading: Reading) -> tuple[Track, HintMatch] | None:
+    """The track that fits a description best, else the one that fits the largest part of it; None if none fits.
 
-    Where no word can be judged, one track alone is taken, and of several none.
+    If no word can be judged, a single track is taken, but none of several.
     """
-    if not asked.is_judged and len(tracks) != 1:
+    if not reading.is_judged and len(tracks) != 1:
         return None
-    matches = [(track, match_description(track, asked)) for track in tracks]
+    matches = [(track, match_description(track, reading)) for track in tracks]
     fitting = [(track, match) for track, match in matches if match.fits]
     partly = [(track, match) for track, match in matches if match.fits_partly]
     return max(
@@ -171,7 +170,7 @@ def _registered(item: Registration, seen: TimeSpan) -> Entity:
 
 
 def side_left(session: Session, track: Track, appearance: TimeSpan) -> Side | None:
-    """The side to which a track went out of an appearance, once that is over."""
+    """The side to which a track left at the end of an appearance; None before that is over."""
     return track.leaves_to(appearance) if has_ended(session.view, appearance) else None
 
 
@@ -199,8 +198,8 @@ def find_entity(session: Session, entity_id: str) -> Track | Registration:
 
 
 def registered_near(session: Session, box: Sequence[float], time: float) -> Registration | None:
-    """A registration of the same thing: at the same moment, boxes that overlap."""
-    from world_api.core.boxes import Box
+    """A registration at the same moment whose box overlaps."""
+    from world_api.core.spans import Box
 
     wanted = Box(x1=box[0], y1=box[1], x2=box[2], y2=box[3])
     for item in session.registrations():
@@ -218,7 +217,7 @@ MOTION_CONFIDENCE = 0.6
 
 @dataclass(frozen=True, kw_only=True)
 class FoundObject:
-    """A detection with the stretch and the source that support it."""
+    """A detection with the interval and the source that support it."""
 
     detection: Detection
     span: TimeSpan
@@ -227,13 +226,13 @@ class FoundObject:
 
 @dataclass(frozen=True, kw_only=True)
 class FoundObjects:
-    """What was found, the best first, and how the words that were asked with were judged.
+    """Objects found, the best first, and the parsed description.
 
-    ``examined``: the stretch in which they were looked for; ``not_examined``: that stretch where not all of it was.
+    ``examined``: the interval that was searched; ``not_examined``: whether part of it could not be.
     """
 
     objects: list[FoundObject]
-    asked: Reading
+    reading: Reading
     examined: TimeSpan
     not_examined: bool
     hint: str
@@ -241,7 +240,7 @@ class FoundObjects:
     @property
     def not_judged(self) -> list[str]:
         """The words that name no category that can be judged, where none does."""
-        return list(self.asked.unmatched) if self.asked.kinds == frozenset() else []
+        return list(self.reading.unmatched) if self.reading.kinds == frozenset() else []
 
 
 def find_objects(
@@ -249,37 +248,37 @@ def find_objects(
 ) -> FoundObjects:
     """Objects of a category near a moment.
 
-    Stored tracks answer first. Where there is none and a detector knows the category, that very frame is looked at.
-    Where nothing fits all words that can be judged, what fits some of them is given with what it lacks.
+    Stored tracks come first. If there is none and a detector knows the category, it looks at that frame. If nothing fits all
+    words that can be judged, objects that fit some are given with what they lack.
     """
     kind = session.vocabulary.read_category(category)
     description = session.vocabulary.read(text_query or "", of=kind.kinds)
-    asked = kind.joined(description)
-    described = replace(asked, kinds=description.kinds if kind.kinds is None else None)
+    reading = kind.joined(description)
+    described = replace(reading, kinds=description.kinds if kind.kinds is None else None)
     near = session.view.tracks_in(within) if within else tracks_at(session, at)
-    candidates = [track for track in near if asked.kinds is None or track.category in asked.kinds]
+    candidates = [track for track in near if reading.kinds is None or track.category in reading.kinds]
     matches = [(track, match_description(track, described)) for track in candidates]
     fitting = [pair for pair in matches if pair[1].fits] or [pair for pair in matches if pair[1].fits_partly]
-    found = [_from_track(session, track, match, asked, at, within) for track, match in fitting]
+    found = [_from_track(session, track, match, reading, at, within) for track, match in fitting]
     if not candidates and (within is None or within.contains(at)):
-        found = _look(session, at, asked)
+        found = _look(session, at, reading)
     found.sort(key=lambda item: (len(item.detection.lacks), -(item.detection.confidence or 0.0), item.detection.bbox))
-    examined, is_examined = _examined(session, at, asked.kinds, within, looked=not candidates)
+    examined, is_examined = _examined(session, at, reading.kinds, within, looked=not candidates)
     return FoundObjects(
         objects=found,
-        asked=asked,
+        reading=reading,
         examined=examined,
         not_examined=not is_examined,
-        hint=_partly(found) if found else _why_nothing(session, category, asked, candidates or near),
+        hint=_partly(found) if found else _why_nothing(session, category, reading, candidates or near),
     )
 
 
 def _examined(
     session: Session, at: float, kinds: frozenset[str] | None, within: TimeSpan | None, *, looked: bool
 ) -> tuple[TimeSpan, bool]:
-    """The stretch that was asked about, and whether things of these categories were looked for in all of it.
+    """The interval searched, and whether all of it was searched for these categories.
 
-    Stored rows tell of every moment; a sighting answers for those near it. The detector tells of the one frame it ``looked`` at.
+    Stored rows cover every moment; the detector covers only the frame it ``looked`` at.
     """
     stored = session.view.vocabulary.categories
     is_stored = bool(stored) and (kinds is None or kinds <= stored)
@@ -290,7 +289,7 @@ def _examined(
 
 
 def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
-    """What is done in a stretch: stored actions, else motions read off the tracks; in time order."""
+    """The actions in an interval: stored ones, motions of other tracks, camera movements; in time order."""
     found: list[tuple[Action, Source]] = []
     for said in session.view.actions.during(span):
         track = session.view.tracks.find(said.subject)
@@ -301,9 +300,9 @@ def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
             entity_id=track.entity_id if track else None,
         )
         found.append((action, "caption"))
-    told = {action.entity_id for action, _ in found}
+    named = {action.entity_id for action, _ in found}
     for track in session.view.tracks_in(span):
-        if track.entity_id not in told:
+        if track.entity_id not in named:
             for motion in motions(session.view, track, span):
                 part = motion.span.clip(span) or motion.span
                 label = f"{track.hint} {motion.label}"
@@ -319,10 +318,10 @@ def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Identified:
-    """The thing that a hint names: how it is registered, how the hint's words were judged, and what it was not seen to fit."""
+    """The thing that a hint names: its registration, the parsed hint, and the words that it was not measured to fit."""
 
     registration: Registration
-    asked: Reading
+    reading: Reading
     lacks: list[str]
 
 
@@ -335,18 +334,18 @@ def identify(session: Session, at: float, hint: str) -> Identified:
     if not hint.strip():
         raise OperationFault("bad_arguments", "entity_hint is blank", hint="say what the entity looks like")
     tracks = tracks_at(session, at)
-    asked = session.vocabulary.read(hint)
-    if (matched := best_match(tracks, asked)) is not None:
+    reading = session.vocabulary.read(hint)
+    if (matched := best_match(tracks, reading)) is not None:
         track, match = matched
         position = track.nearest(at)
         box = track.box(position)
-        sure = track.confidence * _sureness(match, asked)
+        sure = track.confidence * _sureness(match, reading)
         time = round_time(float(track.times[position]))
         registration = _registration(
             entity_id=track.entity_id, label=hint, category=track.category, time=time, box=box, confidence=sure
         )
-        return Identified(registration=registration, asked=asked, lacks=match.lacks)
-    if (seen := _detected(session, at, asked, tracks)) is not None:
+        return Identified(registration=registration, reading=reading, lacks=match.lacks)
+    if (seen := _detected(session, at, reading, tracks)) is not None:
         box = seen.box
         earlier = registered_near(session, box.rounded(), at)
         source = session.view.world.manifest.source.sha256
@@ -356,10 +355,10 @@ def identify(session: Session, at: float, hint: str) -> Identified:
         registration = _registration(
             entity_id=entity_id, label=hint, category=seen.category, time=round_time(at), box=box, confidence=sure
         )
-        return Identified(registration=registration, asked=asked, lacks=colours_in_words(asked))
+        return Identified(registration=registration, reading=reading, lacks=colours_in_words(reading))
     there = ", ".join(track.hint for track in tracks[:5])
-    if not asked.is_judged:
-        words = ", ".join(asked.unmatched[:8])
+    if not reading.is_judged:
+        words = ", ".join(reading.unmatched[:8])
         why = f"cannot tell what at {at:g} s is {hint[:80]!r}: {words or 'it names nothing that'} cannot be judged"
     else:
         why = f"nothing at {at:g} s matches {hint[:80]!r}"
@@ -372,19 +371,19 @@ def identify(session: Session, at: float, hint: str) -> Identified:
     )
 
 
-def _sureness(match: HintMatch, asked: Reading) -> float:
-    """By how much words that do not hold, or cannot be judged, lower a confidence."""
-    return match.share * (UNCHECKED if asked.unmatched or match.unjudged else 1.0)
+def _sureness(match: HintMatch, reading: Reading) -> float:
+    """Factor by which words that do not hold, or cannot be judged, lower a confidence."""
+    return match.share * (UNCHECKED if reading.unmatched or match.unjudged else 1.0)
 
 
 def _from_track(
-    session: Session, track: Track, match: HintMatch, asked: Reading, at: float, within: TimeSpan | None
+    session: Session, track: Track, match: HintMatch, reading: Reading, at: float, within: TimeSpan | None
 ) -> FoundObject:
     part = track.between(within) if within else slice(0, len(track.times))
     position = part.start + int(np.argmin(np.abs(track.times[part] - at)))
     time = float(track.times[position])
     span = track.appearance_of(position)
-    sure = float(track.confidences[position]) * _sureness(match, asked)
+    sure = float(track.confidences[position]) * _sureness(match, reading)
     box = track.box(position)
     detection = Detection(
         **times(span),
@@ -399,17 +398,17 @@ def _from_track(
     return FoundObject(detection=detection, span=span, source="tracker")
 
 
-def _look(session: Session, at: float, asked: Reading) -> list[FoundObject]:
-    """Detections on that very frame, whose boxes carry no colours: those of a description are lacking."""
-    lacks = colours_in_words(asked)
+def _look(session: Session, at: float, reading: Reading) -> list[FoundObject]:
+    """Detections in that frame; they have no colours, so colours of a description count as lacking."""
+    lacks = colours_in_words(reading)
     found = []
-    for seen in _detections(session, at, asked.kinds):
+    for seen in _detections(session, at, reading.kinds):
         moment = session.view.frame_at(at)
         detection = Detection(
             **times(moment),
             bbox=seen.box.rounded(),
             category=seen.category,
-            confidence=round(seen.confidence * (UNCHECKED if lacks or asked.unmatched else 1.0), 2),
+            confidence=round(seen.confidence * (UNCHECKED if lacks or reading.unmatched else 1.0), 2),
             entity_hint=f"{seen.category} ({size_class(seen.box, session.view)})",
             entity_id=None,
             timestamp=round_time(at),
@@ -419,11 +418,11 @@ def _look(session: Session, at: float, asked: Reading) -> list[FoundObject]:
     return found
 
 
-def _detected(session: Session, at: float, asked: Reading, tracks: Sequence[Track]) -> DetectedObject | None:
-    """What a detector sees of the kinds that a hint names; nothing where things of these kinds are tracked already."""
-    if any(track.category in (asked.kinds or ()) for track in tracks):
+def _detected(session: Session, at: float, reading: Reading, tracks: Sequence[Track]) -> DetectedObject | None:
+    """The best detection of the categories that a hint names; None if such things are tracked there."""
+    if any(track.category in (reading.kinds or ()) for track in tracks):
         return None
-    return next(iter(_detections(session, at, asked.kinds)), None)
+    return next(iter(_detections(session, at, reading.kinds)), None)
 
 
 def _detections(session: Session, at: float, kinds: frozenset[str] | None) -> list[DetectedObject]:
@@ -439,14 +438,14 @@ def _partly(found: Sequence[FoundObject]) -> str:
     return "nothing was seen to fit all words; what may is given with what it lacks"
 
 
-def _why_nothing(session: Session, category: str, asked: Reading, there: Sequence[Track]) -> str:
+def _why_nothing(session: Session, category: str, reading: Reading, there: Sequence[Track]) -> str:
     profile = session.view.world.manifest.profile
-    if asked.kinds == frozenset():
+    if reading.kinds == frozenset():
         known = ", ".join(sorted(session.vocabulary.categories)) or "no categories in this video"
         return f"profile {profile} cannot tell whether anything there is {category[:40]!r}; it knows {known}"
     if not there:
         return "nothing of the kind at this moment"
-    if asked.kinds is None or there[0].category in asked.kinds:
+    if reading.kinds is None or there[0].category in reading.kinds:
         return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}"
     return "something else is there; ask for category any"
 

@@ -1,6 +1,6 @@
-"""What is seen, in words: where things are in the picture, how they move, and captions made from that.
+"""Descriptions in words: where things are in the picture, how they move, and captions made from that.
 
-Words come from measured boxes alone; nothing is guessed that the tracks do not show.
+Words come from measured boxes alone.
 """
 
 from __future__ import annotations
@@ -10,25 +10,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from world_api.core.boxes import Box
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import Box, TimeSpan
 from world_api.operations.evidence import shorten
 from world_api.search.passages import Passage, passages_in, passages_of
 from world_api.world.tracks import Track, size_in_words
 from world_api.world.view import View
 
-#: Moving less than this share of the picture's width or height in a stretch is standing still.
+#: Share of the picture's width or height below which a movement counts as none.
 STILL_SHARE = 0.06
 #: Seconds over which entering and leaving are judged.
 EDGE_SECONDS = 1.5
-#: So many lines of speech, and so many texts on the screen, a description quotes; and so many things it follows.
+#: Lines of speech, and texts on screen, that a description quotes at most; moving things that it describes.
 MAX_QUOTES = 8
 MAX_SEEN = 6
 
 
 @dataclass(frozen=True, kw_only=True)
 class Motion:
-    """Something a track does in a stretch."""
+    """A motion of a track in an interval."""
 
     label: str
     span: TimeSpan
@@ -42,7 +41,7 @@ def size_class(box: Box, view: View) -> str:
 
 
 def position(box: Box, view: View) -> str:
-    """Where a box lies in the picture: ``left``, ``middle``, ``right``; with ``top`` or ``bottom`` where it is clear."""
+    """Place of a box in the picture: ``left``, ``middle``, ``right``, with ``top`` or ``bottom`` if it is there."""
     video = view.world.manifest.video
     x, y = box.center
     across = ("left", "middle", "right")[max(0, min(2, int(3 * x / video.width)))]
@@ -51,7 +50,7 @@ def position(box: Box, view: View) -> str:
 
 
 def motions(view: View, track: Track, span: TimeSpan) -> list[Motion]:
-    """What a track does in a stretch: entering, moving, standing still, leaving; in time order."""
+    """The motions of a track in an interval: entering, moving or staying, leaving; in time order."""
     found: list[Motion] = []
     for appearance in track.appearances:
         part = appearance.clip(span) or (appearance if span.contains(appearance.start) else None)
@@ -72,36 +71,36 @@ def motions(view: View, track: Track, span: TimeSpan) -> list[Motion]:
 
 
 def has_ended(view: View, appearance: TimeSpan) -> bool:
-    """Whether enough is visible after an appearance to say that it is over."""
+    """Whether an appearance is over: enough of the video after it is visible."""
     return appearance.end < view.duration - EDGE_SECONDS
 
 
 def likeness_in_words(view: View, entity_id: str) -> str:
-    """What an entity may be the same as: ``may be the same as ent_t0001_02 (0.83)``; empty where nothing is alike."""
+    """The likenesses of an entity: ``may be the same as ent_t0001_02 (0.83)``; empty where nothing is alike."""
     alike = [f"{item.entity_id} ({item.score:.2f})" for item in view.may_be(entity_id)]
     return f"may be the same as {' or '.join(alike)}" if alike else ""
 
 
 def camera_in_words(view: View, span: TimeSpan) -> str:
-    """What the camera does in a stretch: ``The camera pans left, zooms in``; empty where it stands still."""
+    """The camera movements of an interval: ``The camera pans left, zooms in``; empty if it does not move."""
     moves = [move for move in view.camera_movements.during(span) if move.span.overlap(span) > 0]
     kinds = dict.fromkeys(move.label.removeprefix("the camera ") for move in moves)
     return "The camera " + ", then ".join(kinds) if kinds else ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
-    """A stretch in words, the passages it rests on, and what the words leave out, such as ``5 more lines of speech``."""
+class Description:
+    """A description of an interval, its passages, and what it leaves out, such as ``5 more lines of speech``."""
 
     text: str
     passages: list[Passage]
     left_out: tuple[str, ...]
 
 
-def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Told:
-    """A stretch in words. Speech and screen text are quoted as they are; where not all of it is, the words say so.
+def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Description:
+    """Describe an interval. Speech and screen text are quoted; the text says how many are left out.
 
-    ``seen_as`` is what somebody who looked at it says; it stands in for what was followed, which says less.
+    ``seen_as`` is the caption of a vision model; it replaces the descriptions of tracks, which say less.
     """
     passages = passages_in(view, span)
     unseen = ""
@@ -129,11 +128,11 @@ def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Told:
     if not sentences:
         sentences.append(_quiet(view, span))
     text = ". ".join(sentence.rstrip(".") for sentence in sentences) + "."
-    return Told(text=text, passages=passages, left_out=tuple(left_out))
+    return Description(text=text, passages=passages, left_out=tuple(left_out))
 
 
 def more_than(count: int, most: int, what: str, of_what: str = "") -> list[str]:
-    """``5 more lines``, where there are more than are told."""
+    """``5 more lines``, if there are more than ``most``; else nothing."""
     left = count - most
     return [f"{left} more {what}{'s' * (left != 1)}{of_what}"] if left > 0 else []
 
@@ -141,7 +140,7 @@ def more_than(count: int, most: int, what: str, of_what: str = "") -> list[str]:
 def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
     """A scene in one short line: what is seen, else what is written, else what is said.
 
-    ``said`` is what somebody who looked says of it, which says more than what was followed.
+    ``said``: captions of a vision model; they replace the descriptions of tracks, which say less.
     """
     passages = passages_of(view)
     near = passages.touching(span)
@@ -171,19 +170,19 @@ def path_in_words(view: View, track: Track, appearance: TimeSpan, *, boxes: int 
 
 
 def _seen(view: View, span: TimeSpan) -> tuple[list[str], str]:
-    """Who is seen doing what, a sentence each, and how many are left out."""
+    """One sentence for each track, and how many tracks are left out."""
     tracks = view.tracks_in(span)
     described = []
     for track in tracks[:MAX_SEEN]:
         acts = [motion.label for motion in motions(view, track, span)]
         where = position(track.box(track.nearest(span.center)), view)
         alike = likeness_in_words(view, track.entity_id)
-        told = [
+        facts = [
             ", ".join(dict.fromkeys(acts)) or "seen",
             f"{track.size}, {where} of the picture",
             *([alike] * bool(alike)),
         ]
-        described.append(f"A {track.hint} ({'; '.join(told)})")
+        described.append(f"A {track.hint} ({'; '.join(facts)})")
     [more] = more_than(len(tracks), MAX_SEEN, "moving thing") or [""]
     return [*described, *([f"And {more}"] if more else [])], more
 
@@ -201,8 +200,8 @@ def _moving(view: View, track: Track, span: TimeSpan) -> str:
     if len(centers) < 2:
         return "is seen"
     across = float(centers[-1, 0] - centers[0, 0]) / video.width
-    reach = (centers.max(axis=0) - centers.min(axis=0)) / np.array([video.width, video.height])
-    if float(reach.max()) < STILL_SHARE:
+    extent = (centers.max(axis=0) - centers.min(axis=0)) / np.array([video.width, video.height])
+    if float(extent.max()) < STILL_SHARE:
         return "stays in place"
     if abs(across) >= STILL_SHARE:
         return "moves to the right" if across > 0 else "moves to the left"

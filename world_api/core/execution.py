@@ -1,0 +1,100 @@
+"""Threads and child processes: an ordered parallel map, values made once among threads, and the environment of a child."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
+from contextvars import copy_context
+from threading import Lock, RLock
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+def ordered_map(
+    function: Callable[[_Item], _Result], items: Iterable[_Item], *, width: int
+) -> Generator[_Result, None, None]:
+    """Apply a function to items on up to ``width`` threads and yield the results in the order of the items.
+
+    At most twice ``width`` items are taken ahead of the results. Each call runs in a copy of the caller's context. Closing the
+    iterator cancels calls that have not begun and waits for the others.
+
+    Raises:
+        Exception: what the function raised, in place of the result of that item; no further call begins.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    pending: deque[Future[_Result]] = deque()
+    with ThreadPoolExecutor(max_workers=width, thread_name_prefix="ordered-map") as pool:
+        try:
+            for item in items:
+                pending.append(pool.submit(copy_context().run, function, item))
+                if len(pending) == 2 * width:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+
+Kept = TypeVar("Kept")
+Key = TypeVar("Key", bound=Hashable)
+
+
+class OnceEach(Generic[Key, Kept]):
+    """A cache that makes the value of each key once, whichever threads request it; they wait for each other.
+
+    ``functools.cached_property`` makes a value twice if two threads meet from Python 3.12 on, and on Python 3.11 blocks all
+    objects of a class while it makes one of them. It serves values that are quick to make.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[Key, Kept] = {}
+        self._locks: dict[Key, Any] = {}
+        self._guard = Lock()
+
+    def get(self, key: Key, make: Callable[[], Kept]) -> Kept:
+        """Return the value of a key; make it if there is none."""
+        if key in self._kept:
+            return self._kept[key]
+        with self._guard:
+            lock = self._locks.setdefault(key, RLock())
+        with lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            with self._guard:
+                self._locks.pop(key, None)
+            return self._kept[key]
+
+
+#: Variables about folders, encodings, time zones and numbers of threads. No variable here may hold a secret.
+_ALLOWED = frozenset(
+    {
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TEMP", "TMP", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME"),
+        *("LANG", "LANGUAGE", "TZ"),
+        *("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES"),
+        *("PYTHONHOME", "PYTHONUTF8", "PYTHONIOENCODING", "PYTHONHASHSEED", "PYTHONMALLOC", "PYTHONWARNINGS"),
+        *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "VIRTUAL_ENV"),
+        *("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "GOTO_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "CUDA_VISIBLE_DEVICES", "ESPEAK_DATA_PATH"),
+    }
+)
+_ALLOWED_BEGINNING = "LC_"
+#: Variables that FFmpeg reads when it opens a stream. A proxy's address may hold a password, so no other process gets it.
+_NETWORK = frozenset({"http_proxy", "no_proxy"})
+
+
+def restricted_environment(environment: Mapping[str, str], *, network: bool = False) -> dict[str, str]:
+    """The variables of ``environment`` that are on the list; with ``network`` also those that name a proxy.
+
+    Keys of endpoints and all other variables are left out.
+    """
+    allowed = _ALLOWED | _NETWORK if network else _ALLOWED
+    return {
+        name: value for name, value in environment.items() if name in allowed or name.startswith(_ALLOWED_BEGINNING)
+    }
