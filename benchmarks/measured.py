@@ -12,12 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from world_api.backends.clocks import SystemClock
-from world_api.build.builder import Job, build_world
-from world_api.build.stage import Clip, FrameStage, Recipe, Records, RowStage, Stage, StageSpec, Worker
+from world_api.build import Clip, FrameStage, Job, Recipe, Records, RowStage, Stage, StageSpec, Worker, build_world
 from world_api.core.boxes import Box
 from world_api.core.ports import Image, TextLine, TextReader
-from world_api.media.decoder import MediaWorker
-from world_api.media.frames import Frame
+from world_api.media import Frame, MediaWorker
 from world_api.recipes import recipe_for
 
 #: Left out of what is compared with a tool that only finds shots.
@@ -146,7 +144,7 @@ class TimedReader:
 def screen_text(video: Path) -> Figures:
     """How many frames a build reads the screen in and glances at, and the seconds that takes."""
     from world_api.backends.classical import RapidOcrReader
-    from world_api.build.screen_texts import ScreenTexts
+    from world_api.build import ScreenTexts
 
     reader = TimedReader(RapidOcrReader())
     reader.locate(np.zeros((180, 320, 3), np.uint8))  # its models are loaded now

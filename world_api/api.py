@@ -64,7 +64,7 @@ def _build_world(
     processes: BuildProcesses,
 ) -> BuildReport:
     from world_api.build import builder, following
-    from world_api.build.side_files import recording_of
+    from world_api.build.source import recording_of
     from world_api.search.documents import prepare
 
     address = str(video) if following.is_address(str(video)) else None

@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from world_api.build.stage import Clip, Stage, clip_span
+from world_api.build import Clip, Stage, clip_span
 from world_api.core.spans import TimeSpan
-from world_api.media.container import Probe
-from world_api.media.frames import Frame, is_sampled
+from world_api.media import Frame, Probe
+from world_api.media.frames import is_sampled
 from world_api.world.files import hash_bytes
 from world_api.world.storage import rows_from_records
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from world_api.media.decoder import DecoderProcess, VideoPass
+from world_api.media import VideoPass
+from world_api.media.decoder import DecoderProcess
 
 
 def number_of(process: DecoderProcess) -> int:

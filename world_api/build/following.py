@@ -18,11 +18,9 @@ from threading import Thread
 from time import monotonic, sleep
 from uuid import uuid4
 
-from world_api.build.builder import BuildReport, Job, build_locked, describe, lock_of, row_source
-from world_api.build.decode_log import NAME as DECODE_LOG
-from world_api.build.decode_log import DecodeLog
-from world_api.build.predecessor import find_predecessor
-from world_api.build.row_store import RowStore
+from world_api.build.builder import BuildReport, Job, build_locked, describe, find_predecessor, lock_of, row_source
+from world_api.build.checkpoint import NAME as DECODE_LOG
+from world_api.build.checkpoint import DecodeLog, RowStore
 from world_api.build.scheduler import Scheduler, opencv_on_one_thread
 from world_api.build.source import hash_source, named, remember_source, stamp_of
 from world_api.build.stage import CLIP_SECONDS, Stage, clip_count, keys_of, no_sound

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import cv2
 
-from world_api.build.looks import LOOK_SIDE, Look, look_of
+from world_api.build.descriptors import Look, look_of
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
 from world_api.core.spans import known_time, round_time
 from world_api.media.frames import Frame
 
+LOOK_SIDE = 160
 _FPS = 4.0
 #: A moment (seconds): one frame of it is kept at most.
 _MOMENT = 2.0
@@ -31,6 +32,48 @@ class _Candidate:
     frame: Frame
 
 
+class Looks:
+    """One descriptor a second."""
+
+    spec = StageSpec(
+        name="looks",
+        version=2,
+        tables=("looks",),
+        sampling=Sampling(fps=1.0, max_side=LOOK_SIDE),
+        parameters={"max_side": LOOK_SIDE},
+        quick=True,
+        libraries=("opencv-python-headless", "av", "numpy"),
+        modules=("world_api.build.key_frames", "world_api.build.descriptors"),
+    )
+
+    def open(self, clip: Clip) -> LooksWorker:
+        """A fresh worker."""
+        return LooksWorker(self.spec.producer)
+
+
+class LooksWorker:
+    """Describes every frame it is fed."""
+
+    def __init__(self, producer: str) -> None:
+        self._producer = producer
+        self._rows: list[Record] = []
+
+    def see(self, frame: Frame) -> None:
+        """Take one frame."""
+        self._rows.append(
+            {
+                "time": round_time(frame.time),
+                "vector": look_of(frame.picture(LOOK_SIDE)),
+                "known_at": known_time(frame.time),
+                "producer": self._producer,
+            }
+        )
+
+    def finish(self) -> Records:
+        """The looks of the clip's span."""
+        return {"looks": self._rows}
+
+
 class KeyFrames:
     """Sharp frames that look new, kept as JPEG."""
 
@@ -48,7 +91,7 @@ class KeyFrames:
         },
         quick=True,
         libraries=("opencv-python-headless", "av", "numpy"),
-        modules=("world_api.build.key_frames", "world_api.build.looks"),
+        modules=("world_api.build.key_frames", "world_api.build.descriptors"),
     )
 
     def open(self, clip: Clip) -> KeyFramesWorker:

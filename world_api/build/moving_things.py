@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import cv2
 import numpy as np
 
-from world_api.build.appearance import TwoPictures, colour_words, describe, light_gains
 from world_api.build.background import Background, Blob, Mask, Smooth, find_blobs, outline
 from world_api.build.camera_motion import CameraWatch, Look
+from world_api.build.descriptors import colour_words, describe, light_gains
 from world_api.build.people import People, PersonScorer, PersonVotes
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
 from world_api.build.tracker import Candidate, Tracker
@@ -61,6 +61,27 @@ class Followed:
     next_colours: float = 0.0
     last_blob: Blob | None = None
     colours: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoPictures:
+    """How blobs look in a picture and in the one before it, which was seen at a time (seconds), each BGR."""
+
+    before_picture: Image
+    before_time: float
+    picture: Image
+    scene: Background
+
+    def before(self, blob: Blob, time: float) -> Vector | None:
+        """The look of a blob that was seen at a time, if the picture before is not older."""
+        return self._describe(self.before_picture, blob) if time >= self.before_time else None
+
+    def now(self, blob: Blob) -> Vector | None:
+        """The look of a blob in the picture."""
+        return self._describe(self.picture, blob)
+
+    def _describe(self, picture: Image, blob: Blob) -> Vector | None:
+        return describe(picture[blob.place], blob.mask, light_gains(self.scene.picture))
 
 
 class Notes:
@@ -165,7 +186,7 @@ _THING_MARGIN = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (7, 7))
 #: Seconds between two rows about the camera.
 _CAMERA_STEP = 1.0
 #: The modules of this package whose code makes the rows.
-_MODULES = ("moving_things", "background", "camera_motion", "tracker", "people", "appearance")
+_MODULES = ("moving_things", "background", "camera_motion", "tracker", "people", "descriptors")
 
 
 class MovingThings:

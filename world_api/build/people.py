@@ -14,8 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.build.appearance import colour_words
 from world_api.build.camera_motion import CameraWatch
+from world_api.build.descriptors import colour_words
 from world_api.build.stage import Clip, Record
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image

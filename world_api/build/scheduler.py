@@ -17,7 +17,7 @@ from typing import Protocol
 
 import cv2
 
-from world_api.build.row_store import RowStore
+from world_api.build.checkpoint import RowStore
 from world_api.build.stage import (
     CLIP_SECONDS,
     FrameStage,

@@ -11,21 +11,24 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
 import cv2
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from world_api.build.looks import Look, look_of
+from world_api.build.descriptors import Look, look_of
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
-from world_api.core.spans import known_time, round_time
+from world_api.core.ports import Vectors
+from world_api.core.spans import TimeSpan, known_time, round_time
 from world_api.media.frames import Frame
 
 if TYPE_CHECKING:
     from world_api.core.ports import Image
+
 
 ChangeKind = Literal["cut", "fade"]
 
@@ -201,7 +204,7 @@ class Cuts:
         },
         quick=True,
         libraries=("scenedetect-headless", "opencv-python-headless", "av", "numpy"),
-        modules=("world_api.build.shots", "world_api.build.looks"),
+        modules=("world_api.build.shots", "world_api.build.descriptors"),
     )
 
     def open(self, clip: Clip) -> CutsWorker:
@@ -319,3 +322,80 @@ class _Sides:
         before = np.stack([seen.look for seen in self._before])
         after = np.stack([seen.look for seen in self._after])
         return bool((before @ after.T).max() >= _SAME_LOOK)
+
+
+#: A scene goes on where a picture of the last so many seconds comes back within the next so many: then what lies
+#: between was a cutaway, an answer, a shot from the other side.
+_HORIZON, _RETURN = 20.0, 6.0
+#: Two looks with a cosine of this or more belong together.
+_ALIKE = 0.84
+#: Where scenes seem to follow one another faster than this (seconds), the first of them holds the others.
+_SHORTEST = 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Start:
+    """A cut that no look crosses, by how little (0 to 1), and when that is settled (seconds)."""
+
+    time: float
+    strength: float
+    known_at: float
+
+
+class SceneCuts:
+    """Groups shots by look and time. Works on the stored cuts and looks."""
+
+    spec = StageSpec(
+        name="scene_cuts",
+        version=2,
+        tables=("scene_cuts",),
+        parameters={"horizon": _HORIZON, "return": _RETURN, "alike": _ALIKE, "shortest": _SHORTEST},
+        needs=("cuts", "looks"),
+        rows_ahead=_RETURN,
+        libraries=("numpy", "pyarrow"),
+        modules=("world_api.build.shots",),
+    )
+
+    def make_rows(self, clip: Clip) -> Records:
+        """The scene cuts of the clip's span."""
+        span = clip.span
+        looks = clip.rows("looks", TimeSpan(start=span.start - _SHORTEST - _HORIZON, end=span.end + _RETURN))
+        cuts = clip.rows("cuts", TimeSpan(start=span.start - _SHORTEST, end=span.end)).to_pylist()
+        times, vectors = looks.column("time").to_numpy(), _matrix(looks)
+        starts = [start for cut in cuts if (start := _judge(cut, times, vectors)) is not None]
+        rows = [
+            {**asdict(start), "producer": self.spec.producer}
+            for start in starts
+            if span.contains(start.time) and not _held(start, starts)
+        ]
+        return {"scene_cuts": rows}
+
+
+def _judge(cut: Record, times: NDArray[np.float64], vectors: Vectors) -> _Start | None:
+    """Compare what was seen before a cut with what comes after it, once that has been seen.
+
+    Every cut is judged at its own fixed moment, by what is known then: what comes later changes nothing.
+    """
+    at = cut["time"]
+    new, old = (times >= at) & (times < at + _RETURN), (times >= at - _HORIZON) & (times < at)
+    if not new.any() or not old.any():
+        return None
+    likeness = float((vectors[new] @ vectors[old].T).max())
+    if likeness >= _ALIKE:
+        return None
+    strength = round(min(1.0, max(0.0, 1.0 - likeness)), 3)
+    return _Start(time=at, strength=strength, known_at=known_time(max(cut["known_at"], at + _RETURN)))
+
+
+def _held(start: _Start, others: list[_Start]) -> bool:
+    """Whether a scene that began just before, as was known by then, holds this one."""
+    return any(
+        start.time - _SHORTEST < other.time < start.time and other.known_at <= start.known_at for other in others
+    )
+
+
+def _matrix(looks: pa.Table) -> Vectors:
+    width = looks.schema.field("vector").type.list_size
+    values = looks.column("vector").combine_chunks().flatten().to_numpy()
+    matrix: Vectors = values.reshape(-1, width)
+    return matrix

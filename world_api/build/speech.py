@@ -13,7 +13,7 @@ from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.core.ports import SAMPLE_RATE, Samples, SpeechRecogniser, VoiceDetector
 from world_api.core.spans import TimeSpan, known_time, round_time
 from world_api.media.decode_pass import LossNote
-from world_api.media.subtitle_choice import Subtitles
+from world_api.media.subtitles import Subtitles
 
 
 class SubtitleLines:
@@ -40,8 +40,6 @@ class SubtitleLines:
             modules=(
                 "world_api.build.speech",
                 "world_api.media.subtitles",
-                "world_api.media.subtitle_choice",
-                "world_api.media.subtitle_encoding",
                 "world_api.media.container",
             ),
         )

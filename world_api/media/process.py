@@ -5,7 +5,7 @@ A child may die of what it is given, or fall silent, without taking anybody alon
     parent --stdin--> one JSON request a line
     child --stdout--> JSON messages, one a line, some followed by raw bytes; the last one for a request holds "done"
 
-Frames lie in shared memory (:mod:`world_api.media.shared_memory`). The child's side is :mod:`world_api.media.child`.
+Frames lie in shared memory (:mod:`world_api.media.shared_memory`). In the child :func:`serve` runs.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 from world_api.core.environment import restricted_environment
 from world_api.core.faults import VideoWorldError
+from world_api.core.last_resort import internal_fault
 
 Message = dict[str, Any]
 
@@ -167,7 +170,7 @@ class ChildProcess:
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "world_api.media.child", service, *arguments],
+            [sys.executable, "-P", "-c", "from world_api.media.process import serve; serve()", service, *arguments],
             stdin=theirs_in,
             stdout=theirs_out,
             stderr=subprocess.DEVNULL,
@@ -267,3 +270,39 @@ def _finish(process: subprocess.Popen[bytes], files: list[int], writing: Lock) -
         while files:
             os.close(files.pop())
     process.wait()
+
+
+class Service(Protocol):
+    """What a child process does with requests."""
+
+    def answer(self, request: Message) -> tuple[Message, bytes] | None:
+        """The last message about a request and its raw bytes; None if the request needs no answer."""
+        ...
+
+
+def serve() -> None:
+    """Run a child process: answer requests until the parent closes the pipe. ``sys.argv`` names the service and its arguments."""
+    # Whatever a library prints must not get between the messages.
+    answers = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    wire = Wire(read_from=sys.stdin.fileno(), write_to=answers)
+    # Ctrl-C is meant for the parent, which ends this process.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    module, _, name = sys.argv[1].partition(":")
+    service: Service = getattr(import_module(module), name)(wire, *sys.argv[2:])
+    with suppress(Closed):
+        while True:
+            request, _ = wire.receive()
+            _answer(service, request, wire)
+
+
+def _answer(service: Service, request: Message, wire: Wire) -> None:
+    try:
+        if (answer := service.answer(request)) is not None:
+            wire.send({**answer[0], "done": True}, answer[1])
+    except Closed:
+        raise
+    # Any other failure must arrive at the parent as a named fault.
+    except Exception as error:  # noqa: BLE001 - see above
+        fault = error if isinstance(error, VideoWorldError) else internal_fault(error)
+        wire.send(dict(fault.record()["error"]) | {"fault": True})

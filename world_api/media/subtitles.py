@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import codecs
 import html
+import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from world_api.core.canonical import content_hash
+from world_api.core.faults import MediaFault
 from world_api.core.printable import printable
 from world_api.media.container import DEFAULT_LIMITS, Limits, open_video
-from world_api.media.subtitle_encoding import decode
+from world_api.media.decode_pass import LossNote
+from world_api.media.decoder import MediaWorker
 
 if TYPE_CHECKING:
     from av.subtitles.stream import SubtitleStream
+
 
 _TIME = r"(-?)(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})[.,](\d{1,3})"
 _TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}")
@@ -368,3 +374,263 @@ def _sample_text(sample: bytes) -> str:
     """The text of a 3GPP timed text sample: UTF-16 where a byte order mark says so, else UTF-8."""
     is_wide = sample.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE))
     return sample.decode("utf-16" if is_wide else "utf-8-sig", errors="replace")
+
+
+#: Byte order marks and what they announce; the longer first, since one begins with the other.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+#: Encodings of East Asian text, and by what characters a text in it is known.
+_KANA, _HANGUL = re.compile(r"[\u3040-\u30ff]"), re.compile(r"[\uac00-\ud7a3]")
+_SCRIPT_SHARE = 0.3
+#: In Chinese text so much of what lies beyond ASCII is Chinese or its punctuation, and Chinese signs stand in rows. Accents
+#: of another language, misread as GB 18030, give single signs between Latin letters.
+_CHINESE_SHARE, _CHINESE_ROW = 0.8, 2
+_CHINESE_SIGN = re.compile(r"[\u2000-\u206f\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
+_CHINESE_ROWS = re.compile(r"[\u4e00-\u9fff]+")
+#: Characters that Chinese cannot do without, simplified and traditional: text misread in the wrong encoding has few.
+_COMMON = frozenset(
+    "的一是不了人我在有他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过家学对可她里后小么"
+    "心多天而能好都然没日于起还发成事只作当想看文无开手十用主行方又如前所本见经头面公同三已老从动两长"
+    "這來國個說們為時會過學對裡後麼沒於還發當開經頭見動兩長什很吗嗎呢吧啊请請谢謝今明点點问問知"
+)
+#: So much of a file is looked at to tell its encoding (bytes).
+_SAMPLE = 200_000
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+#: What stands for bytes that are no character.
+DAMAGED = "\ufffd"
+#: So large a share of the signs beyond ASCII may be damaged. UTF-8 is hardly ever met by chance, so much is forgiven it.
+_UTF8_DAMAGE, _EAST_ASIAN_DAMAGE = 0.34, 0.1
+_CHINESE_ENCODINGS = ("gb18030", "big5hkscs")
+
+
+def decode(data: bytes) -> str:
+    """The text of a file. Bytes that fit no encoding become U+FFFD, one by one; nothing is ever refused."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data.decode(encoding, errors="replace")
+    if (wide := _wide(data[:_SAMPLE])) is not None:
+        return data.decode(wide, errors="replace")
+    if (beyond := _BEYOND_ASCII.search(data)) is None:
+        return data.decode("ascii")
+    line = data.rfind(b"\n", 0, beyond.start()) + 1
+    return _whole_characters(_encoding(data[line : line + _SAMPLE]), data)
+
+
+def _encoding(sample: bytes) -> str:
+    """The encoding in which a sample that is not ASCII makes the most sense; a few damaged bytes change nothing."""
+    if _damage(_whole_characters("utf-8", sample)) <= _UTF8_DAMAGE:
+        return "utf-8"
+    return _east_asian(sample) or "cp1252"
+
+
+def _wide(sample: bytes) -> str | None:
+    """UTF-16 without a mark: every other byte of Western text and of all line ends and figures is zero."""
+    if len(sample) < 8:
+        return None
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    few, many = sorted((even, odd))
+    if many < len(sample) // 8 or few > many // 10:
+        return None
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
+def _whole_characters(encoding: str, data: bytes) -> str:
+    """The text; a character cut in two at the very end of a file that was cut is left out."""
+    return codecs.getincrementaldecoder(encoding)(errors="replace").decode(data, final=False)
+
+
+def _damage(text: str) -> float:
+    """Which share of the signs beyond ASCII is damaged."""
+    beyond = sum(1 for sign in text if not sign.isascii())
+    return text.count(DAMAGED) / beyond if beyond else 0.0
+
+
+def _east_asian(sample: bytes) -> str | None:
+    decoded = {name: _whole_characters(name, sample) for name in (*_CHINESE_ENCODINGS, "cp932", "cp949")}
+    texts = {name: text for name, text in decoded.items() if _damage(text) <= _EAST_ASIAN_DAMAGE}
+    for name, script in (("cp932", _KANA), ("cp949", _HANGUL)):
+        if name in texts and _share(texts[name], script) >= (_SCRIPT_SHARE if name == "cp932" else _CHINESE_SHARE):
+            chinese = max((_commonness(texts[other]) for other in _CHINESE_ENCODINGS if other in texts), default=0.0)
+            if chinese < _SCRIPT_SHARE:
+                return name
+    chinese_ones = [name for name in _CHINESE_ENCODINGS if name in texts and _is_chinese(texts[name])]
+    return max(chinese_ones, key=lambda name: _commonness(texts[name]) - _damage(texts[name]), default=None)
+
+
+def _share(text: str, signs: re.Pattern[str]) -> float:
+    beyond = [sign for sign in text if not sign.isascii()]
+    return sum(1 for sign in beyond if signs.match(sign)) / len(beyond) if beyond else 0.0
+
+
+def _commonness(text: str) -> float:
+    chinese = [sign for row in _CHINESE_ROWS.findall(text) for sign in row]
+    return sum(1 for sign in chinese if sign in _COMMON) / len(chinese) if chinese else 0.0
+
+
+def _is_chinese(text: str) -> bool:
+    """Whether the signs beyond ASCII are what Chinese subtitles hold, not the accents of another script misread."""
+    rows = sorted(len(row) for row in _CHINESE_ROWS.findall(text))
+    if not rows:
+        return False
+    return _share(text, _CHINESE_SIGN) >= _CHINESE_SHARE and rows[len(rows) // 2] >= _CHINESE_ROW
+
+
+#: More cues than so many are taken only where there are at most so many a second: those of songs show each syllable.
+_PLENTY, _MOST_A_SECOND = 2000, 20
+
+
+AUTO, NONE = "auto", "none"
+#: Faults of a stream that stops its decoder: the video can do without the stream.
+_BEYOND_READING = frozenset({"decoder_died", "decoder_stalled"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subtitles:
+    """The subtitles that were taken, and why. Without any, ``source`` is None and there are no cues."""
+
+    source: SubtitleSource | None
+    cues: tuple[Cue, ...]
+    why: str
+    losses: tuple[LossNote, ...] = ()
+
+    @property
+    def language(self) -> str:
+        """The language's code, empty where unknown."""
+        return self.source.language if self.source is not None else ""
+
+    def content_hash(self) -> str:
+        """A hash of what the rows will hold."""
+        return content_hash([[cue.start, cue.end, cue.text, cue.speaker] for cue in self.cues])
+
+
+def look_into(video: Path, worker: MediaWorker) -> Inside:
+    """What a video holds, read by a decoding process.
+
+    Raises:
+        MediaFault: as probing names it; ``decoder_died``, ``decoder_stalled``.
+    """
+    message, _ = worker.ask({"do": "texts"}, video)
+    texts = tuple(SubtitleSource(**{**record, "path": video}) for record in message["texts"])
+    return Inside(texts=texts, has_sound=message["has_sound"], language=message["language"])
+
+
+def read_source(source: SubtitleSource, video: Path, worker: MediaWorker) -> CueList:
+    """Read one source: its first cues, at most as many as the video has time for. What cannot be read is left out.
+
+    Raises:
+        MediaFault: ``decoder_died``, ``decoder_stalled``.
+    """
+    if source.kind == "sidecar":
+        found = read_file(source.path)
+    else:
+        message, payload = worker.ask({"do": "cues", "stream": source.stream}, source.path)
+        cues = tuple(Cue(**record) for record in json.loads(payload))
+        found = CueList(cues=cues, left_out=message["left_out"], is_cut=message["is_cut"])
+    if len(found.cues) <= _PLENTY:
+        return found
+    try:
+        seconds = worker.probe(video).declared_duration
+    except MediaFault:
+        seconds = None
+    return found if seconds is None else found.first(max(_PLENTY, round(seconds * _MOST_A_SECOND)))
+
+
+def choose_subtitles(video: Path, wanted: str = AUTO, worker: MediaWorker | None = None) -> Subtitles:
+    """Find, choose and read a video's subtitles. ``wanted``: ``auto``, ``none``, a language's code, or a file's path.
+
+    ``worker`` reads streams inside the video; without one a process is started for this alone.
+
+    Raises:
+        MediaFault: ``no_such_subtitles``, where the named file or language is not there; as probing names it.
+    """
+    if wanted == NONE:
+        return Subtitles(source=None, cues=(), why="none were wanted")
+    if worker is None:
+        with closing(MediaWorker()) as own:
+            return choose_subtitles(video, wanted, own)
+    if _names_a_file(wanted):
+        return _named_file(Path(wanted).expanduser(), video, worker)
+    sidecars, strangers = find_sidecars(video)
+    inside = look_into(video, worker)
+    losses = [_not_followed(path) for path in strangers]
+    found = sorted([*sidecars, *inside.texts], key=lambda source: source.is_partial)
+    if wanted == AUTO:
+        return _first_with_cues(_in_order(found, inside.language), losses, video, worker)
+    language = language_code(wanted)
+    fitting = [(source, "its language was wanted") for source in found if source.language == language]
+    if not fitting:
+        there = ", ".join(f"{source.name} ({source.language or 'language unknown'})" for source in found) or "none"
+        raise MediaFault(
+            "no_such_subtitles",
+            f"{video.name} has no subtitles in {wanted!r}; it has: {there}",
+            hint="name a language it has, a subtitle file, or 'none'",
+        )
+    return _first_with_cues(fitting, losses, video, worker)
+
+
+def _names_a_file(wanted: str) -> bool:
+    return Path(wanted).suffix.lower() in SUFFIXES or "/" in wanted or "\\" in wanted
+
+
+def _named_file(path: Path, video: Path, worker: MediaWorker) -> Subtitles:
+    if not path.is_file():
+        raise MediaFault("no_such_subtitles", f"there is no subtitle file {path}", hint="check the path")
+    language = next((found.language for found in find_sidecars(video)[0] if found.path.resolve() == path.resolve()), "")
+    source = SubtitleSource(kind="sidecar", name=printable(path.name), language=language, path=path)
+    return _first_with_cues([(source, "it was named")], [], video, worker)
+
+
+def _in_order(found: Sequence[SubtitleSource], sound: str) -> list[tuple[SubtitleSource, str]]:
+    def rank(source: SubtitleSource) -> tuple[int, str]:
+        if source.is_partial:
+            return 3, "there is nothing else"
+        if source.kind == "sidecar" and not source.language:
+            return 0, "it has the video's name"
+        if sound and source.language == sound:
+            return 1, "it is in the language of the sound"
+        return 2, "it is the first"
+
+    ranked = [(*rank(source), source) for source in found]
+    return [(source, why) for _, why, source in sorted(ranked, key=lambda item: item[0])]
+
+
+def _first_with_cues(
+    order: Sequence[tuple[SubtitleSource, str]], losses: list[LossNote], video: Path, worker: MediaWorker
+) -> Subtitles:
+    for source, why in order:
+        try:
+            read = read_source(source, video, worker)
+        except MediaFault as fault:
+            if fault.code not in _BEYOND_READING:
+                raise
+            losses.append(_loss("subtitles_damaged", f"{source.name} was passed over: {fault.message}"))
+            continue
+        if read.left_out:
+            what = "1 cue was" if read.left_out == 1 else f"{read.left_out} cues were"
+            losses.append(
+                _loss("subtitles_damaged", f"{what} left out of {source.name}: their times or words make no sense")
+            )
+        if damaged := sum(cue.text.count(DAMAGED) for cue in read.cues):
+            what = "1 character" if damaged == 1 else f"{damaged} characters"
+            losses.append(_loss("subtitles_damaged", f"{what} of {source.name} could not be read and stand as U+FFFD"))
+        if read.is_cut:
+            losses.append(_loss("subtitles_cut", f"{source.name} is too long; only its beginning was read"))
+        if read.cues:
+            return Subtitles(source=source, cues=read.cues, why=why, losses=tuple(losses))
+        losses.append(_loss("subtitles_empty", f"{source.name} holds no cue that can be read"))
+    return Subtitles(source=None, cues=(), why="there are none", losses=tuple(losses))
+
+
+def _not_followed(path: Path) -> LossNote:
+    return _loss(
+        "subtitles_elsewhere", f"{path.name} is a link to another folder and was not followed; name it to have it read"
+    )
+
+
+def _loss(code: str, message: str) -> LossNote:
+    return LossNote(code=code, message=message)

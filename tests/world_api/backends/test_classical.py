@@ -12,7 +12,7 @@ import pytest
 from world_api.backends.classical import ClassicalDetector, RapidOcrReader
 from world_api.core.boxes import Box
 from world_api.core.ports import Image
-from world_api.media.decoder import VideoFrames
+from world_api.media import VideoFrames
 
 
 def card(*lines: str) -> Image:

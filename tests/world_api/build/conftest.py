@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent
-from world_api.build.row_store import RowStore
+from world_api.build import Stage
+from world_api.build.checkpoint import RowStore
 from world_api.build.scheduler import Scheduler
-from world_api.build.stage import Stage
 from world_api.core.ports import Image
-from world_api.media.container import DEFAULT_LIMITS, probe
-from world_api.media.decode_pass import DecodePass
-from world_api.media.decoder import VideoPass
-from world_api.media.frames import Frame, Scaler, decoded_frame
+from world_api.media import DEFAULT_LIMITS, DecodePass, Frame, VideoPass, probe
+from world_api.media.frames import Scaler, decoded_frame
 
 Draw = Callable[[float], Image]
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.building import Silent, StandingClock
 from tests.support.command_line import Cli
 from world_api.api import build_world, open_session
-from world_api.build.side_files import clear_beside, find_beside, recording_of
+from world_api.build import clear_beside, find_beside, recording_of
 from world_api.media.growing_file import ABANDONED, being_written
 from world_api.operations import run
 from world_api.options import BuildOptions

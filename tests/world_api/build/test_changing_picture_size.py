@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from tests.support.building import Silent, StandingClock
 from tests.support.command_line import Cli
+from world_api import open_world
 from world_api.api import build_world, open_session
-from world_api.media.container import probe
-from world_api.media.decode_pass import DecodePass
-from world_api.media.frame_finder import FrameFinder
+from world_api.media import DecodePass, probe
+from world_api.media.decoder_server import FrameFinder
 from world_api.media.frames import Fitter
 from world_api.operations import run
 from world_api.options import BuildOptions, Listening
-from world_api.world.store import open_world
 
 pytestmark = pytest.mark.media
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent, StandingClock
+from world_api import open_world
 from world_api.api import build_world, open_session
 from world_api.core.faults import VideoWorldError
-from world_api.media.container import Limits
+from world_api.media import Limits
 from world_api.options import BuildOptions, Listening
 from world_api.world.checking import check_world
-from world_api.world.store import open_world
 
 pytestmark = pytest.mark.media
 

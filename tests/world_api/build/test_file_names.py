@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from world_api import list_worlds, open_world
 from world_api.api import source_path
 from world_api.core.ports import Image
-from world_api.world.store import list_worlds, open_world
 
 pytestmark = pytest.mark.media
 

@@ -15,17 +15,16 @@ import av
 import pytest
 
 from tests.support.building import Broken, Listener, Silent, StandingClock
+from world_api import World, list_worlds, open_world
 from world_api.api import build_world as build
 from world_api.api import open_session
-from world_api.build.builder import Job, build_world
-from world_api.build.following import Following, follow_world
+from world_api.build import Following, Job, build_world, follow_world
 from world_api.core.faults import MediaFault, StoreFault
 from world_api.operations import run
 from world_api.options import BuildOptions, Listening
 from world_api.recipes import recipe_for
 from world_api.world.checking import check_world
 from world_api.world.files import hash_bytes
-from world_api.world.store import World, list_worlds, open_world
 
 pytestmark = pytest.mark.media
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
+from world_api import open_world
 from world_api.world.checking import check_world
-from world_api.world.store import open_world
 
 pytestmark = pytest.mark.media
 

@@ -10,7 +10,7 @@ import pytest
 
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Image
-from world_api.media.decoder import MediaWorker
+from world_api.media import MediaWorker
 from world_api.recipes import recipe_for
 
 pytestmark = pytest.mark.media

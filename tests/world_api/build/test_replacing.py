@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from tests.support.building import Broken, Silent, StandingClock
-from world_api.build.builder import BuildReport, Job, build_world
-from world_api.build.stage import Clip, Recipe, Records, StageSpec
+from world_api import open_world
+from world_api.build import BuildReport, Clip, Job, Recipe, Records, StageSpec, build_world
 from world_api.core.ports import Image
 from world_api.session.commits import commit_session, list_sessions, open_overlay
-from world_api.world.store import open_world
 
 pytestmark = pytest.mark.media
 

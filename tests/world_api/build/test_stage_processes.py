@@ -11,13 +11,10 @@ import pytest
 
 from tests.support.building import Silent, StandingClock, made_clip
 from tests.support.stages_apart import Brightness
-from world_api.build import stage_process
-from world_api.build.builder import BuildReport, Job, build_world
-from world_api.build.stage import Recipe
-from world_api.build.stage_process import BuildProcesses, RemoteStage, StageProcess
+from world_api.build import BuildProcesses, BuildReport, Job, Recipe, build_world, stage_process
+from world_api.build.stage_process import RemoteStage, StageProcess
 from world_api.core.faults import VideoWorldError
-from world_api.media.container import DEFAULT_LIMITS
-from world_api.media.frames import Frame
+from world_api.media import DEFAULT_LIMITS, Frame
 from world_api.media.shared_memory import PictureMemory, anonymous_file
 from world_api.recipes import recipe_for
 

@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, made_source, sampled_for
-from world_api.build.key_frames import KeyFrames
-from world_api.build.looks import Looks, look_of
-from world_api.build.scenes import SceneCuts
-from world_api.build.shots import Cuts
-from world_api.build.stage import Clip, Records, RowStage, Stage, clip_span
-from world_api.build.track_links import Stitches
+from world_api.build import Clip, Cuts, KeyFrames, Looks, Records, RowStage, SceneCuts, Stage, Stitches, clip_span
+from world_api.build.descriptors import look_of
 from world_api.core.ports import Image
-from world_api.media.frames import Frame
+from world_api.media import Frame
 
 pytestmark = pytest.mark.media
 

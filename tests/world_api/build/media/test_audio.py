@@ -12,7 +12,7 @@ import pytest
 
 from world_api.core.faults import MediaFault
 from world_api.core.ports import SAMPLE_RATE, Samples
-from world_api.media.audio import read_audio
+from world_api.media import read_audio
 from world_api.media.subtitles import look_inside
 
 pytestmark = pytest.mark.media

@@ -18,10 +18,8 @@ import pytest
 from numpy.typing import NDArray
 
 from world_api.core.ports import Image
-from world_api.media.container import probe
-from world_api.media.decode_pass import DecodePass
-from world_api.media.decoder import VideoFrames
-from world_api.media.frame_finder import FrameFinder
+from world_api.media import DecodePass, VideoFrames, probe
+from world_api.media.decoder_server import FrameFinder
 
 pytestmark = pytest.mark.media
 

@@ -12,13 +12,8 @@ from hypothesis import strategies as st
 
 from tests.support.subtitle_files import cues_of, srt, video_with
 from world_api.core.ports import Image
-from world_api.media.subtitle_choice import choose_subtitles
-from world_api.media.subtitle_encoding import decode
-from world_api.media.subtitles import (
-    parse_cues,
-    read_file,
-    read_stream,
-)
+from world_api.media import choose_subtitles
+from world_api.media.subtitles import decode, parse_cues, read_file, read_stream
 
 #: Text that makes careless patterns go over it again and again; a quadratic one would need many minutes for it.
 SLOW = ["<v" + " " * 3_000_000, "<v.a" * 700_000, "<v " * 700_000, "{\\" * 700_000, "{\\p1" * 700_000, "<b" * 1_000_000]

@@ -12,7 +12,7 @@ import pytest
 
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
-from world_api.media.container import probe
+from world_api.media import probe
 
 pytestmark = pytest.mark.media
 

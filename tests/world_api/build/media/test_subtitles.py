@@ -7,11 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.subtitle_files import ASS, SRT, cues_of, srt, video_with
-from world_api.media.subtitle_choice import choose_subtitles
-from world_api.media.subtitle_encoding import decode
-from world_api.media.subtitles import (
-    read_file,
-)
+from world_api.media import choose_subtitles
+from world_api.media.subtitles import decode, read_file
 
 
 def test_times_and_words_of_srt() -> None:

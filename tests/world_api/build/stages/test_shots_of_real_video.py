@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
-from world_api.build.looks import Looks
-from world_api.build.row_store import RowStore
-from world_api.build.scenes import SceneCuts
-from world_api.build.shots import Cuts
-from world_api.build.stage import Stage, keys_of, no_sound
+from world_api.build import Cuts, Looks, SceneCuts, Stage, keys_of
+from world_api.build.checkpoint import RowStore
+from world_api.build.stage import no_sound
 from world_api.core.spans import TimeSpan
-from world_api.media.container import probe
+from world_api.media import probe
 
 pytestmark = [pytest.mark.shared_data, pytest.mark.media]
 

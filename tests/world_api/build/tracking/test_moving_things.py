@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, made_source
-from world_api.build.appearance import colour_words
-from world_api.build.moving_things import MovingThings
-from world_api.build.stage import Records
+from world_api.build import MovingThings, Records
+from world_api.build.descriptors import colour_words
 from world_api.core.boxes import Box
 from world_api.core.ports import DetectedObject, Image
 from world_api.core.spans import TimeSpan
-from world_api.media.frames import Frame, PixelFormat, Scaler
+from world_api.media import Frame, PixelFormat
+from world_api.media.frames import Scaler
 
 pytestmark = pytest.mark.media
 

@@ -19,10 +19,20 @@ import pytest
 from tests.support.decoders import decoder_of
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
-from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
-from world_api.media.decode_pass import DecodePass, PassState
-from world_api.media.decoder import DecoderProcess, MediaWorker, VideoPass, release
-from world_api.media.frames import Frame, Want
+from world_api.media import (
+    DEFAULT_LIMITS,
+    DecodePass,
+    Frame,
+    Limits,
+    MediaWorker,
+    PassState,
+    Probe,
+    VideoPass,
+    Want,
+    probe,
+    release,
+)
+from world_api.media.decoder import DecoderProcess
 
 pytestmark = pytest.mark.media
 

@@ -15,9 +15,8 @@ import pytest
 
 from tests.support.decoders import is_alive, number_of
 from world_api.core.faults import MediaFault
-from world_api.media.container import DEFAULT_LIMITS, Limits, probe
-from world_api.media.decoder import DecoderProcess, MediaWorker, VideoFrames, VideoPass, release
-from world_api.media.frames import Want
+from world_api.media import DEFAULT_LIMITS, Limits, MediaWorker, VideoFrames, VideoPass, Want, probe, release
+from world_api.media.decoder import DecoderProcess
 from world_api.media.process import Message
 
 pytestmark = pytest.mark.media

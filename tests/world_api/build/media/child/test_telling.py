@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from world_api.core.ports import Image
-from world_api.media.container import DEFAULT_LIMITS, Limits, probe
+from world_api.media import DEFAULT_LIMITS, Limits, Want, probe
 from world_api.media.decoder_server import DecoderServer
-from world_api.media.frames import Want
 from world_api.media.process import Message, Wire
 from world_api.media.shared_memory import Slots, anonymous_file
 

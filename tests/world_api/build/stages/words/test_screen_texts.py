@@ -12,14 +12,12 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, sampled_for
-from world_api.build.screen_texts import ScreenTexts, likely_places, looks_same
-from world_api.build.stage import clip_span
+from world_api.build import ScreenTexts, clip_span
+from world_api.build.screen_texts import likely_places, looks_same
 from world_api.core.boxes import Box
 from world_api.core.ports import Image, TextLine
 from world_api.core.spans import TimeSpan
-from world_api.media.container import probe
-from world_api.media.decode_pass import DecodePass
-from world_api.media.frames import Frame
+from world_api.media import DecodePass, Frame, probe
 from world_api.world.screen_texts import join_readings
 from world_api.world.storage import rows_from_records
 

@@ -8,14 +8,13 @@ weighted Bhattacharyya coefficient: 1 for the same, 0 for nothing in common.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.build.background import Background, Blob, Mask
+from world_api.build.background import Mask
 from world_api.core.colours import COLOURS
 from world_api.core.ports import Image, Vector
 
@@ -63,27 +62,6 @@ def describe(picture: Image, mask: Mask, gains: NDArray[np.float32]) -> Vector |
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class TwoPictures:
-    """How blobs look in a picture and in the one before it, which was seen at a time (seconds), each BGR."""
-
-    before_picture: Image
-    before_time: float
-    picture: Image
-    scene: Background
-
-    def before(self, blob: Blob, time: float) -> Vector | None:
-        """The look of a blob that was seen at a time, if the picture before is not older."""
-        return self._describe(self.before_picture, blob) if time >= self.before_time else None
-
-    def now(self, blob: Blob) -> Vector | None:
-        """The look of a blob in the picture."""
-        return self._describe(self.picture, blob)
-
-    def _describe(self, picture: Image, blob: Blob) -> Vector | None:
-        return describe(picture[blob.place], blob.mask, light_gains(self.scene.picture))
-
-
 def _shares(values: NDArray[np.float32], part: NDArray[np.int64], low: float, high: float) -> NDArray[np.float64]:
     """The share of each bin in each part: parts x bins."""
     place = np.clip((values - low) / (high - low), 0.0, 1.0) * (_BINS - 1)
@@ -102,6 +80,68 @@ def _soft(values: NDArray[np.float64], low: float, high: float, bins: int) -> ND
     place = np.clip((values - low) / (high - low), 0.0, 1.0) * (bins - 1)
     found: NDArray[np.float64] = np.maximum(0.0, 1.0 - np.abs(place[:, None] - np.arange(bins)[None, :]))
     return found
+
+
+_GRID, _ORIENTATIONS, _COLOUR_STEPS = 4, 4, 4
+#: Lightness fills its range; the two colour axes of natural pictures stay near the middle.
+_LAB_RANGES = ((0, 255), (96, 159), (96, 175))
+#: A little edge everywhere, so that a flat picture has a flat layout rather than none.
+_EDGE_FLOOR = 50.0
+
+Look = NDArray[np.float32]  #: of unit length
+
+
+def look_of(picture: Image) -> Look:
+    """Colour and edge layout of a small BGR picture: 128 numbers of unit length.
+
+    Half is a colour histogram (4 x 4 x 4 in CIE Lab), half the strength of edges by direction in a 4 x 4 grid; both under
+    a square root, so that the cosine of two looks is the Bhattacharyya coefficient of their histograms.
+    """
+    halves = [_colours(picture), _edges(picture)]
+    vector = np.concatenate([np.sqrt(half / max(float(half.sum()), 1e-9) / 2) for half in halves])
+    length = float(np.linalg.norm(vector))
+    return (vector / length if length > 0 else vector).astype(np.float32)
+
+
+def _colours(picture: Image) -> NDArray[np.float64]:
+    lab = cv2.LUT(cv2.cvtColor(cv2.GaussianBlur(picture, (3, 3), 0), cv2.COLOR_BGR2LAB), _clipped())
+    ranges = [float(end) for low, high in _LAB_RANGES for end in (low, high + 1)]
+    histogram = cv2.calcHist([lab], [0, 1, 2], None, [_COLOUR_STEPS] * 3, ranges)
+    return np.asarray(histogram, dtype=np.float64).ravel()
+
+
+@cache
+def _clipped() -> NDArray[np.uint8]:
+    """A table that brings each of the three values into its range."""
+    table = np.stack([np.arange(256).clip(low, high) for low, high in _LAB_RANGES], axis=-1)
+    return table.astype(np.uint8)[None]
+
+
+def _edges(picture: Image) -> NDArray[np.float64]:
+    gray = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY)
+    right, down = cv2.Sobel(gray, cv2.CV_16S, 1, 0), cv2.Sobel(gray, cv2.CV_16S, 0, 1)
+    cells = _first_bins(*gray.shape) + _directions(right, down)
+    # Squares of whole numbers are exact; OpenCV's magnitude differs in the last bit by where the picture lies in memory.
+    across, along = right.astype(np.float32), down.astype(np.float32)
+    strength = np.sqrt(across * across + along * along)
+    layout = np.bincount(cells.ravel(), weights=strength.ravel(), minlength=_GRID * _GRID * _ORIENTATIONS)
+    return np.asarray(layout, dtype=np.float64) + _EDGE_FLOOR
+
+
+def _directions(right: NDArray[np.int16], down: NDArray[np.int16]) -> NDArray[np.uint8]:
+    """Which eighth of a turn a gradient lies in, whatever its sign: 0 to 3 from level on. Signs tell it without angles."""
+    falling = (((right ^ down) < 0) & (down != 0)) | (right == 0)
+    across, along = np.abs(down), np.abs(right)
+    flat = (across < along) | (falling & (across == along))
+    eighths: NDArray[np.uint8] = (falling.view(np.uint8) << 1) | (falling == flat).view(np.uint8)
+    return eighths
+
+
+@cache
+def _first_bins(height: int, width: int) -> NDArray[np.int64]:
+    """Where the bins of each pixel's cell of the grid begin."""
+    rows, columns = np.arange(height) * _GRID // height, np.arange(width) * _GRID // width
+    return (rows[:, None] * _GRID + columns[None, :]) * _ORIENTATIONS
 
 
 #: A colour is named when it covers this share of the region; at most so many are named.
