@@ -18,7 +18,8 @@ from world_api.core.ports import Clock, TextEmbedder
 from world_api.options import BuildOptions
 
 if TYPE_CHECKING:
-    from world_api.build.builder import BuildReport, Progress
+    from world_api.build.builder import BuildReport
+    from world_api.build.scheduler import Progress
     from world_api.build.stage import Recipe
     from world_api.search.captions import Meanings
     from world_api.session.session import Session

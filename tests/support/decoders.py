@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Protocol
 
 from world_api.media import VideoPass
-from world_api.media.decoder import DecoderProcess
 
 
-def number_of(process: DecoderProcess) -> int:
+class Process(Protocol):
+    """A child process."""
+
+    @property
+    def pid(self) -> int: ...
+
+
+def number_of(process: Process) -> int:
     """Its number in the system."""
     return process.pid
 

@@ -1,4 +1,8 @@
-"""The files of a world while it is built: which clips of which stage are there, and reading and adding rows."""
+"""What a build stores as it goes: rows by clip and stage, and a log of decoding. An interrupted build resumes from both.
+
+The log is beside the rows: a line for each state a decode pass can resume from, and one for its end. It is no part of the world:
+if it, or a line of it, is lost, a build decodes more and makes the same rows.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from world_api.build.stage import CLIP_SECONDS, FRAME_MODULES, Clip, Hear, Records, Stage, clip_span, hash_code
+from world_api.build.stage import CLIP_SECONDS, FRAME_MODULES, Audio, Clip, Records, Stage, clip_span, hash_code
 from world_api.core.canonical import content_hash
 from world_api.core.spans import TimeSpan
 from world_api.media.container import Limits, Probe
@@ -22,109 +26,114 @@ from world_api.world.manifest import FileEntry
 from world_api.world.storage import find_rows, has_image, read_table, rows_from_records, write_image, write_rows
 from world_api.world.tables import TABLES
 
+DECODE_LOG = "decoding.jsonl"
+#: Digits of a record's hash in its line.
+_CHECK = 12
+
 
 class RowStore:
-    """Rows of a recipe's stages by clip.
+    """Rows of a recipe's stages by clip; threads may share it.
 
-    With ``reuse`` clips that are already there under their key are kept, of the first ``most`` only if that is given.
-    Threads may share it.
+    With ``reuse`` clips that exist under their key are kept, of the first ``most`` only if that is given.
     """
 
     def __init__(
-        self, folder: Path, source: Probe, keys: Mapping[str, str], *, reuse: bool, hear: Hear, most: int | None = None
+        self,
+        folder: Path,
+        source: Probe,
+        keys: Mapping[str, str],
+        *,
+        reuse: bool,
+        audio: Audio,
+        most: int | None = None,
     ) -> None:
         self._folder = folder
         self._source = source
         self._keys = keys
         self._reuse = reuse
-        self._hear = hear
+        self._audio = audio
         self._most = most
         self._files: dict[tuple[str, int], dict[str, FileEntry]] = {}  #: of each table and clip, by the stage's key
-        self._there: dict[str, set[int]] = {}
+        self._found: dict[str, set[int]] = {}
         self._lock = Lock()
         self.written = 0
 
     def clips_of(self, stage: Stage) -> set[int]:
-        """The clips of a stage that need not be made again, as found at the start."""
+        """The clips of a stage that existed at the start and are kept."""
         name = stage.spec.name
         with self._lock:
-            if name not in self._there:
-                self._there[name] = self._find(stage) if self._reuse else set()
-            return set(self._there[name])
+            if name not in self._found:
+                self._found[name] = self._find(stage) if self._reuse else set()
+            return set(self._found[name])
 
     def reused(self, clips: int) -> int:
-        """How many clips of all stages were found, among the first so many of each."""
-        return sum(1 for found in self._there.values() for number in found if number < clips)
+        """How many clips of all stages were found, among the first ``clips`` of each."""
+        return sum(1 for found in self._found.values() for number in found if number < clips)
 
     def clip(self, number: int) -> Clip:
-        """A clip as its stages see it."""
+        """A clip for its stages."""
         return Clip(
-            number=number, span=clip_span(number), source=self._source, rows=self.rows, keep_image=self._keep_image,
-            audio=self._hear,
+            number=number, span=clip_span(number), source=self._source, rows=self.rows,
+            keep_image=lambda jpeg: write_image(self._folder, jpeg), audio=self._audio,
         )  # fmt: skip
 
     def add(self, stage: Stage, number: int, records: Records) -> None:
         """Store a clip's rows; every table of the stage gets a file, also an empty one."""
+        key = self._keys[stage.spec.name]
         for table in stage.spec.tables:
             rows = rows_from_records(table, records.get(table, []))
-            entry = write_rows(self._folder, table=table, clip=number, key=self._keys[stage.spec.name], rows=rows)
+            entry = write_rows(self._folder, table=table, clip=number, key=key, rows=rows)
             with self._lock:
-                self._files.setdefault((table, number), {})[self._keys[stage.spec.name]] = entry
+                self._files.setdefault((table, number), {})[key] = entry
         with self._lock:
             self.written += 1
 
     def rows(self, table: str, span: TimeSpan) -> pa.Table:
-        """The stored rows of a table whose time (or start) lies in a span."""
+        """The stored rows of a table whose time (or start) is in a span."""
         first, last = int(max(0.0, span.start) // CLIP_SECONDS), int(max(0.0, span.end) // CLIP_SECONDS)
         with self._lock:
             files = [entry for n in range(first, last + 1) for entry in self._of(table, n)]
         found = read_table(self._folder, table, files)
         column = found.column("time" if "time" in TABLES[table].schema.names else "start")
-        inside = pc.and_(pc.greater_equal(column, span.start), pc.less(column, span.end))
-        return found.filter(inside)
+        return found.filter(pc.and_(pc.greater_equal(column, span.start), pc.less(column, span.end)))
 
     def files(self, clips: int) -> list[FileEntry]:
-        """All files of the first so many clips, in order."""
+        """All files of the first ``clips`` clips, in order."""
         with self._lock:
             return [entry for place in sorted(self._files) if place[1] < clips for entry in self._of(*place)]
 
     def _find(self, stage: Stage) -> set[int]:
-        name = stage.spec.name
-        tables = {table: find_rows(self._folder, table=table, key=self._keys[name]) for table in stage.spec.tables}
-        whole = set.intersection(*(set(found) for found in tables.values()))
-        there = {
-            n
-            for n in whole
-            if (self._most is None or n < self._most) and all(self._has_images(found[n]) for found in tables.values())
+        key = self._keys[stage.spec.name]
+        tables = {table: find_rows(self._folder, table=table, key=key) for table in stage.spec.tables}
+        complete = {
+            number
+            for number in set.intersection(*(set(found) for found in tables.values()))
+            if (self._most is None or number < self._most)
+            and all(self._has_images(found[number]) for found in tables.values())
         }
         for table, found in tables.items():
-            for number in there:
-                self._files.setdefault((table, number), {})[self._keys[name]] = found[number]
-        return there
+            for number in complete:
+                self._files.setdefault((table, number), {})[key] = found[number]
+        return complete
 
     def _of(self, table: str, number: int) -> list[FileEntry]:
-        """The files of one table and clip, of each stage that adds to that table one."""
+        """The files of one table and clip, one for each stage that writes to the table."""
         found = self._files.get((table, number), {})
         return [found[key] for key in sorted(found)]
 
-    def _keep_image(self, jpeg: bytes) -> str:
-        return write_image(self._folder, jpeg)
-
     def _has_images(self, entry: FileEntry) -> bool:
-        """Whether the images that rows name are there, too."""
+        """Whether the images that rows name exist."""
         if "image" not in TABLES[entry.table].schema.names:
             return True
         images = read_table(self._folder, entry.table, [entry]).column("image").to_pylist()
         return all(has_image(self._folder, image) for image in images)
 
 
-NAME = "decoding.jsonl"
-#: So many digits of a record's hash stand in its line.
-_CHECK = 12
-
-
 class DecodeLog:
-    """The log of one video's decoding, read at the start and written on."""
+    """The log of one video's decoding, read at the start.
+
+    Methods that write raise ``StoreFault`` (``store_not_writable``, ``disk_full``).
+    """
 
     def __init__(self, path: Path, *, source_hash: str, limits: Limits, reuse: bool) -> None:
         self._path = path
@@ -137,55 +146,45 @@ class DecodeLog:
 
     @property
     def vouches_for_rows(self) -> bool:
-        """Whether rows that are there were made of whole frames, or of the frames of a pass that came to its end."""
+        """Whether existing rows were made of all frames: no decoder died, or the pass still reached its end."""
         return self.final is not None or not self.has_died
 
     def before(self, time: float) -> PassState | None:
-        """The last place before a time (seconds) that a pass can be taken up at."""
+        """The last state before a time (seconds)."""
         return next((state for state in reversed(self.states) if state.last_time < time), None)
 
-    def lose(self, loss: LossNote) -> None:
-        """A decoder died: rows made from now on may lack frames, so they are kept only with the end of the pass.
+    def ended(self) -> PassState:
+        """The state at the end of the video, once a pass has come to it."""
+        if self.final is None:
+            raise RuntimeError("the decode pass has not ended")
+        return self.final
 
-        Raises:
-            StoreFault: ``store_not_writable``, ``disk_full``.
-        """
-        self._write({"died": vars(loss)})
+    def lose(self, lost: LossNote) -> None:
+        """Log that a decoder died: rows made from now on may lack frames, so they are kept only if the pass ends."""
+        self._write({"died": vars(lost)})
 
     def note(self, state: PassState) -> None:
-        """Keep a place, about one a clip.
-
-        Raises:
-            StoreFault: ``store_not_writable``, ``disk_full``.
-        """
+        """Log a state, about one a clip."""
         last = self.states[-1].last_time if self.states else 0.0
-        if state.can_go_on and state.last_time - last >= CLIP_SECONDS:
+        if state.can_resume and state.last_time - last >= CLIP_SECONDS:
             self.states.append(state)
-            self._write({"state": vars(state)})
+            self._write({"state": state.record()})
 
     def finish(self, state: PassState, lost: Sequence[LossNote]) -> None:
-        """Keep where the video ends, and what was lost with decoders that died.
-
-        Raises:
-            StoreFault: ``store_not_writable``, ``disk_full``.
-        """
+        """Log the end of the video, and what was lost with decoders that died."""
         self.final, self.lost = state, list(lost)
-        self._write({"final": vars(state), "lost": [vars(loss) for loss in lost]})
+        self._write({"final": state.record(), "lost": [vars(one) for one in lost]})
 
     def adopt(self, source_hash: str, limits: Limits) -> None:
-        """From now on it is the log of the same video under another hash."""
-        states, final, lost = self.states, self.final, self.lost
+        """Rewrite the log as that of the same video under another hash."""
         self._identity, self._is_begun = _identity(source_hash, limits), False
-        for state in states:
-            self._write({"state": vars(state)})
-        if final is not None:
-            self.finish(final, lost)
+        for state in self.states:
+            self._write({"state": state.record()})
+        if self.final is not None:
+            self.finish(self.final, self.lost)
 
     def _read(self) -> bool:
-        """Take what the log holds of this very video; whether it is one to write on.
-
-        A line that is not what was written ends it: what comes after is not trusted.
-        """
+        """Read the log of this very video; return whether it can be appended to. A damaged line ends it."""
         try:
             lines = self._path.read_bytes().splitlines(keepends=True)
         except OSError:
@@ -203,12 +202,12 @@ class DecodeLog:
 
     def _take(self, record: dict[str, Any]) -> None:
         if "state" in record:
-            self.states.append(PassState(**record["state"]))
+            self.states.append(PassState.restored(record["state"]))
         elif "died" in record:
             self.has_died = True
         elif "final" in record:
-            self.final = PassState(**record["final"])
-            self.lost = [LossNote(**loss) for loss in record["lost"]]
+            self.final = PassState.restored(record["final"])
+            self.lost = [LossNote(**one) for one in record["lost"]]
 
     def _write(self, record: dict[str, Any]) -> None:
         try:
@@ -223,18 +222,18 @@ class DecodeLog:
 
 
 def _line(record: dict[str, Any]) -> bytes:
-    """A record with the hash of what it says, as one line."""
+    """A line with a record and the beginning of its hash."""
     return json.dumps([content_hash(record)[:_CHECK], record]).encode() + b"\n"
 
 
 def _checked(line: bytes) -> dict[str, Any] | None:
-    """The record of a line, or None where it is not what was written."""
+    """The record of a line, or None if the line is damaged."""
     try:
         check, record = json.loads(line)
-        is_sound = line.endswith(b"\n") and isinstance(record, dict) and content_hash(record)[:_CHECK] == check
+        is_whole = line.endswith(b"\n") and isinstance(record, dict) and content_hash(record)[:_CHECK] == check
     except (ValueError, TypeError, RecursionError):
         return None
-    return record if is_sound else None
+    return record if is_whole else None
 
 
 def _identity(source_hash: str, limits: Limits) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from world_api.media.decode_pass import DecodePass, LossNote, PassState
     from world_api.media.decoder import MediaWorker, VideoFrames, VideoPass, VideoSound, release
     from world_api.media.frames import Frame, PixelFormat, Want
-    from world_api.media.subtitles import Cue, Subtitles, SubtitleSource, choose_subtitles, look_into
+    from world_api.media.subtitles import Cue, Subtitles, SubtitleSource, choose_subtitles, look_into, read_subtitles
 
 #: The module of each name; it is imported when the name is first used.
 _HOMES = {
@@ -26,13 +26,13 @@ _HOMES = {
     "decode_pass": "DecodePass LossNote PassState",
     "decoder": "MediaWorker VideoFrames VideoPass VideoSound release",
     "frames": "Frame PixelFormat Want",
-    "subtitles": "Cue SubtitleSource Subtitles choose_subtitles look_into",
+    "subtitles": "Cue SubtitleSource Subtitles choose_subtitles look_into read_subtitles",
 }
 
 __all__ = [
     "DEFAULT_LIMITS", "Cue", "DecodePass", "Frame", "Limits", "LossNote", "MediaWorker", "PassState", "PixelFormat",
     "Probe", "SubtitleSource", "Subtitles", "VideoFrames", "VideoPass", "VideoSound", "Want", "choose_subtitles",
-    "look_into", "probe", "read_audio", "release",
+    "look_into", "probe", "read_audio", "read_subtitles", "release",
 ]  # fmt: skip
 
 

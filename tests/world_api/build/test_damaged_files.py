@@ -66,7 +66,7 @@ def check_one(seed: int, drawn: Path, folder: Path) -> str:
     path = folder / f"damaged{whole.suffix}"
     path.write_bytes(damaged(whole.read_bytes(), seed))
     options = BuildOptions(
-        without=("screen_texts",), listening=Listening(speech="off"), limits=Limits(patience=30.0, duration=900.0)
+        without=("screen_texts",), listening=Listening(speech="off"), limits=Limits(timeout=30.0, duration=900.0)
     )
     try:
         report = build_world(

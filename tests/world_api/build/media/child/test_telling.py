@@ -42,7 +42,7 @@ def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
         wire.send({**answer[0], "done": True})
         messages: list[Message] = []
         while not (messages and "done" in messages[-1]):
-            message = wire.receive(patience=1.0)[0]
+            message = wire.receive(timeout=1.0)[0]
             message.pop("slot", None)
             messages.append(message)
         for file in (ours, theirs, handle):
@@ -86,6 +86,6 @@ def test_to_send_nothing_is_no_sign_of_life() -> None:
     wire.hold({"t": 2.0})
     wire.flush()
     assert wire.sent_at > before
-    assert [wire.receive(patience=1.0)[0] for _ in range(2)] == [{"t": 1.0}, {"t": 2.0}]
+    assert [wire.receive(timeout=1.0)[0] for _ in range(2)] == [{"t": 1.0}, {"t": 2.0}]
     os.close(ours)
     os.close(theirs)

@@ -19,8 +19,7 @@ from world_api.build import Clip, RecognisedSpeech, Records, Stage, SubtitleLine
 from world_api.build.speech import LONGEST, cut_utterances
 from world_api.core.ports import SAMPLE_RATE, Samples, SpokenLine, SpokenWord
 from world_api.core.spans import TimeSpan
-from world_api.media import Subtitles, SubtitleSource, choose_subtitles, probe
-from world_api.media.subtitles import read_file
+from world_api.media import Subtitles, SubtitleSource, choose_subtitles, probe, read_subtitles
 
 
 def clip(number: int = 0, sound: Samples | None = None, *, start: float = 0.0) -> Clip:
@@ -222,7 +221,7 @@ def test_real_speech_is_detected_and_little_else(shared_data: Path) -> None:
 
 def subtitles(path: Path, language: str = "", kind: Literal["sidecar", "embedded"] = "sidecar") -> Subtitles:
     source = SubtitleSource(kind=kind, name=path.name, language=language, path=path)
-    return Subtitles(source=source, cues=read_file(path).cues, why="it was named")
+    return Subtitles(source=source, cues=read_subtitles(path).cues, why="it was named")
 
 
 def test_a_streams_lines_shift_with_the_picture_and_are_known_at_their_end(tmp_path: Path) -> None:
