@@ -45,7 +45,7 @@ _LAST = 2
 class Growth:
     """The provisional name (``token``) of a growing file, and how much of the file was noted under it.
 
-    The token is 64 digits and stands for the hash of the file until that is known. With ``may_resume`` it is the token of an earlier
+    The token is 64 digits and replaces the hash of the file until that is known. With ``may_resume`` it is the token of an earlier
     run, if the file still begins with the bytes that it had then; else it is new. ``clips`` from the first on were stored by then.
     """
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from world_api.core.boxes import Box
 from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Samples
@@ -189,6 +190,21 @@ class ReportsLosses(Protocol):
     def losses(self, *, start: float, duration: float) -> Sequence[LossNote]:
         """What was lost of a video that begins at ``start`` on the file's own clock and has this duration (seconds)."""
         ...
+
+
+def box_of(row: Record) -> Box:
+    """The box of a row with columns x1, y1, x2 and y2."""
+    return Box(x1=row["x1"], y1=row["y1"], x2=row["x2"], y2=row["y2"])
+
+
+def box_columns(box: Box) -> Record:
+    """The columns x1, y1, x2 and y2 of a box, rounded."""
+    return dict(zip(("x1", "y1", "x2", "y2"), box.rounded(), strict=True))
+
+
+def scaled(box: Box, across: float, down: float) -> Box:
+    """A box in a picture of another size; the factors are for x and y."""
+    return Box(x1=box.x1 * across, y1=box.y1 * down, x2=box.x2 * across, y2=box.y2 * down)
 
 
 def clip_span(number: int) -> TimeSpan:

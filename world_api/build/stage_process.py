@@ -84,7 +84,7 @@ class StageProcess:
 
 
 class RemoteStage:
-    """Stands for a stage in another process; ``stage`` is the same stage in this one, which only describes it."""
+    """The substitute for a stage in another process; ``stage`` is the same stage in this one, which only describes it."""
 
     def __init__(self, stage: FrameStage, process: StageProcess) -> None:
         self._stage = stage

@@ -1,10 +1,10 @@
-"""What processes that open files of unknown making are told of this one's environment: only what they need to run."""
+"""The environment of child processes that open untrusted files: only the variables that they need to run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: Where things lie, how texts and times are read, and how many threads libraries start. No name here may hold a secret.
+#: Paths, locales, and the number of threads of libraries. No variable here may hold a secret.
 _ALLOWED = frozenset(
     {
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TEMP", "TMP", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME"),
@@ -17,15 +17,12 @@ _ALLOWED = frozenset(
     }
 )
 _ALLOWED_BEGINNING = "LC_"
-#: What FFmpeg reads when it opens a stream. The address of a proxy may hold a password, so nobody else gets it.
+#: Variables that FFmpeg reads to open a stream. The address of a proxy may hold a password, so no other process gets it.
 _NETWORK = frozenset({"http_proxy", "no_proxy"})
 
 
 def restricted_environment(environment: Mapping[str, str], *, network: bool = False) -> dict[str, str]:
-    """The variables of ``environment`` that are on the list; with ``network`` also those that name a proxy.
-
-    Keys of endpoints and whatever else a person keeps in the environment are not on it.
-    """
+    """Return the allowed variables of ``environment``; with ``network`` also those that name a proxy. Keys are never among them."""
     allowed = _ALLOWED | _NETWORK if network else _ALLOWED
     return {
         name: value for name, value in environment.items() if name in allowed or name.startswith(_ALLOWED_BEGINNING)

@@ -271,7 +271,7 @@ class Service(Protocol):
 
 def serve() -> None:
     """Run a child process: answer requests until the parent closes the pipe. ``sys.argv`` names the service and its arguments."""
-    # Whatever a library prints must not get between the messages.
+    # Output of libraries must not get between the messages.
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     wire = Wire(read_from=sys.stdin.fileno(), write_to=answers)

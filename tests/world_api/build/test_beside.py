@@ -13,6 +13,10 @@ from tests.support.building import Silent, StandingClock
 from tests.support.command_line import Cli
 from world_api.api import build_world, open_session
 from world_api.build import clear_beside, find_beside, recording_of
+from world_api.operations import run
+from world_api.options import BuildOptions
+from world_api.session.vision import FOLDER as ON_DEMAND
+from world_api.world.files import world_lock
 
 #: A recording whose writer has shown no life for this long (seconds) is abandoned.
 ABANDONED = 150.0
@@ -20,12 +24,6 @@ ABANDONED = 150.0
 
 def being_written(path: Path) -> Path:
     return path.with_name(f"{path.name}.part")
-
-
-from world_api.operations import run
-from world_api.options import BuildOptions
-from world_api.session.vision import FOLDER as ON_DEMAND
-from world_api.world.files import world_lock
 
 
 def aged(path: Path) -> Path:
