@@ -146,7 +146,7 @@ class TimedReader:
 def screen_text(video: Path) -> Figures:
     """How many frames a build reads the screen in and glances at, and the seconds that takes."""
     from world_api.backends.classical import RapidOcrReader
-    from world_api.build.screen_texts import ScreenTexts
+    from world_api.build import ScreenTexts
 
     reader = TimedReader(RapidOcrReader())
     reader.locate(np.zeros((180, 320, 3), np.uint8))  # its models are loaded now

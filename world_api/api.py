@@ -18,7 +18,8 @@ from world_api.core.ports import Clock, TextEmbedder
 from world_api.options import BuildOptions
 
 if TYPE_CHECKING:
-    from world_api.build.builder import BuildReport, Progress
+    from world_api.build.builder import BuildReport
+    from world_api.build.scheduler import Progress
     from world_api.build.stage import Recipe
     from world_api.search.captions import Meanings
     from world_api.session.session import Session
@@ -64,7 +65,7 @@ def _build_world(
     processes: BuildProcesses,
 ) -> BuildReport:
     from world_api.build import builder, following
-    from world_api.build.side_files import recording_of
+    from world_api.build.source import recording_of
     from world_api.search.documents import prepare
 
     address = str(video) if following.is_address(str(video)) else None

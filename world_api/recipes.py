@@ -58,13 +58,10 @@ def recipe_for(
 
 
 def _classical(video: Path, worker: MediaWorker, *, listening: Listening) -> list[Stage]:
-    from world_api.build.key_frames import KeyFrames
-    from world_api.build.look_links import LookLinks
-    from world_api.build.looks import Looks
-    from world_api.build.scenes import SceneCuts
+    from world_api.build.key_frames import KeyFrames, Looks
+    from world_api.build.links import LookLinks, Stitches
     from world_api.build.screen_texts import ScreenTexts
-    from world_api.build.shots import Cuts
-    from world_api.build.track_links import Stitches
+    from world_api.build.shots import Cuts, SceneCuts
 
     return [
         Cuts(),
@@ -87,8 +84,7 @@ def moving_things() -> FrameStage:
 
 
 def _oracle(video: Path) -> list[Stage]:
-    from world_api.build.key_frames import KeyFrames
-    from world_api.build.looks import Looks
+    from world_api.build.key_frames import KeyFrames, Looks
     from world_api.build.truth import Oracle
 
     return [Oracle(video), Looks(), KeyFrames()]
@@ -116,7 +112,7 @@ def speech_stage(video: Path, listening: Listening, worker: MediaWorker) -> Stag
         MediaFault: ``no_such_subtitles``; as opening the video.
     """
     from world_api.build.speech import SubtitleLines
-    from world_api.media.subtitle_choice import choose_subtitles
+    from world_api.media.subtitles import choose_subtitles
 
     if listening.speech not in (AUTO, OFF):
         if listening.subtitles not in (AUTO, NONE):
@@ -173,7 +169,7 @@ def _voice_detector() -> Callable[[], VoiceDetector]:
 def _unheard(video: Path, fault: BackendFault, worker: MediaWorker) -> list[LossNote]:
     """A video with sound and without words is worth a note."""
     from world_api.media.decode_pass import LossNote
-    from world_api.media.subtitle_choice import look_into
+    from world_api.media.subtitles import look_into
 
     if not look_into(video, worker).has_sound:
         return []

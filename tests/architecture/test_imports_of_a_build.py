@@ -56,14 +56,14 @@ print("FOUND " + json.dumps({"loaded": sorted(sys.modules), "before each process
 """
 _DECODING = """
 import json, sys
-import world_api.media.child
+import world_api.media.process
 import world_api.media.decoder_server
 print("FOUND " + json.dumps({"loaded": sorted(sys.modules)}))
 """
 _FOLLOWING = """
 import json, sys
 import world_api.build.stage_process
-import world_api.media.child
+import world_api.media.process
 from world_api.recipes import moving_things
 moving_things()
 print("FOUND " + json.dumps({"loaded": sorted(sys.modules)}))

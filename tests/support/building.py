@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,8 +12,9 @@ import pyarrow as pa
 
 from world_api.build.stage import Clip, Stage, clip_span
 from world_api.core import TimeSpan, hash_bytes
+from world_api.media import Want
 from world_api.media.container import Probe
-from world_api.media.frames import Frame, is_sampled
+from world_api.media.frames import Frame
 from world_api.world import rows_from_records
 
 
@@ -80,7 +82,8 @@ def made_clip(
 def sampled_for(stage: Stage, frames: Iterable[Frame]) -> Iterator[Frame]:
     """Those frames that a stage is fed; none for one that looks at rows."""
     sampling, previous = stage.spec.sampling, None
+    want = Want(fps=sampling.fps if sampling is not None else None, spans=((-math.inf, math.inf),))
     for frame in frames:
-        if sampling is not None and is_sampled(sampling.fps, frame.time, previous):
+        if sampling is not None and want.takes(frame.time, previous):
             yield frame
         previous = frame.time

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Protocol
 
-from world_api.media.decoder import DecoderProcess, VideoPass
+from world_api.media import VideoPass
 
 
-def number_of(process: DecoderProcess) -> int:
+class Process(Protocol):
+    """A child process."""
+
+    @property
+    def pid(self) -> int: ...
+
+
+def number_of(process: Process) -> int:
     """Its number in the system."""
     return process.pid
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import av
 import numpy as np
 
-from world_api.media.subtitles import Cue, parse_cues
+from world_api.media import Cue, read_subtitles
 
 SRT = "1\n00:00:01,500 --> 00:00:02,750\nHello <i>there</i>,\n  you.\n\n2\n00:01:00,0 --> 00:01:01,000\n{\\an8}Bye &amp; thanks\n"
 ASS = (
@@ -31,7 +32,11 @@ HEADER = (
 
 
 def cues_of(text: str) -> list[Cue]:
-    return [cue for cue in parse_cues(text) if cue is not None]
+    """The cues of a subtitle file with this text, in the order of time."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "film.srt"
+        path.write_text(text, encoding="utf-8", newline="")
+        return list(read_subtitles(path).cues)
 
 
 def srt(*lines: str) -> bytes:

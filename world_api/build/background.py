@@ -1,8 +1,8 @@
-"""A background picture of a steady scene, kept up selectively, and what stands out from it.
+"""Background subtraction in a steady scene: a background picture with selective update, and the blobs that differ from it.
 
 Selective update with ghost removal follows Cucchiara et al., "Detecting moving objects, ghosts, and shadows in video
-streams" (2003): pixels of things are left alone, pixels of the background follow slowly, and a "thing" whose outline is
-in the background picture and not in the frame is a ghost, whose place takes the frame's pixels at once.
+streams" (2003): pixels of things are not updated, pixels of the background follow slowly, and a "thing" whose outline is in
+the background picture and not in the frame is a ghost, whose pixels are replaced by the frame's at once.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ Floats = NDArray[np.float32]
 Place = tuple[slice, slice]  #: rows and columns
 Planes = tuple[Mask, Mask, Mask]  #: blue, green and red, each height x width
 
-#: How far (of 255) a channel must be off the background to stand out.
+#: The least difference (of 255) of a channel from the background in the foreground.
 _WEAK = 18
-#: A shadow is darker by a factor in this range and keeps its colour to within so much.
+#: A shadow is darker by a factor in this range and its colour differs by less than this.
 _SHADOW_DARKEST, _SHADOW_LIGHTEST, _SHADOW_COLOUR = 0.6, 1.25, 16.0
 #: Along a ghost's outline the background's edges are this much stronger than the frame's.
 _GHOST_RATIO = 1.3
-#: Seconds in which the background goes most of the way to what it sees.
+#: Time constant (seconds) of the update.
 _FOLLOW = 6.0
-#: It moves only once so many seconds have gone by; more often costs much and changes nothing.
+#: Seconds between two updates; more would cost much and change nothing.
 _STEP = 0.55
-#: The gap (of 255) beyond which a pixel says nothing about noise.
+#: A larger difference (of 255) than this is not noise.
 _NOISE_LIMIT = 12
-#: The exposure is compared on a grid this coarse (pixels); factors nearer to 1 than this are none.
+#: The exposure is compared on a grid this coarse (pixels); factors nearer to 1 than this are ignored.
 _GRID, _SAME_LIGHT = 12, 0.012
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """What stands out: ``weak`` (anything, shadows included), ``solid`` (surely a thing's pixels); 0 or 255."""
+    """The foreground, 0 or 255: ``weak`` (with shadows) and ``solid`` (certainly a thing)."""
 
     weak: Mask
     solid: Mask
 
     @property
     def share(self) -> float:
-        """The share of the picture that stands out, 0 to 1."""
+        """The share of the picture that is solid foreground, 0 to 1."""
         return cv2.countNonZero(self.solid) / self.solid.size
 
 
 class Smooth:
-    """A small picture without the grain: BGR, and its planes, which most of the work is done on, as that takes a third."""
+    """A small picture without grain: BGR, and its planes, on which most of the work takes a third of the time."""
 
     def __init__(self, picture: Image) -> None:
         self.bgr: Image = cv2.GaussianBlur(picture, (3, 3), 0)
@@ -71,7 +71,7 @@ class Smooth:
 
 
 class Background:
-    """The empty scene, as far as it is known: planes kept in floats, looked at in bytes."""
+    """The empty scene, as far as it is known: running means in floats, compared in bytes."""
 
     def __init__(self, picture: Smooth) -> None:
         self._mean: list[Floats] = [plane.astype(np.float32) for plane in picture.planes]
@@ -94,7 +94,7 @@ class Background:
         return Difference(weak=weak, solid=_without_shadow(weak, picture.planes, expected))
 
     def follow(self, picture: Smooth, things: Mask | None, elapsed: float) -> None:
-        """Move the background towards a picture wherever no thing stands; ``elapsed`` seconds since the last time."""
+        """Update the background outside the mask of things; ``elapsed`` seconds have passed since the last call."""
         self._owed += elapsed
         if self._owed < _STEP:
             return
@@ -108,7 +108,7 @@ class Background:
         self._refresh()
 
     def replace(self, picture: Smooth, where: Mask) -> None:
-        """Take a picture's pixels for background at once."""
+        """Replace the background by a picture's pixels inside a mask."""
         for plane, mean in zip(picture.planes, self._mean, strict=True):
             np.copyto(mean, plane, where=where > 0)
         self._refresh()
@@ -150,14 +150,14 @@ def _largest_gap(one: Planes, other: Planes) -> Mask:
 
 
 def _medians(values: Floats) -> Floats:
-    """The median of each row; sorting so few costs less than what NumPy's own does around it."""
+    """The median of each row; sorting so few values is faster than NumPy's median."""
     ordered = np.sort(values, axis=1)
     count = values.shape[1]
     return np.asarray((ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2, dtype=np.float32)
 
 
 def _without_shadow(weak: Mask, picture: Planes, expected: Planes) -> Mask:
-    """What stands out without the places where the light changed and the colour did not."""
+    """The foreground without pixels whose light changed and whose colour did not."""
     places = np.flatnonzero((weak & 1).view(np.bool_))
     now = [np.take(plane, places).astype(np.float32) for plane in picture]
     then = [np.take(plane, places).astype(np.float32) for plane in expected]
@@ -177,13 +177,13 @@ def _edges(picture: Image, band: Mask) -> float:
     return float(strength) / max(1, cv2.countNonZero(band))
 
 
-#: The smallest thing that is followed, as a share of the picture.
+#: The smallest thing that is tracked, as a share of the picture.
 _SMALLEST = 0.002
 #: A component with less solid area than this share of it is a shadow or a change of light.
 _SOLID_SHARE = 0.15
-#: Pixels around what stands out that its morphology needs.
+#: Pixels around the foreground that its morphology needs.
 _MARGIN = 10
-#: Pixels around a blob in which its outline is looked at.
+#: Pixels around a blob in which its outline is compared.
 _BAND = 3
 _CLOSE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (3, 7))
 _OPEN = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (3, 3))
@@ -191,7 +191,7 @@ _OPEN = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (3, 3))
 
 @dataclass(frozen=True, kw_only=True)
 class Blob:
-    """One thing that stands out: its box and its mask (0 or 255, as large as the box), in pixels of the small picture."""
+    """A connected part of the foreground: its box and its mask (0 or 255, of the box's size), in pixels of the small picture."""
 
     box: Box
     mask: Mask
@@ -203,7 +203,7 @@ class Blob:
 
     @property
     def place(self) -> tuple[slice, slice]:
-        """Where the mask lies: rows and columns."""
+        """The rows and columns of the mask."""
         x, y = int(self.box.x1), int(self.box.y1)
         return slice(y, y + self.mask.shape[0]), slice(x, x + self.mask.shape[1])
 
@@ -215,10 +215,10 @@ class Blob:
 
 
 def find_blobs(difference: Difference) -> list[Blob]:
-    """The things in a difference picture, the largest first.
+    """Find the blobs of a difference, the largest first.
 
-    Things hang together through their weak pixels; their extent is the outline (convex hull) of their solid ones. So
-    a shirt in the wall's colour stays part of its wearer, and a shadow on the floor does not.
+    Blobs are connected through their weak pixels; their extent is the convex hull of their solid ones. So a shirt in the colour of
+    the wall stays part of its wearer, and a shadow on the floor does not.
     """
     left, top, width, height = cv2.boundingRect(difference.weak)
     if width * height == 0:
@@ -228,7 +228,7 @@ def find_blobs(difference: Difference) -> list[Blob]:
     weak, solid = difference.weak[rows, columns], difference.solid[rows, columns]
     joined = cv2.morphologyEx(cv2.morphologyEx(weak, cv2.MORPH_OPEN, _OPEN), cv2.MORPH_CLOSE, _CLOSE)
     solid = cv2.morphologyEx(solid, cv2.MORPH_OPEN, _OPEN)
-    # The algorithm is the usual one; only so can labels be had in two bytes, which takes less than half the time.
+    # The default algorithm; naming it allows labels of two bytes, which takes less than half the time.
     count, labels, facts, _ = cv2.connectedComponentsWithStatsWithAlgorithm(joined, 8, cv2.CV_16U, cv2.CCL_SPAGHETTI)
     smallest = _SMALLEST * difference.weak.size
     found = []
@@ -258,7 +258,7 @@ def unite(blobs: list[Blob]) -> Blob:
 
 
 def outline(blob: Blob, shape: tuple[int, int]) -> tuple[Place, Mask]:
-    """A band of three pixels along the blob's edge, and the place of a picture (height, width) that it lies in."""
+    """A band of three pixels along the blob's edge, and its rows and columns in a picture (height, width)."""
     rows, columns = blob.place
     top, left = max(0, rows.start - _BAND), max(0, columns.start - _BAND)
     bottom, right = min(shape[0], rows.stop + _BAND), min(shape[1], columns.stop + _BAND)
@@ -269,7 +269,7 @@ def outline(blob: Blob, shape: tuple[int, int]) -> tuple[Place, Mask]:
 
 
 def _trimmed(component: Mask, solid: Mask, x: int, y: int) -> Blob | None:
-    """The part of a component inside the hull of its solid pixels; None for a mere shadow."""
+    """The part of a component inside the hull of its solid pixels; None if it is only a shadow."""
     if cv2.countNonZero(solid) < max(1.0, _SOLID_SHARE * cv2.countNonZero(component)):
         return None
     edges, _ = cv2.findContours(solid, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)

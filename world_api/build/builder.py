@@ -1,35 +1,44 @@
-"""Building a world: probe, decide, run the stages, and put the manifest in place last.
+"""Building a world: probe the video, run the stages, and write the manifest last.
 
-Files of rows are named by everything they depend on, so a build that was broken off goes on where it stopped, and a new
-world grows beside the old one until its manifest takes the old one's place.
+Files of rows are named by everything they depend on, so an interrupted build resumes, and a new world is written beside the old
+one until its manifest replaces the old one's.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, closing, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from world_api.build.decode_log import NAME as DECODE_LOG
-from world_api.build.decode_log import DecodeLog
-from world_api.build.predecessor import find_predecessor
-from world_api.build.row_store import RowStore
+from world_api.build.checkpoint import DECODE_LOG, DecodeLog, RowStore
 from world_api.build.scheduler import Progress, Scheduler, opencv_on_one_thread
-from world_api.build.source import check_unchanged, hash_source, remember_source, stamp_of
-from world_api.build.stage import CLIP_SECONDS, Recipe, Stage, TellsLosses, clip_count, keys_of
+from world_api.build.source import (
+    check_unchanged,
+    find_source,
+    hash_source,
+    remember_source,
+    remembered_source,
+    stamp_of,
+)
+from world_api.build.stage import CLIP_SECONDS, Recipe, ReportsLosses, Stage, clip_count, keys_of
 from world_api.build.stage_process import BuildProcesses
 from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
-from world_api.core.files import hash_file, world_lock
+from world_api.core.files import check_plain, hash_file, not_writable, world_lock
 from world_api.core.identifiers import printable
 from world_api.core.ports import Clock
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, Stamp
-from world_api.media.decode_pass import DecodePass, LossNote
+from world_api.media.decode_pass import LossNote, PassState, losses
 from world_api.media.decoder import MediaWorker, VideoPass, VideoSound
+from world_api.session.overlay import SESSIONS
 from world_api.version import project_version
 from world_api.world.manifest import (
+    IMAGES,
+    MANIFEST,
+    ROWS,
     FileEntry,
     ImageEntry,
     Loss,
@@ -44,14 +53,15 @@ from world_api.world.storage import read_table
 from world_api.world.store import world_folder, world_hash
 from world_api.world.tables import SCHEMA_VERSION
 
-__all__ = ["BuildReport", "Job", "Progress", "build_world"]
+#: Tables that sessions write; no build can make their rows again.
+_BY_SESSIONS = ("memories", "registrations")
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuildReport:
-    """What a build did. ``changed`` is False where the world was there already; ``seconds`` is how long it took.
+    """The result of a build. ``changed`` is False if the world existed already; ``seconds`` is how long it took.
 
-    ``losses`` are those of the source, and what of the replaced world was put aside.
+    ``losses`` are those of the source, and a note about sessions of the replaced world that were set aside.
     """
 
     video_id: str
@@ -65,23 +75,13 @@ class BuildReport:
     seconds: float
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
-        return {
-            "video_id": self.video_id,
-            "changed": self.changed,
-            "profile": self.profile,
-            "duration": self.duration,
-            "world_hash": self.world_hash,
-            "losses": [loss.model_dump() for loss in self.losses],
-            "clips_made": self.clips_made,
-            "clips_reused": self.clips_reused,
-            "seconds": round(self.seconds, 1),
-        }
+        """The JSON form."""
+        return {**vars(self), "losses": [loss.model_dump() for loss in self.losses], "seconds": round(self.seconds, 1)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What is to be built, from what, and how. ``waits`` for another process that writes the same world."""
+    """A world to build. With ``waits`` the build waits for another process that writes the same world."""
 
     video: Path
     store: Path
@@ -92,19 +92,44 @@ class Job:
     clock: Clock
     limits: Limits = DEFAULT_LIMITS
     waits: bool = False
-    processes: BuildProcesses | None = None  #: that get ready already
+    processes: BuildProcesses | None = None  #: that were started already
 
     @property
     def folder(self) -> Path:
         """The world's folder."""
         return world_folder(self.store, self.name)
 
+    def lock(self) -> AbstractContextManager[None]:
+        """The lock for writing the world."""
+        return world_lock(self.store, self.name, waiting=self.progress.say if self.waits else None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A video as a build found it: its stages, its hash, and the state of its file."""
+
+    source: Probe
+    stages: Sequence[Stage]
+    source_hash: str
+    stamp: Stamp
+
+    @classmethod
+    def examined(cls, job: Job, worker: MediaWorker) -> Subject:
+        """Examine a job's video.
+
+        Raises:
+            MediaFault: as :func:`build_world`.
+        """
+        stamp = stamp_of(job.video)
+        source, stages = worker.probe(job.video), job.recipe.stages(job.video, worker)
+        return cls(source=source, stages=stages, source_hash=hash_source(job.video), stamp=stamp)
+
 
 def build_world(job: Job) -> BuildReport:
-    """Build the world of one video, or find that it is there.
+    """Build the world of one video, or find that it exists.
 
-    A world of the same id made from another file, or by another profile, stays unless the job has ``force``; then it is
-    replaced once the new one is complete.
+    A world of the same id made from another file, or by another profile, is replaced only with ``force``, and only once the new
+    one is complete.
 
     Raises:
         MediaFault: ``no_such_file``, ``is_a_folder``, ``not_readable``, ``empty_file``, ``not_a_video``,
@@ -112,69 +137,60 @@ def build_world(job: Job) -> BuildReport:
             ``decoder_out_of_memory``, ``file_system``, ``source_changed``, ``source_missing``, ``no_such_subtitles``.
         StoreFault: ``bad_video_id``, ``world_exists``, ``world_damaged``, ``other_schema_version``,
             ``world_locked``, ``store_not_writable``, ``disk_full``.
-        BackendFault: whatever the recipe's stages lack.
+        BackendFault: raised by the recipe's stages.
     """
     started = job.clock.monotonic()
-    stamp = stamp_of(job.video)
+    stamp_of(job.video)  # a file that cannot be read starts no process
     with closing(job.processes or BuildProcesses(job.limits, job.recipe.apart)) as processes:
         processes.start()
-        worker = processes.media
-        source, stages = worker.probe(job.video), job.recipe.stages(job.video, worker)
-        source_hash = hash_source(job.video)
-        if (there := _there_already(job, stages, source_hash)) is not None:
+        subject = Subject.examined(job, processes.media)
+        if (existing := _existing(job, subject)) is not None:
             _note_source(job)
-            return _report(there, changed=False, rows=None, seconds=job.clock.monotonic() - started)
-        with lock_of(job):
-            if stamp_of(job.video) != stamp:  # while another process was waited for
-                stamp = stamp_of(job.video)
-                source, stages = worker.probe(job.video), job.recipe.stages(job.video, worker)
-                source_hash = hash_source(job.video)
+            return _report(existing, changed=False, rows=None, seconds=job.clock.monotonic() - started)
+        with job.lock():
+            if stamp_of(job.video) != subject.stamp:  # it changed while another process held the lock
+                subject = Subject.examined(job, processes.media)
             return build_locked(
-                job, source, stages, worker, stamp, source_hash=source_hash, started=started, reuse=not job.force,
-                processes=processes,
-            )  # fmt: skip
+                job, subject, processes.media, started=started, reuse=not job.force, processes=processes
+            )
 
 
 def build_locked(
     job: Job,
-    source: Probe,
-    stages: Sequence[Stage],
+    subject: Subject,
     worker: MediaWorker,
-    stamp: Stamp,
     *,
-    source_hash: str,
     started: float,
     reuse: bool,
     processes: BuildProcesses | None = None,
     is_followed: bool = False,
 ) -> BuildReport:
-    """Build a world whose lock is held; with ``reuse`` rows that are there under their key are kept.
+    """Build a world whose lock is held; with ``reuse`` rows that exist under their key are kept.
 
-    ``is_followed`` where the caller wrote the world that is there itself, while it followed the video.
+    ``is_followed``: the caller wrote the existing world itself while it followed the video.
     """
-    folder, keys = job.folder, keys_of(stages, row_source(source_hash, job.limits))
+    folder, stages, source_hash = job.folder, subject.stages, subject.source_hash
+    keys = keys_of(stages, row_source(source_hash, job.limits))
     old = find_predecessor(folder, job.video, force=job.force, is_followed=is_followed)
-    existing = old.manifest
-    if existing is not None and not job.force:
+    if old.manifest is not None and not job.force:
         old.refuse_other(profile=job.recipe.profile, source_hash=source_hash)
-        if _is_what_is_wanted(existing, keys, folder):
+        if _is_up_to_date(old.manifest, keys, folder):
             _note_source(job)
-            return _report(existing, changed=False, rows=None, seconds=job.clock.monotonic() - started)
-    sound = VideoSound(source, limits=job.limits)
+            return _report(old.manifest, changed=False, rows=None, seconds=job.clock.monotonic() - started)
+    sound = VideoSound(subject.source, limits=job.limits)
     log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
-    rows = RowStore(folder, source, keys, reuse=reuse and log.vouches_for_rows, hear=sound)
+    rows = RowStore(folder, subject.source, keys, reuse=reuse and log.vouches_for_rows, audio=sound)
     with closing(sound), opencv_on_one_thread():
         placed = stages if processes is None else processes.place(stages)
-        decode = _work(job, source, placed, rows, log, worker)
-    check_unchanged(job.video, stamp)
+        state = _make_rows(job, subject.source, placed, rows, log, worker)
+    check_unchanged(job.video, subject.stamp)
     manifest = describe(
-        folder, job.name, job.recipe.profile, decode,
-        files=rows.files(clip_count(decode.duration)) + old.committed(stages, source_hash),
-        lost=log.lost, stages=stages, keys=keys, source_hash=source_hash,
-        source_bytes=stamp.size, built_at=job.clock.now(),
+        job, subject.source, state,
+        files=rows.files(clip_count(state.duration)) + old.committed(stages, source_hash),
+        lost=log.lost, stages=stages, keys=keys, source_hash=source_hash, source_bytes=subject.stamp.size,
     )  # fmt: skip
-    # Sessions and the place of the video first: a build broken off here leaves the old world without them, never the
-    # new one without what belongs to it.
+    # Sessions and the video's path first: a build interrupted here leaves the old world without them, never the new one with
+    # sessions of another video.
     notes = old.set_sessions_aside(source_hash)
     remember_source(folder, job.video)
     write_manifest(folder, manifest)
@@ -183,80 +199,73 @@ def build_locked(
 
 
 def row_source(source_hash: str, limits: Limits) -> str:
-    """What rows depend on of their source: the file, and limits that may cut it short."""
+    """The part of the source that rows depend on: the file, and limits that may cut it short."""
     own = (limits.pixels, limits.duration)
     usual = (DEFAULT_LIMITS.pixels, DEFAULT_LIMITS.duration)
     return source_hash if own == usual else content_hash([source_hash, *own])
 
 
-def _there_already(job: Job, stages: Sequence[Stage], source_hash: str) -> Manifest | None:
-    """The world that a build would find up to date, looked for without its lock: its store may be read-only."""
+def _existing(job: Job, subject: Subject) -> Manifest | None:
+    """The world that is up to date already, read without its lock: its store may be read-only."""
     if job.force:
         return None
     try:
         existing = read_manifest(job.folder)
     except StoreFault:
-        return None  # whoever holds the lock says what is wrong with it
-    keys = keys_of(stages, row_source(source_hash, job.limits))
-    is_same = existing.source.sha256 == source_hash and existing.profile == job.recipe.profile
-    return existing if is_same and _is_what_is_wanted(existing, keys, job.folder) else None
+        return None  # the fault is raised again once the lock is held
+    keys = keys_of(subject.stages, row_source(subject.source_hash, job.limits))
+    is_same = existing.source.sha256 == subject.source_hash and existing.profile == job.recipe.profile
+    return existing if is_same and _is_up_to_date(existing, keys, job.folder) else None
 
 
 def _note_source(job: Job) -> None:
-    """Note where the video of a world that stays lies; the world is whole without it."""
+    """Note the path of the video of a world that stays; the world is complete without it."""
     try:
         remember_source(job.folder, job.video)
     except StoreFault as fault:
         job.progress.say(
-            f"no operation looks at frames of {job.video.name}, since nobody knows where it is: {fault.message}"
+            f"no operation looks at frames of {job.video.name}, since its path cannot be noted: {fault.message}"
         )
 
 
-def _is_what_is_wanted(existing: Manifest, keys: Mapping[str, str], folder: Path) -> bool:
-    """Whether a world is complete, was made by these very stages, and has all its files."""
+def _is_up_to_date(existing: Manifest, keys: Mapping[str, str], folder: Path) -> bool:
+    """Whether a world is complete, was made by these stages, and has all its files."""
     if not existing.complete or {stage.name: stage.key for stage in existing.stages} != keys:
         return False
     paths = [*(entry.path for entry in existing.files), *(image.path for image in existing.images)]
     return all((folder / path).is_file() for path in paths)
 
 
-def _work(
+def _make_rows(
     job: Job, source: Probe, stages: Sequence[Stage], rows: RowStore, log: DecodeLog, worker: MediaWorker
-) -> DecodePass:
-    """Make the rows that are not there yet; a pass that stands at the end of the video."""
+) -> PassState:
+    """Make the rows that are missing; return the state of a decode pass at the end of the video."""
     decode: VideoPass | None = None
     scheduler = Scheduler(stages=stages, rows=rows, progress=job.progress, expected=source.declared_duration or 0.0)
     try:
-        known = DecodePass(source=source, go_on_from=log.final) if log.final is not None else None
-        clips = clip_count(known.duration) if known is not None else None
-        wants = scheduler.wants(clips)
+        known = log.final
+        wants = scheduler.wants(clip_count(known.duration) if known is not None else None)
         begins = [want.spans[0][0] for want in wants if want.spans]
         if known is None or begins:
             decode = VideoPass(
-                source=source, limits=job.limits, wants=wants, go_on_from=log.before(min(begins, default=0.0)),
-                stops=known is not None, noted=log.note, died=log.lose, process=worker.hand_over(),
+                source=source, limits=job.limits, wants=wants, resume_from=log.before(min(begins, default=0.0)),
+                stops=known is not None, noted=log.note, died=log.lose, process=worker.detach(),
             )  # fmt: skip
             scheduler.run_pass(decode)
             if decode.final is not None:
                 log.finish(decode.final, decode.lost)
-        ended = DecodePass(source=source, go_on_from=log.final)
-        scheduler.finish(ended.duration)
-        return ended
+        final = log.ended()
+        scheduler.finish(final.duration)
+        return final
     finally:
         if decode is not None:
             decode.close()
         scheduler.stop()
 
 
-def lock_of(job: Job) -> AbstractContextManager[None]:
-    """The right to write the job's world."""
-    return world_lock(job.store, job.name, waiting=job.progress.say if job.waits else None)
-
-
 def _report(
     manifest: Manifest, *, changed: bool, rows: RowStore | None, seconds: float, notes: Sequence[Loss] = ()
 ) -> BuildReport:
-    clips = clip_count(manifest.video.duration)
     return BuildReport(
         video_id=manifest.video_id,
         changed=changed,
@@ -265,16 +274,15 @@ def _report(
         world_hash=manifest.world_hash,
         losses=(*manifest.losses, *notes),
         clips_made=rows.written if rows is not None else 0,
-        clips_reused=rows.reused(clips) if rows is not None else 0,
+        clips_reused=rows.reused(clip_count(manifest.video.duration)) if rows is not None else 0,
         seconds=seconds,
     )
 
 
 def describe(
-    folder: Path,
-    video_id: str,
-    profile: str,
-    decode: DecodePass,
+    job: Job,
+    source: Probe,
+    state: PassState,
     *,
     files: list[FileEntry],
     lost: Sequence[LossNote],
@@ -282,70 +290,53 @@ def describe(
     keys: Mapping[str, str],
     source_hash: str,
     source_bytes: int,
-    built_at: str,
     complete: bool = True,
 ) -> Manifest:
-    """The manifest of a world whose rows are stored, by a decode pass that stands at its end."""
-    source = decode.source
-    facts = _video_facts(decode)
-    # What lies beyond the end of a video that is still being written may yet come.
-    telling = [stage for stage in stages if isinstance(stage, TellsLosses)] if complete else []
-    untaken = [loss for stage in telling for loss in stage.losses(start=source.start, duration=decode.duration)]
-    return Manifest(
-        schema_version=SCHEMA_VERSION,
-        video_id=video_id,
-        profile=profile,
-        title=printable(source.path.stem),
-        built_at=built_at,
-        project_version=project_version(),
-        source=SourceFacts(
-            file_name=printable(source.path.name),
-            sha256=source_hash,
-            bytes=source_bytes,
-            container=source.container,
-        ),
-        video=facts,
-        clip_seconds=CLIP_SECONDS,
-        stages=[_stage_facts(stage, keys) for stage in stages],
-        losses=[
-            Loss(
-                code=loss.code,
-                message=printable(loss.message),
-                start_time=loss.start_time,
-                end_time=loss.end_time,
-            )
-            for loss in [*decode.losses(), *lost, *untaken]
-        ],
-        files=files,
-        images=_images(folder, files),
-        world_hash=world_hash(folder, facts, files),
-        complete=complete,
-    )
-
-
-def _video_facts(decode: DecodePass) -> VideoFacts:
-    source = decode.source
-    counted = (decode.frames - 1) / decode.last_time if decode.last_time > 0 else 0.0
-    return VideoFacts(
-        duration=decode.duration,
+    """The manifest of a world whose rows are stored; ``state`` is that of a decode pass at its end."""
+    counted = (state.frames - 1) / state.last_time if state.last_time > 0 else 0.0
+    video = VideoFacts(
+        duration=state.duration,
         frame_rate=source.frame_rate or round(counted, 3),
         width=source.width,
         height=source.height,
         rotation=source.rotation,
-        frames=decode.frames,
+        frames=state.frames,
         codec=source.codec,
         has_audio=source.has_audio,
     )
-
-
-def _stage_facts(stage: Stage, keys: Mapping[str, str]) -> StageFacts:
-    spec = stage.spec
-    return StageFacts(
-        name=spec.name,
-        version=str(spec.version),
-        key=keys[spec.name],
-        parameters=dict(spec.parameters),
-        tables=list(spec.tables),
+    # What is beyond the end of a video that is still being written may yet come.
+    reporting = [stage for stage in stages if isinstance(stage, ReportsLosses)] if complete else []
+    not_taken = [loss for stage in reporting for loss in stage.losses(start=source.start, duration=state.duration)]
+    return Manifest(
+        schema_version=SCHEMA_VERSION,
+        video_id=job.name,
+        profile=job.recipe.profile,
+        title=printable(source.path.stem),
+        built_at=job.clock.now(),
+        project_version=project_version(),
+        source=SourceFacts(
+            file_name=printable(source.path.name), sha256=source_hash, bytes=source_bytes, container=source.container
+        ),
+        video=video,
+        clip_seconds=CLIP_SECONDS,
+        stages=[
+            StageFacts(
+                name=spec.name,
+                version=str(spec.version),
+                key=keys[spec.name],
+                parameters=dict(spec.parameters),
+                tables=list(spec.tables),
+            )
+            for spec in (stage.spec for stage in stages)
+        ],
+        losses=[
+            Loss(**{**asdict(loss), "message": printable(loss.message)})
+            for loss in [*losses(source, state), *lost, *not_taken]
+        ],
+        files=files,
+        images=_images(job.folder, files),
+        world_hash=world_hash(job.folder, video, files),
+        complete=complete,
     )
 
 
@@ -355,3 +346,144 @@ def _images(folder: Path, files: list[FileEntry]) -> list[ImageEntry]:
     return [
         ImageEntry(path=path, sha256=hash_file(folder / path), bytes=(folder / path).stat().st_size) for path in paths
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predecessor:
+    """The existing world that a build replaces.
+
+    Attributes:
+        video: The file whose world takes its place.
+        manifest: None if there is no world, or none that can be read.
+        source_hash: Of the video it was made from; None if unknown.
+        is_same_growing: It holds the beginning of the very video that takes its place.
+        was_rewritten: It was made from the beginning of that file, which has other content by now.
+    """
+
+    folder: Path
+    video: Path
+    manifest: Manifest | None
+    source_hash: str | None
+    is_same_growing: bool = False
+    was_rewritten: bool = False
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a world at all, readable or not."""
+        return self.manifest is not None or (self.folder / MANIFEST).exists()
+
+    def refuse_other(self, *, profile: str, source_hash: str) -> None:
+        """Refuse to replace a world made from another file or with another profile.
+
+        The world of a growing file that was rewritten is given up, unless sessions committed something to it.
+
+        Raises:
+            StoreFault: ``world_exists``.
+        """
+        existing = self.manifest
+        if existing is None:
+            return
+        is_given_up = self.was_rewritten and not any(entry.table in _BY_SESSIONS for entry in existing.files)
+        is_same = self._is_of(source_hash)
+        if (is_given_up or is_same) and existing.profile == profile:
+            return
+        other = f"made with the profile {existing.profile!r}" if is_same else self._origin(existing)
+        raise StoreFault(
+            "world_exists",
+            f"there is already a world {existing.video_id!r}, {other}",
+            hint="replace it with --force, or build under another --id",
+        )
+
+    def committed(self, stages: Sequence[Stage], source_hash: str) -> list[FileEntry]:
+        """The files that sessions committed to the old world of the same video; the new world takes them over."""
+        existing = self.manifest
+        if existing is None or not self._is_of(source_hash):
+            return []
+        built = {table for stage in stages for table in stage.spec.tables}
+        built |= {table for stage in existing.stages for table in stage.tables}
+        return [entry for entry in existing.files if entry.table not in built]
+
+    def set_sessions_aside(self, source_hash: str) -> list[Loss]:
+        """Rename the folder of sessions on another video, so that they are not taken for sessions on this one.
+
+        Raises:
+            StoreFault: ``store_not_writable``, ``disk_full``.
+        """
+        sessions = self.folder / SESSIONS
+        if not self.exists or self._is_of(source_hash) or not any(sessions.glob("*.jsonl")):
+            return []
+        owner = self.source_hash[:12] if self.source_hash is not None else "unknown"
+        place = first = self.folder / f"{SESSIONS}-of-{owner}"
+        number = 1
+        while place.exists():
+            number += 1
+            place = first.with_name(f"{first.name}-{number}")
+        try:
+            sessions.rename(place)
+        except OSError as error:
+            raise not_writable(place, error) from error
+        whose = "another video" if self.source_hash is not None else "a world that cannot be read"
+        return [
+            Loss(
+                code="sessions_set_aside",
+                message=f"the sessions of {whose} that was here are kept in {place.name} and no longer shown",
+            )
+        ]
+
+    def sweep(self, manifest: Manifest) -> None:
+        """Remove rows and images that only the old world named. Files that sessions committed go only if it names them."""
+        wanted = {entry.path for entry in manifest.files} | {entry.path for entry in manifest.images}
+        named = {entry.path for entry in self.manifest.files} if self.manifest is not None else set()
+        for part in (ROWS, IMAGES):
+            for path in sorted((self.folder / part).rglob("*")):
+                name = path.relative_to(self.folder).as_posix()
+                by_sessions = part == ROWS and path.parent.name in _BY_SESSIONS
+                if path.is_file() and name not in wanted and (name in named or not by_sessions):
+                    path.unlink(missing_ok=True)
+
+    def _origin(self, existing: Manifest) -> str:
+        """What the world was made from, if that is not the present content of the file."""
+        name = existing.source.file_name
+        if name != printable(self.video.name):
+            return f"made from another file ({name})"
+        if remembered_source(self.folder) == self.video.resolve():
+            return f"made from {name} before that file changed"
+        return f"made from another file of the same name ({name}), or from this one before it changed"
+
+    def _is_of(self, source_hash: str) -> bool:
+        return self.is_same_growing or self.source_hash == source_hash
+
+
+def find_predecessor(folder: Path, video: Path, *, force: bool, is_followed: bool = False) -> Predecessor:
+    """Find the existing world. One that cannot be read is replaced only with ``force``.
+
+    ``is_followed``: the caller wrote it itself while it followed the video.
+
+    Raises:
+        StoreFault: ``world_damaged``, ``other_schema_version``, without ``force``; ``world_damaged`` in any case if the folder
+            holds links or pipes, through which nothing is written.
+    """
+    with suppress(OSError):  # there is no folder yet, or reading it fails below
+        check_plain(folder)
+    try:
+        manifest = read_manifest(folder)
+    except StoreFault as fault:
+        if fault.code != "no_such_world" and not force:
+            raise
+        return Predecessor(folder=folder, video=video, manifest=None, source_hash=_source_hash(folder))
+    is_same = not manifest.complete and (is_followed or find_source(folder, manifest) == video.resolve())
+    was_rewritten = not manifest.complete and not is_same and remembered_source(folder) == video.resolve()
+    return Predecessor(
+        folder=folder, video=video, manifest=manifest, source_hash=manifest.source.sha256,
+        is_same_growing=is_same, was_rewritten=was_rewritten,
+    )  # fmt: skip
+
+
+def _source_hash(folder: Path) -> str | None:
+    """The source's hash in a manifest that this version cannot read."""
+    try:
+        found = json.loads((folder / MANIFEST).read_bytes())["source"]["sha256"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    is_hash = isinstance(found, str) and len(found) == 64 and all(sign in "0123456789abcdef" for sign in found)
+    return found if is_hash else None

@@ -1,4 +1,4 @@
-"""How a picture as a whole went from one moment to another: corners followed by optical flow.
+"""Camera motion: how the whole picture moved from one time to another, by optical flow of corners.
 
 Sources: Shi and Tomasi, "Good features to track" (1994); Lucas and Kanade's pyramidal flow as in OpenCV; a motion of four
 parameters (shift, turn, zoom) by RANSAC.
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from world_api.core.ports import Image
 
-#: The picture's parts (rows, columns), how strong a corner must be, and how many parts must have one.
+#: The parts of the picture (rows, columns), the least strength of a corner, and the fewest corners needed.
 PARTS, _CORNER, _FEWEST_CORNERS = (5, 8), 4e-4, 8
-#: A corner has moved when it went further than this; it fits a motion when it lies no further off than that (pixels).
+#: A corner has moved if it went further than this; it fits a motion if it is no further off than that (pixels).
 _SHIFT, _FITS = 0.3, 0.5
 
 Points = NDArray[np.float32]  #: n x 1 x 2, (x, y)
@@ -29,7 +29,7 @@ Points = NDArray[np.float32]  #: n x 1 x 2, (x, y)
 
 @dataclass(frozen=True)
 class Look:
-    """A gray picture and its moment (seconds)."""
+    """A gray picture and its time (seconds)."""
 
     time: float
     gray: Image
@@ -37,7 +37,7 @@ class Look:
 
     @cached_property
     def corners(self) -> Points:
-        """The strongest corner of each part of the picture, where it is strong enough."""
+        """The strongest corner of each part of the picture, if it is strong enough."""
         strength = cv2.cornerMinEigenVal(self.gray, 5)
         rows, columns = PARTS
         height, width = strength.shape[0] // rows, strength.shape[1] // columns
@@ -52,7 +52,7 @@ class Look:
         return np.stack([x, y], axis=1).astype(np.float32).reshape(-1, 1, 2)
 
     def flow_from(self, earlier: Look) -> Flow:
-        """Where the corners of an earlier look of the same video went; worked out once."""
+        """The flow of the corners of an earlier picture of the same video; computed once."""
         if earlier.time not in self._flows:
             self._flows[earlier.time] = Flow(earlier, self)
         return self._flows[earlier.time]
@@ -60,10 +60,9 @@ class Look:
 
 @dataclass(frozen=True, kw_only=True)
 class Motion:
-    """A motion of the whole picture: where a point (x, y) goes is ``matrix @ (x, y, 1)``.
+    """A motion of the whole picture: a point (x, y) moves to ``matrix @ (x, y, 1)``.
 
-    ``gain``: the share of corners that it explains beyond those that a picture standing still explains; ``fit``: the
-    share that it explains at all.
+    ``fit`` is the share of corners that it explains; ``gain`` is that share less the one that a still picture explains.
     """
 
     matrix: NDArray[np.float64]
@@ -73,7 +72,7 @@ class Motion:
 
     @property
     def shift(self) -> tuple[float, float]:
-        """How far the picture's middle goes: right and down, in pixels."""
+        """The movement of the picture's centre: right and down, in pixels."""
         height, width = self.shape
         middle = np.array([width / 2, height / 2])
         right, down = self.matrix[:, :2] @ middle + self.matrix[:, 2] - middle
@@ -90,40 +89,40 @@ class Motion:
         return float(math.atan2(self.matrix[1, 0], self.matrix[0, 0]))
 
     @property
-    def reach(self) -> float:
-        """How far the picture's own corner that goes furthest goes, in pixels."""
+    def largest_shift(self) -> float:
+        """The largest movement of the four corners of the picture, in pixels."""
         height, width = self.shape
         ends = np.array([[0, 0], [width, 0], [0, height], [width, height]], dtype=np.float64)
         return float(np.abs(ends @ self.matrix[:, :2].T + self.matrix[:, 2] - ends).max())
 
 
 class Flow:
-    """Where the corners of an earlier look went in a later one."""
+    """The movement of the corners of an earlier picture to a later one."""
 
     def __init__(self, earlier: Look, later: Look) -> None:
         self._corners = earlier.corners
         self._shape = (earlier.gray.shape[0], earlier.gray.shape[1])
         self.known = len(self._corners) >= _FEWEST_CORNERS
         if self.known:
-            reached, found, _ = cv2.calcOpticalFlowPyrLK(
+            moved_to, found, _ = cv2.calcOpticalFlowPyrLK(
                 earlier.gray, later.gray, self._corners, None, winSize=(9, 9), maxLevel=2
             )
-            self._reached, self._found = reached, found[:, 0] > 0
-            self._way = np.abs(reached - self._corners)[:, 0].max(axis=1)
+            self._moved_to, self._found = moved_to, found[:, 0] > 0
+            self._way = np.abs(moved_to - self._corners)[:, 0].max(axis=1)
 
     @property
     def moved(self) -> float:
-        """The share of corners that moved; 0 where there are too few to tell."""
-        # A corner that is lost has been covered or has gone far.
+        """The share of corners that moved; 0 if there are too few."""
+        # A lost corner was covered or moved far.
         return np.count_nonzero((self._way > _SHIFT) | ~self._found) / len(self._corners) if self.known else 0.0
 
     @cached_property
     def motion(self) -> Motion | None:
-        """The motion of the whole picture that explains most corners, or None."""
+        """The motion of the whole picture that explains most corners; None if there is none."""
         if not self.known or np.count_nonzero(self._found) < _FEWEST_CORNERS:
             return None
         matrix, fits = cv2.estimateAffinePartial2D(
-            self._corners[self._found], self._reached[self._found], ransacReprojThreshold=_FITS
+            self._corners[self._found], self._moved_to[self._found], ransacReprojThreshold=_FITS
         )
         if matrix is None:
             return None
@@ -133,37 +132,37 @@ class Flow:
         return Motion(matrix=matrix, shape=self._shape, gain=(fitting - still) / every, fit=fitting / every)
 
 
-#: A cut or a flash: this share of the picture changes from one sample to the next, by more than so many grey levels.
+#: A cut or a flash changes this share of the picture from one sample to the next, by more than this many grey levels.
 _ABRUPT, _CHANGED = 0.6, 14
-#: Between samples too far apart to follow corners: this share changes beyond a change of light, and so many of the parts of
-#: the picture do, each by that share. Rooms in like colours differ by no more, and nobody in them changes the picture all over.
+#: Between samples too far apart to follow corners, a cut changes this share beyond a change of light, in this share of the parts
+#: of the picture, each by that share. Two rooms in similar colours differ by no more, and a person in a room changes few parts.
 _UNLIKE, _ALL_OVER, _PART = 0.25, 0.7, 0.1
 #: The light is compared on a grid this coarse (pixels).
 _GRID = 8
-#: Below this share of changed pixels nothing of size has moved since the sample before.
+#: Below this share of changed pixels nothing large has moved since the sample before.
 _STILL = 0.02
-#: Below this share of pixels off by more than so many levels not even a slow drift shows.
+#: Below this share of pixels that differ by more than this many levels there is not even a slow drift.
 _ALIKE, _HARDLY = 0.01, 6
-#: The camera moves when in this share of the parts of the picture a corner moved, and one motion of the whole picture
-#: explains them (as in a drift); or, whatever they do, in so many.
+#: The camera moves if this share of corners moved and one motion of the whole picture explains them (as in a drift), or if the
+#: second share moved in any way.
 _MOVED_SHARE, _ALL_MOVED = 0.7, 0.85
-#: It drifts when one shift, turn and zoom of at least so many pixels fits this much more corners than standing still does.
+#: It drifts if a shift, turn and zoom of at least this many pixels fits this share of corners more than no motion does.
 _DRIFT, _DRIFT_GAIN = 0.6, 0.2
-#: A camera that moves changes the picture all over: in fewer parts than these nothing but things has moved.
+#: A moving camera changes the whole picture: if fewer parts than these change, only things have moved.
 _MOVED_PARTS, _DRIFTED_PARTS = 0.4, 0.2
 #: The age (seconds) of the sample that drift is measured against.
 _YOUNGEST, _OLDEST = 1.2, 3.0
-#: Two samples are neighbours when no further apart than this (seconds).
+#: Two samples are neighbours if they are no further apart than this (seconds).
 _NEIGHBOURS = 0.7
-#: After a sign of movement the camera counts as moving for so many seconds.
+#: After a sign of movement the camera counts as moving for this many seconds.
 _SETTLE = 2.5
-#: More breaks than this in that time are no cuts but a picture in motion.
+#: More breaks than this in that time are not cuts but a moving picture.
 _STORM = 2
-#: More standing out than this means that the background is wrong.
+#: If a larger share of the picture than this is foreground, the background is wrong.
 _TOO_MUCH = 0.55
-#: A motion is told when it fits this share of the corners, over this long (seconds), this fast (picture widths a second).
-_FIT, _TOLD, _SLOWEST = 0.5, 1.0, 0.012
-#: It shakes when its ways add up to so many times what comes of them.
+#: A motion is reported if it fits this share of the corners, over this long (seconds), this fast (picture widths a second).
+_FIT, _REPORT_SECONDS, _SLOWEST = 0.5, 1.0, 0.012
+#: It shakes if its movements add up to this many times the resulting movement.
 _SHAKE = 3.0
 
 CameraKind = Literal["still", "pan_left", "pan_right", "tilt_up", "tilt_down", "zoom_in", "zoom_out", "turn", "shake"]
@@ -171,7 +170,7 @@ CameraKind = Literal["still", "pan_left", "pan_right", "tilt_up", "tilt_down", "
 
 @dataclass(frozen=True, kw_only=True)
 class CameraMove:
-    """What the camera did in the last second; ``strength`` is how far the picture went, in picture widths a second."""
+    """What the camera did in the last second; ``strength`` is the speed of the picture, in picture widths a second."""
 
     kind: CameraKind
     strength: float
@@ -179,7 +178,7 @@ class CameraMove:
 
 @dataclass(frozen=True, kw_only=True)
 class _Step:
-    """A motion from one time to another, None where the picture stood still."""
+    """A motion from one time to another; None if the picture was still."""
 
     start: float
     end: float
@@ -187,9 +186,9 @@ class _Step:
 
 
 class CameraWatch:
-    """Watches samples in order and says when the picture breaks, whether the camera is steady, and what it does."""
+    """Watches samples in order: when the picture breaks, whether the camera is steady, and how it moves."""
 
-    #: How long after a break (seconds) drift can be told at all.
+    #: The time after a break (seconds) from which on drift can be measured.
     settling = _YOUNGEST + 0.4
 
     def __init__(self) -> None:
@@ -201,7 +200,7 @@ class CameraWatch:
         self._looks = 0
 
     def see(self, look: Look) -> bool:
-        """Take a look; whether it breaks with the one before (a cut, or the first picture at all)."""
+        """Process a picture; return whether it breaks with the one before (a cut, or the first picture)."""
         time = look.time
         broke = self._breaks_with_last(look)
         if broke:
@@ -218,18 +217,18 @@ class CameraWatch:
         return broke
 
     def background_failed(self, share: float, time: float) -> bool:
-        """Whether so much stands out (share of the picture) that the background must be begun anew."""
+        """Whether so large a share of the picture is foreground that the background must be replaced."""
         if share > _TOO_MUCH:
             self._moving_until = time + _SETTLE
             return True
         return False
 
     def is_steady(self, time: float) -> bool:
-        """Whether tracks made at this time mean anything."""
+        """Whether tracking by a background model works at this time."""
         return time >= self._moving_until
 
     def motion_since(self, time: float, width: int) -> NDArray[np.float64] | None:
-        """How the camera moved the picture (2 x 3, in pixels of a picture that wide) since a time; None if not known."""
+        """The motion of the picture since a time (2 x 3, in pixels of a picture of this width); None if unknown."""
         steps = [step for step in self._steps if step.start >= time - 1e-6]
         if not self._seen or sum(step.end - step.start for step in steps) < 0.7 * (self._seen[-1].time - time):
             return None
@@ -241,7 +240,7 @@ class CameraWatch:
         return whole[:2]
 
     def changes(self) -> Image | None:
-        """Where the last two pictures differ beyond the camera's own motion (0 or 1, as large as they); None if not known."""
+        """The pixels in which the last two pictures differ beyond the camera's motion (0 or 1); None if unknown."""
         if len(self._seen) < 2 or not self._steps or self._steps[-1].end < self._seen[-1].time:
             return None
         before, now, motion = self._seen[-2].gray, self._seen[-1].gray, self._steps[-1].motion
@@ -252,15 +251,15 @@ class CameraWatch:
         return found
 
     def move(self, time: float) -> CameraMove | None:
-        """What the camera did in the second up to a time; None where that cannot be told."""
-        steps = [step for step in self._steps if step.start >= time - _TOLD - 1e-6]
+        """What the camera did in the second before a time; None if unknown."""
+        steps = [step for step in self._steps if step.start >= time - _REPORT_SECONDS - 1e-6]
         known = sum(step.end - step.start for step in steps)
-        if known < 0.7 * _TOLD:
+        if known < 0.7 * _REPORT_SECONDS:
             return None
-        told = _told([step.motion for step in steps], known)
-        if told is None or told.kind != "still" or self._drift is None or time - self._drift.end > _TOLD:
-            return told
-        return _told([self._drift.motion], self._drift.end - self._drift.start)
+        move = _move([step.motion for step in steps], known)
+        if move is None or move.kind != "still" or self._drift is None or time - self._drift.end > _REPORT_SECONDS:
+            return move
+        return _move([self._drift.motion], self._drift.end - self._drift.start)
 
     def _breaks_with_last(self, look: Look) -> bool:
         if not self._seen:
@@ -290,7 +289,7 @@ class CameraWatch:
         return self._looks % 2 == 0 and self._drifts(look)
 
     def _drifts(self, look: Look) -> bool:
-        """Whether a slow shift, turn or zoom of the whole picture explains it better than a camera that stands still."""
+        """Whether a slow shift, turn or zoom of the whole picture explains it better than a still camera."""
         older = next((seen for seen in reversed(self._seen) if look.time - seen.time >= _YOUNGEST), None)
         if (
             older is None
@@ -300,7 +299,7 @@ class CameraWatch:
             self._drift = None
             return False
         motion = look.flow_from(older).motion
-        if motion is None or motion.gain < _DRIFT_GAIN or motion.reach < _DRIFT:
+        if motion is None or motion.gain < _DRIFT_GAIN or motion.largest_shift < _DRIFT:
             self._drift = None
             return False
         self._drift = _Step(start=older.time, end=look.time, motion=motion)
@@ -310,8 +309,8 @@ class CameraWatch:
 def is_break(before: Look, after: Look) -> bool:
     """Whether a picture breaks with the one before: a cut, or a flash.
 
-    At full rate a cut between pictures of like brightness shows in the corners, which fit no motion. Of samples further apart
-    that cannot be told from a camera that moved, after which no background holds either.
+    At full rate, a cut between pictures of similar brightness is seen by the corners, which fit no motion. Between samples further
+    apart it looks like a moved camera, after which the background is wrong, too.
     """
     share = _changed_share(before.gray, after.gray, _CHANGED)
     if after.time - before.time < _NEIGHBOURS or not _UNLIKE < share <= _ABRUPT:
@@ -321,8 +320,8 @@ def is_break(before: Look, after: Look) -> bool:
     return float(changed.mean()) > _UNLIKE and float((parts > _PART).mean()) > _ALL_OVER
 
 
-def _told(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None:
-    """The strongest part of motions that follow one another over some seconds; None where they do not fit the picture."""
+def _move(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None:
+    """The strongest component of consecutive motions over some seconds; None if they do not fit the picture."""
     right = down = zoom = turn = way = 0.0
     width = 1.0
     for motion in motions:
@@ -335,7 +334,7 @@ def _told(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None
         right, down, way = right + across, down + along, way + math.hypot(across, along)
         zoom, turn = zoom + math.log(max(motion.zoom, 1e-3)), turn + motion.turn
     parts: dict[CameraKind, float] = {
-        # What is seen goes to the left when the camera pans to the right.
+        # The picture moves to the left when the camera pans to the right.
         "pan_left" if right > 0 else "pan_right": abs(right) / width,
         "tilt_up" if down > 0 else "tilt_down": abs(down) / width,
         "zoom_in" if zoom > 0 else "zoom_out": abs(zoom) / 2,
@@ -357,7 +356,7 @@ def _changed_share(previous: Image, current: Image, levels: int) -> float:
 
 
 def _changed_beyond_light(previous: Image, current: Image) -> NDArray[np.float32]:
-    """Where a picture is off by more than some levels once the one before is lit like it: 1, elsewhere 0."""
+    """1 in pixels that differ after a change of light is compensated, else 0."""
     gain = np.median((current[::_GRID, ::_GRID] + 8.0) / (previous[::_GRID, ::_GRID] + 8.0))
     lit = cv2.convertScaleAbs(previous, alpha=float(gain), beta=8.0 * (float(gain) - 1.0))
     changed: NDArray[np.float32] = (cv2.absdiff(current, lit) > _CHANGED).astype(np.float32)
@@ -365,7 +364,7 @@ def _changed_beyond_light(previous: Image, current: Image) -> NDArray[np.float32
 
 
 def _changed_parts(previous: Image, current: Image) -> float:
-    """The share of the parts of the picture in which a pixel is off by more than hardly anything."""
+    """The share of the parts of the picture that changed at all."""
     changed = cv2.threshold(cv2.absdiff(current, previous), _HARDLY, 255, cv2.THRESH_BINARY)[1]
     rows, columns = PARTS
     parts = cv2.resize(changed, (columns, rows), interpolation=cv2.INTER_AREA)

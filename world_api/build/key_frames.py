@@ -1,4 +1,4 @@
-"""The stage that writes ``key_frames``: the sharpest frame of a moment, where it shows something new."""
+"""The stages ``looks`` (a descriptor of the picture about once a second) and ``key_frames`` (sharp frames that look new)."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from dataclasses import dataclass
 
 import cv2
 
-from world_api.build.looks import LOOK_SIDE, Look, look_of
+from world_api.build.descriptors import Look, look_of
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
 from world_api.core.spans import known_time, round_time
 from world_api.media.frames import Frame
 
+LOOK_SIDE = 160
 _FPS = 4.0
-#: A moment (seconds): one frame of it is kept at most.
+#: Duration of a moment (seconds): at most one frame of it is kept.
 _MOMENT = 2.0
-#: Not new: a look with this cosine to one kept in the last so many seconds. One is kept at least that often, too.
+#: A frame is not new if its descriptor has this cosine to one kept in the last this many seconds; so one is kept at least that often.
 _ALIKE, _MEMORY = 0.93, 10.0
 _KEPT_SIDE, _JPEG_QUALITY = 960, 88
 #: The longer side (pixels) of the picture that sharpness is measured in.
 _SHARPNESS_SIDE = 288
-#: A picture whose Laplacian varies less than this is blank; it is kept only if nothing else is.
+#: A picture whose Laplacian varies less than this is blank; it is kept only if no other is.
 _BLANK = 2.0
 
 
@@ -31,8 +32,50 @@ class _Candidate:
     frame: Frame
 
 
+class Looks:
+    """One descriptor a second."""
+
+    spec = StageSpec(
+        name="looks",
+        version=2,
+        tables=("looks",),
+        sampling=Sampling(fps=1.0, max_side=LOOK_SIDE),
+        parameters={"max_side": LOOK_SIDE},
+        quick=True,
+        libraries=("opencv-python-headless", "av", "numpy"),
+        modules=("world_api.build.key_frames", "world_api.build.descriptors"),
+    )
+
+    def open(self, clip: Clip) -> LooksWorker:
+        """A fresh worker."""
+        return LooksWorker(self.spec.producer)
+
+
+class LooksWorker:
+    """Describes every frame."""
+
+    def __init__(self, producer: str) -> None:
+        self._producer = producer
+        self._rows: list[Record] = []
+
+    def see(self, frame: Frame) -> None:
+        """Process one frame."""
+        self._rows.append(
+            {
+                "time": round_time(frame.time),
+                "vector": look_of(frame.picture(LOOK_SIDE)),
+                "known_at": known_time(frame.time),
+                "producer": self._producer,
+            }
+        )
+
+    def finish(self) -> Records:
+        """The descriptors of the clip's span."""
+        return {"looks": self._rows}
+
+
 class KeyFrames:
-    """Sharp frames that look new, kept as JPEG."""
+    """Sharp frames that look new, stored as JPEG."""
 
     spec = StageSpec(
         name="key_frames",
@@ -48,7 +91,7 @@ class KeyFrames:
         },
         quick=True,
         libraries=("opencv-python-headless", "av", "numpy"),
-        modules=("world_api.build.key_frames", "world_api.build.looks"),
+        modules=("world_api.build.key_frames", "world_api.build.descriptors"),
     )
 
     def open(self, clip: Clip) -> KeyFramesWorker:
@@ -68,14 +111,14 @@ class KeyFramesWorker:
         self._rows: list[Record] = []
 
     def see(self, frame: Frame) -> None:
-        """Take one frame."""
+        """Process one frame."""
         moment = int(frame.time // _MOMENT)
         if moment != self._moment:
             self._decide()
             self._moment = moment
         sharpness = frame.derived(_sharpness)
         if self._best is None or sharpness > self._best.sharpness:
-            # Its pixels are gone later. To keep them costs less than the pictures of which one in ten is wanted.
+            # Its pixels are overwritten later. A copy costs less than making pictures, of which one in ten is needed.
             self._best = _Candidate(time=frame.time, sharpness=sharpness, frame=frame.derived(Frame.kept))
 
     def finish(self) -> Records:
@@ -100,7 +143,7 @@ class KeyFramesWorker:
             self._rows.append(self._keep(best))
 
     def _keep(self, best: _Candidate) -> Record:
-        """Store a frame. That it is the best of its moment is known when the moment is over."""
+        """Store a frame; it is known to be the best at the end of its moment."""
         _, jpeg = cv2.imencode(".jpg", best.frame.picture(_KEPT_SIDE), [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
         return {
             "time": round_time(best.time),
@@ -117,7 +160,7 @@ def _look(frame: Frame) -> Look:
 
 def _sharpness(frame: Frame) -> float:
     """The variance of the Laplacian."""
-    # A size in colour that other stages ask for, too: making it gray costs less than another scaling.
+    # Other stages request this size in colour, too: making it gray costs less than another scaling.
     gray = cv2.cvtColor(frame.picture(_SHARPNESS_SIDE), cv2.COLOR_BGR2GRAY)
     _, deviation = cv2.meanStdDev(cv2.Laplacian(gray, cv2.CV_16S))
     return float(deviation[0, 0]) ** 2

@@ -1,4 +1,4 @@
-"""The stage of moving things: ``sightings`` and ``track_looks`` in front of a steady camera, and what the ``camera`` does."""
+"""The stage ``moving_things``: ``sightings`` and ``track_looks`` of moving things, and the motion of the ``camera``."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 import cv2
 import numpy as np
 
-from world_api.build.appearance import TwoPictures, colour_words, describe, light_gains
 from world_api.build.background import Background, Blob, Mask, Smooth, find_blobs, outline
 from world_api.build.camera_motion import CameraWatch, Look
+from world_api.build.descriptors import colour_words, describe, light_gains
 from world_api.build.people import People, PersonScorer, PersonVotes
-from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
+from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec, box_columns, scaled
 from world_api.build.tracker import Candidate, Tracker
 from world_api.core.ports import Image, Vector
 from world_api.core.spans import Box, known_time, round_time
 from world_api.media.frames import Frame
 
-#: Seconds between two looks that are kept of a thing: at first, and once it has been looked at often enough.
+#: Seconds between two stored descriptors of a thing: at first, and after this many.
 _SOON, _LATER, _OFTEN = 0.8, 3.0, 8
 
 #: Seconds for which the colour words of a thing hold.
 _COLOURS = 0.35
-#: What is this tall (pixels) in the small picture is judged there, anything else in one of this longer side.
+#: A thing this tall (pixels) in the small picture is voted on there, others in a picture of this longer side.
 _TALL_ENOUGH, _VOTE_SIDE = 84.0, 640
 
 
@@ -41,15 +41,15 @@ class Moment:
     larger: Callable[[int], Image]
 
     def enlarge(self, box: Box, shape: tuple[int, int] | None = None) -> Box:
-        """A box of the small picture in pixels of a picture of another height and width: the displayed frame's."""
+        """A box of the small picture in pixels of another height and width; by default the displayed frame's."""
         height, width = shape or self.shape
         across, down = width / self.picture.shape[1], height / self.picture.shape[0]
-        return Box(x1=box.x1 * across, y1=box.y1 * down, x2=box.x2 * across, y2=box.y2 * down)
+        return scaled(box, across, down)
 
 
 @dataclass(kw_only=True)
 class Followed:
-    """One thing: its votes, what is not released yet, its name once it has one, and how it looked last."""
+    """One tracked thing: its votes, rows that are not written yet, its name, and its last blob."""
 
     votes: PersonVotes = field(default_factory=PersonVotes)
     pending: list[Record] = field(default_factory=list)
@@ -62,8 +62,29 @@ class Followed:
     colours: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TwoPictures:
+    """Describes blobs in a picture (BGR) and in the one before it, which is of ``before_time`` (seconds)."""
+
+    before_picture: Image
+    before_time: float
+    picture: Image
+    scene: Background
+
+    def before(self, blob: Blob, time: float) -> Vector | None:
+        """Describe a blob of an earlier time, if the picture before is not older."""
+        return self._describe(self.before_picture, blob) if time >= self.before_time else None
+
+    def now(self, blob: Blob) -> Vector | None:
+        """Describe a blob of the picture."""
+        return self._describe(self.picture, blob)
+
+    def _describe(self, picture: Image, blob: Blob) -> Vector | None:
+        return describe(picture[blob.place], blob.mask, light_gains(self.scene.picture))
+
+
 class Notes:
-    """The rows of one clip's things. Nothing is written of a thing before it is known to be real."""
+    """The rows of one clip's things. A thing's rows are written only once it is confirmed."""
 
     def __init__(self, clip: Clip, people: PersonScorer, producer: str) -> None:
         self._clip = clip
@@ -75,7 +96,7 @@ class Notes:
         self.looks: list[Record] = []
 
     def of(self, number: int) -> Followed:
-        """What is noted about the thing of that number."""
+        """The notes about the thing of that number."""
         return self._followed.setdefault(number, Followed())
 
     def next_name(self) -> str:
@@ -98,9 +119,9 @@ class Notes:
                 votes.look(self._people, lambda: moment.larger(_VOTE_SIDE), box, moment.time, cut_off=cut_off)
 
     def see(self, number: int, blob: Blob, moment: Moment, *, among_others: Box | None = None) -> None:
-        """Note one sighting of the clip's span; a blob that was seen before has kept its colours.
+        """Note one sighting of the clip's span; the same blob keeps its colours.
 
-        Of a thing that is ``among_others`` in its blob only the place is noted: how the blob looks says nothing about it.
+        If the thing shares its blob, ``among_others`` is its box, and nothing else is noted: the blob's colours are not its own.
         """
         followed = self.of(number)
         if among_others is None and blob is not followed.last_blob:
@@ -110,13 +131,11 @@ class Notes:
             if moment.time >= followed.next_look and not _cut_off(blob, moment.picture):
                 self._look(followed, blob, moment)
         followed.last_blob = blob
-        x1, y1, x2, y2 = moment.enlarge(among_others or blob.box).rounded()
-        followed.pending.append(
-            {"time": round_time(moment.time), "x1": x1, "y1": y1, "x2": x2, "y2": y2, "colours": followed.colours}
-        )
+        columns = box_columns(moment.enlarge(among_others or blob.box))
+        followed.pending.append({"time": round_time(moment.time), **columns, "colours": followed.colours})
 
     def release(self, number: int, time: float) -> None:
-        """Write what is noted of a thing that is real: known from now on, judged by what was seen up to now."""
+        """Write the notes of a confirmed thing: known from now on, with the category voted so far."""
         followed = self.of(number)
         if not followed.pending:
             return
@@ -139,7 +158,7 @@ class Notes:
 
 
 def _cut_off(blob: Blob, picture: Image) -> bool:
-    """Whether it touches the picture's edge, so that only part of it may be seen."""
+    """Whether a blob touches the picture's edge, so that only part of the thing may be visible."""
     height, width = picture.shape[:2]
     box = blob.box
     return box.x1 <= 1 or box.y1 <= 1 or box.x2 >= width - 1 or box.y2 >= height - 1
@@ -147,28 +166,28 @@ def _cut_off(blob: Blob, picture: Image) -> bool:
 
 _FPS, _MAX_SIDE, _GLANCE_SIDE = 4.0, 288, 160
 _WARM_UP, _LOOK_AHEAD = 45.0, 3.0
-#: The warm-up is seen at full rate only in its last part; before that one frame a second is enough for the background.
+#: Only the last part of the warm-up is processed at full rate; before that one frame a second is enough for the background.
 _WARM_TRACKING, _WARM_VOTES, _SLOW_STEP = 3.0, 12.0, 0.95
-#: What was made of the last close look holds where no more than a share of the pixels has changed since, for so long (s):
-#: where nothing changed, and where hardly anything did.
+#: The blobs of the last full comparison are reused if no more than this share of the pixels has changed since, for this long
+#: (seconds): if nothing changed, and if hardly anything did.
 _SAME, _NEARLY_SAME = (3e-4, 0.95), (2e-3, 0.35)
-#: A pixel has changed when it is off by more than so many levels.
+#: A pixel has changed if it differs by more than this many levels.
 _SAME_LEVELS = 7
-#: While the camera moves, one picture in so many seconds is enough.
+#: Seconds between two updates of the background while the camera moves.
 _UNSTEADY_STEP = 0.35
-#: A real thing that has not moved at all for this long (seconds) becomes background: a person, anything else.
+#: A confirmed thing that has not moved for this long (seconds) becomes background: a person, any other thing.
 _PERSON_STAYS, _THING_STAYS = 60.0, 25.0
-#: A ghost: the background has so much more edge along the outline than the frame has, this often in a row.
+#: A ghost: the background has this much more edge along the outline than the frame, this many times in a row.
 _GHOST_GAIN, _GHOST_VOTES = 4.0, 3
 _THING_MARGIN = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (7, 7))
 #: Seconds between two rows about the camera.
 _CAMERA_STEP = 1.0
 #: The modules of this package whose code makes the rows.
-_MODULES = ("moving_things", "background", "camera_motion", "tracker", "people", "appearance")
+_MODULES = ("moving_things", "background", "camera_motion", "tracker", "people", "descriptors")
 
 
 class MovingThings:
-    """Tracks of moving things with boxes, colour words, looks and a category; ``people`` votes on who is a person."""
+    """Tracks of moving things with boxes, colour words, descriptors and a category; ``people`` makes the person detector."""
 
     def __init__(self, people: Callable[[], PersonScorer]) -> None:
         self._people = people
@@ -193,7 +212,7 @@ class MovingThings:
 
 
 class MovingThingsWorker:
-    """Follows things through the window of one clip."""
+    """Tracks things through the window of one clip."""
 
     def __init__(self, clip: Clip, people: PersonScorer, producer: str) -> None:
         self._clip = clip
@@ -207,22 +226,18 @@ class MovingThingsWorker:
         self._last_time: float | None = None
         self._shot_start = 0.0
         self._ghosts: list[tuple[Box, int]] = []
-        # What was made of the last frame that was looked at closely.
+        # The results of the last full comparison.
         self._close_time = -1.0
         self._glance: Image | None = None
         self._picture = Smooth(np.zeros((1, 1, 3), dtype=np.uint8))
-        self._before = self._picture, -1.0  #: the close look before that one, and when it was
+        self._before = self._picture, -1.0  #: the picture of the comparison before that one, and its time
         self._blobs: list[Blob] = []
 
     def see(self, frame: Frame) -> None:
-        """Take one sampled frame."""
+        """Process one sampled frame."""
         if self._is_skipped(frame.time):
             return
         self._last_time = frame.time
-        self._look_at(frame)
-
-    def _look_at(self, frame: Frame) -> None:
-        """Look at a frame in its turn."""
         look = frame.derived(_glance)
         glance = look.gray
         broke = self._watch.see(look)
@@ -249,7 +264,7 @@ class MovingThingsWorker:
         return early and self._last_time is not None and time - self._last_time < _SLOW_STEP
 
     def _is_same(self, glance: Image, time: float) -> bool:
-        """Whether all that was made of the last close look still holds."""
+        """Whether the results of the last full comparison still hold."""
         age = time - self._close_time
         if self._glance is None or age > _SAME[1]:
             return False
@@ -263,7 +278,7 @@ class MovingThingsWorker:
         return self._picture
 
     def _follow(self, frame: Frame, glance: Image, background: Background) -> None:
-        """Compare a frame with the background, and go on with the tracks and with the background."""
+        """Compare a frame with the background, and update the tracks and the background."""
         elapsed = frame.time - self._close_time
         self._before = self._picture, self._close_time
         picture = self._look_closely(frame, glance)
@@ -276,7 +291,7 @@ class MovingThingsWorker:
         background.follow(picture, _places(self._blobs, difference.weak), elapsed)
 
     def _keep_up(self, frame: Frame, glance: Image, background: Background) -> None:
-        """While the camera moves: people that a detector finds, and a background that follows fast."""
+        """While the camera moves: detect people, and update the background fast."""
         self._tracker.clear()
         self._blobs = []
         elapsed = frame.time - self._close_time
@@ -287,7 +302,7 @@ class MovingThingsWorker:
             self._people.look(frame.picture(_MAX_SIDE), frame.time, frame.shape, self._watch)
 
     def _step(self, frame: Frame, background: Background) -> None:
-        """Give the blobs to the tracks."""
+        """Assign the blobs to the tracks."""
         moment = Moment(
             time=frame.time, picture=self._picture.bgr, scene=background, shape=frame.shape, larger=frame.picture
         )
@@ -305,7 +320,7 @@ class MovingThingsWorker:
         self._people.clear()
 
     def _settle(self, picture: Smooth, time: float) -> None:
-        """Hand over to the background what is no moving thing: things left behind, things at rest for long."""
+        """Turn things that do not move into background: objects left behind, and things at rest for long."""
         assert self._background is not None  # noqa: S101 - set before any blob exists
         undecided = self._tracker.undecided(time)
         for track in list(self._tracker.alive):
@@ -318,7 +333,7 @@ class MovingThingsWorker:
                 self._tracker.drop(track)
 
     def _without_ghosts(self, blobs: list[Blob], picture: Smooth) -> list[Blob]:
-        """Find what is only in the background picture (its outline is there and not in the frame), and mend that."""
+        """Remove ghosts (their outline is in the background picture and not in the frame), and repair the background there."""
         assert self._background is not None  # noqa: S101 - blobs come from it
         real, suspects = [], []
         for blob in blobs:
@@ -343,12 +358,12 @@ class MovingThingsWorker:
             self._notes.vote(track.number, track.last_blob, moment)
         if self._clip.span.contains(moment.time):
             self._notes.see(track.number, track.last_blob, moment, among_others=track.box if track.shared else None)
-        told_apart = moment.time - self._shot_start >= self._watch.settling
-        if track.confirmed_at is not None and told_apart and track.doubted_at is None:
+        has_settled = moment.time - self._shot_start >= self._watch.settling
+        if track.confirmed_at is not None and has_settled and track.doubted_at is None:
             self._notes.release(track.number, moment.time)
 
     def _note_camera(self, time: float) -> None:
-        """Note what the camera does, once in each second of the clip's span."""
+        """Note the motion of the camera once a second of the clip's span."""
         last = self._camera[-1]["time"] if self._camera else self._clip.span.start - _CAMERA_STEP
         if not self._clip.span.contains(time) or time - last < _CAMERA_STEP - 1e-6:
             return
@@ -373,7 +388,7 @@ def _smooth(frame: Frame) -> Smooth:
 
 
 def _places(blobs: list[Blob], like: Mask) -> Mask:
-    """Where things stand, with a margin."""
+    """The mask of all things, with a margin."""
     places = np.zeros_like(like)
     for blob in blobs:
         rows, columns = blob.place

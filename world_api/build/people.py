@@ -1,8 +1,8 @@
-"""People before a moving camera, where no background can be known: what a people detector finds again and again.
+"""Detecting people: votes on whether a tracked thing is a person, and people in front of a moving camera.
 
-A detector is wrong now and then, and wrong for long about a thing that stands still. So only clear finds count, several
-of them in a row, each near the place to which the camera's own motion took the last one; something in it must move
-beyond the camera's motion; and what is told is less sure than what a background model tells.
+In front of a moving camera no background is known. A detector is wrong now and then, and for long about a thing that does not move.
+So only confident detections count, several of them in a row, each near the place to which the camera's motion took the last one;
+something in it must move beyond the camera's motion; and the confidence is lower than that of background subtraction.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.build.appearance import colour_words
 from world_api.build.camera_motion import CameraWatch
-from world_api.build.stage import Clip, Record
+from world_api.build.descriptors import colour_words
+from world_api.build.stage import Clip, Record, box_columns, scaled
 from world_api.core.ports import DetectedObject, Image
 from world_api.core.spans import Box, known_time, round_time
 
-#: Seconds between two looks at the same thing: at first (every other sample), and once it was looked at often enough.
+#: Seconds between two votes on the same thing: at first (every other sample), and after this many votes.
 _SOON, _LATER, _OFTEN = 0.45, 1.9, 16
-#: Boxes that overlap so much show the same view: where the detector saw nobody in it, looking again tells nothing new.
+#: Boxes that overlap this much show the same view: if the detector found no person in it, another vote says nothing new.
 _SAME_VIEW = 0.85
 #: An upright person's height over width.
 _SLIMMEST, _BROADEST = 3.45, 1.4
-#: What a look adds to the standing (less for a part, which may look like anything) or takes from it.
+#: What a vote adds to the score (less for a part of a thing) or subtracts from it.
 _HIT, _PART_HIT, _MISS = 1.0, 0.5, -0.5
-#: The bounds of the standing, and where it says person.
+#: The bounds of the score, and the least score of a person.
 _LOWEST, _HIGHEST, _PERSON = -2.0, 4.0, 2.5
 
 
@@ -42,32 +42,32 @@ class PersonScorer(Protocol):
         ...
 
     def people(self, image: Image) -> Sequence[DetectedObject]:
-        """The people in a small picture, the surest first, at a cost that allows for a look every second."""
+        """The people in a small picture, the most confident first; fast enough for one call every second."""
         ...
 
 
 @dataclass(kw_only=True)
 class PersonVotes:
-    """The standing of one thing: how much speaks for a person so far."""
+    """The votes on whether one thing is a person."""
 
     looks: int = 0
-    standing: float = 0.0
+    score: float = 0.0
     next_look: float = 0.0
     missed_view: Box | None = None
     was_person: bool = False
 
     @property
     def is_person(self) -> bool:
-        """What the votes so far say. Once called a person, a thing stays one while half of that speaks for it."""
-        return self.standing >= (_PERSON / 2 if self.was_person else _PERSON)
+        """The result so far. A thing that was a person stays one down to half of the least score."""
+        return self.score >= (_PERSON / 2 if self.was_person else _PERSON)
 
     @property
     def confidence(self) -> float:
-        """How sure, 0 to 1 (not calibrated)."""
-        return round(0.5 + 0.11 * self.standing, 2) if self.is_person else 0.5
+        """Confidence, 0 to 1 (not calibrated)."""
+        return round(0.5 + 0.11 * self.score, 2) if self.is_person else 0.5
 
     def is_due(self, time: float) -> bool:
-        """Whether it should be looked at again."""
+        """Whether another vote is due."""
         return time >= self.next_look
 
     def look(
@@ -75,8 +75,8 @@ class PersonVotes:
     ) -> None:
         """Vote on one sighting (``box`` in pixels of the ``image``, which is made only when it is needed).
 
-        Who stands still in a pose that the detector does not know is not voted down by that view again and again.
-        ``cut_off`` tells of a box at the picture's edge, where only a part may be seen.
+        The same view counts against a thing only once, so that a person in an unusual pose is not voted down. ``cut_off``: the box
+        touches the picture's edge, so that only a part may be visible.
         """
         self.looks += 1
         self.next_look = time + (_SOON if self.looks < _OFTEN else _LATER)
@@ -89,20 +89,20 @@ class PersonVotes:
             self._add(_MISS)
 
     def _add(self, vote: float) -> None:
-        self.standing = min(_HIGHEST, max(_LOWEST, self.standing + vote))
+        self.score = min(_HIGHEST, max(_LOWEST, self.score + vote))
         self.was_person = self.is_person
 
 
-#: Seconds between two looks for people, and after which one who is not found again has gone.
+#: Seconds between two detections, and after which a person who is not found again has left.
 PEOPLE_STEP, _GONE = 0.8, 2.5
-#: A find counts from this confidence on; a person is real after so many, and never surer than this.
+#: The least confidence of a detection, the detections that confirm a person, and the greatest confidence of a sighting.
 _CLEAR, _HITS, _SUREST = 0.5, 4, 0.6
-#: A find belongs to a person when the boxes overlap so much, or the middles lie so near (share of the height).
+#: A detection belongs to a person if the boxes overlap this much, or their centres are this near (share of the height).
 _OVERLAP, _NEAR = 0.3, 0.35
-#: Something moves in a box when this share of it changes beyond the camera's motion, and so many times the share around
-#: it; a person is real after so many such finds.
+#: Something moves in a box if this share of it changes beyond the camera's motion, and this many times the share around it; a person
+#: is confirmed after this many such detections.
 _MOVES, _MORE, _MOVING = 0.02, 1.5, 2
-#: The part of a box that surely shows the person: left, top, right, bottom as shares of it.
+#: The part of a box that certainly shows the person: left, top, right, bottom as shares of it.
 _INNER = (0.3, 0.18, 0.7, 0.85)
 
 Affine = NDArray[np.float64]  #: 2 x 3
@@ -110,7 +110,7 @@ Affine = NDArray[np.float64]  #: 2 x 3
 
 @dataclass(kw_only=True)
 class _Person:
-    """Somebody who was found: where and when last, and what is not written yet."""
+    """A detected person: the last box and time, and sightings that are not written yet."""
 
     box: Box
     seen: float
@@ -122,7 +122,7 @@ class _Person:
 
 
 class People:
-    """Follows people by detection. ``name`` gives the next free track name of the clip."""
+    """Tracks people by detection. ``name`` returns the next free track name of the clip."""
 
     def __init__(self, clip: Clip, detector: PersonScorer, producer: str, name: Callable[[], str]) -> None:
         self._clip = clip
@@ -134,15 +134,15 @@ class People:
         self.sightings: list[Record] = []
 
     def is_due(self, time: float) -> bool:
-        """Whether it is time to look again."""
+        """Whether another detection is due."""
         return time - self._looked >= PEOPLE_STEP - 1e-6
 
     def clear(self) -> None:
-        """Forget everybody (the shot is over, or the camera stands still again)."""
+        """End all tracks: the shot is over, or the camera is still again."""
         self._alive = []
 
     def look(self, picture: Image, time: float, shape: tuple[int, int], camera: CameraWatch) -> None:
-        """Look for people in a picture (BGR) of a frame of that height and width, which the camera watch has seen."""
+        """Detect people in a picture (BGR) of a frame of that height and width, which the camera watch has processed."""
         motion, changes = camera.motion_since(self._looked, picture.shape[1]), camera.changes()
         self._looked = time
         found = [item for item in self._detector.people(picture) if item.confidence >= _CLEAR]
@@ -150,13 +150,13 @@ class People:
         for person in self._alive:
             person.box = _moved(person.box, motion)
         for item in found:
-            person = self._whose(item, time)
+            person = self._person_of(item, time)
             person.box, person.seen, person.hits = item.box, time, person.hits + 1
             person.moving += changes is not None and _moves(item.box, changes, picture.shape[1])
             person.confidence += (item.confidence - person.confidence) / person.hits
             self._note(person, picture, time, shape)
 
-    def _whose(self, found: DetectedObject, time: float) -> _Person:
+    def _person_of(self, found: DetectedObject, time: float) -> _Person:
         free = [person for person in self._alive if person.seen < time]
         fits = [(found.box.iou(person.box), person) for person in free if _belongs(found.box, person.box)]
         if fits:
@@ -166,13 +166,8 @@ class People:
 
     def _note(self, person: _Person, picture: Image, time: float, shape: tuple[int, int]) -> None:
         if self._clip.span.contains(time):
-            across, down = shape[1] / picture.shape[1], shape[0] / picture.shape[0]
-            box = person.box
-            grown = Box(x1=box.x1 * across, y1=box.y1 * down, x2=box.x2 * across, y2=box.y2 * down)
-            x1, y1, x2, y2 = grown.rounded()
-            person.pending.append(
-                {"time": round_time(time), "x1": x1, "y1": y1, "x2": x2, "y2": y2, "colours": _colours(picture, box)}
-            )
+            columns = box_columns(scaled(person.box, shape[1] / picture.shape[1], shape[0] / picture.shape[0]))
+            person.pending.append({"time": round_time(time), **columns, "colours": _colours(picture, person.box)})
         if person.hits < _HITS or person.moving < _MOVING or not person.pending:
             return
         person.name = person.name or self._name()
@@ -194,7 +189,7 @@ def _belongs(one: Box, other: Box) -> bool:
 
 
 def _moves(box: Box, changes: Image, width: int) -> bool:
-    """Whether more changes inside a box (pixels of a picture that wide) than around it."""
+    """Whether more changes inside a box (pixels of a picture of this width) than around it."""
     scale = changes.shape[1] / width
     rows = slice(max(0, int(box.y1 * scale)), max(1, int(box.y2 * scale)))
     columns = slice(max(0, int(box.x1 * scale)), max(1, int(box.x2 * scale)))
@@ -205,7 +200,7 @@ def _moves(box: Box, changes: Image, width: int) -> bool:
 
 
 def _moved(box: Box, motion: Affine | None) -> Box:
-    """Where a motion of the whole picture takes a box."""
+    """Move a box by a motion of the whole picture."""
     if motion is None:
         return box
     (x1, y1), (x2, y2) = (

@@ -1,40 +1,42 @@
-"""Where PySceneDetect's rules see a new shot, from one look at each picture.
+"""The stages ``cuts`` and ``scene_cuts``: shot boundaries by PySceneDetect's rules, and those where a scene ends.
 
-Its content, adaptive and threshold detectors each take every picture apart for themselves. Here the two figures they
-decide by are worked out once: how much a picture differs from the one before (the mean distance of hue, saturation and
-value, 0 to 255) and how bright it is. The rules over them are PySceneDetect's own ``FlashFilter`` and
-``ThresholdDetector``, and its adaptive rule, which cannot be had without its scoring; a test holds all three to what
-the detectors themselves find.
+PySceneDetect's content, adaptive and threshold detectors each analyse every picture. Here the two numbers they decide by are
+computed once: the mean difference of hue, saturation and value from the picture before (0 to 255), and the brightness. The rules
+are PySceneDetect's own ``FlashFilter`` and ``ThresholdDetector``, and its adaptive rule, which cannot be used without its scoring;
+a test compares all three with the detectors.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
 import cv2
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from world_api.build.looks import Look, look_of
+from world_api.build.descriptors import Look, look_of
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
-from world_api.core.spans import known_time, round_time
+from world_api.core.ports import Vectors
+from world_api.core.spans import TimeSpan, known_time, round_time
 from world_api.media.frames import Frame
 
 if TYPE_CHECKING:
     from world_api.core.ports import Image
 
+
 ChangeKind = Literal["cut", "fade"]
 
-#: A difference that is a cut for certain, and one that is if it stands out from its surroundings so many times.
+#: A difference that is certainly a cut; the ratio to its surroundings, and the least difference, of one by the adaptive rule.
 CONTENT, ADAPTIVE_RATIO, ADAPTIVE_CONTENT = 30.0, 3.0, 15.0
-#: The frames on each side that a difference must stand out from: that rule lags behind by as many.
+#: The frames on each side that the adaptive rule compares with; its results come this many frames late.
 ADAPTIVE_WINDOW = 2
-#: The mean brightness of a picture that faded to black, and where in the black a fade is dated (-1 begin, 1 end). A fade
-#: is over where the picture is back, whatever came before: so a clip need not hold the whole of it.
+#: The brightness of a picture that faded to black, and the position of the fade in the black interval (-1 begin, 1 end). It is at
+#: its end, so that a clip need not contain the whole of it.
 BLACK, FADE_BIAS = 6, 1.0
 #: Neighbours that differ less than this on average do not differ.
 _NO_DIFFERENCE, _MOST = 1e-5, 255.0
@@ -42,14 +44,14 @@ _NO_DIFFERENCE, _MOST = 1e-5, 255.0
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """The number of a frame that a rule takes for the first of a shot."""
+    """The number of the first frame of a shot, by one of the rules."""
 
     kind: ChangeKind
     number: int
 
 
 class ShotChanges:
-    """Watches pictures in order; ``rate`` is frames a second, ``shortest`` the frames of the shortest shot."""
+    """Applies the rules to pictures in order; ``rate`` is frames a second, ``shortest`` the frames of the shortest shot."""
 
     def __init__(self, *, rate: float, shortest: int) -> None:
         self._count = 0
@@ -59,7 +61,7 @@ class ShotChanges:
         self._fades = _Fades(rate, shortest)
 
     def see(self, picture: Image, *, brightness: float) -> list[Change]:
-        """Take the next BGR picture and its mean brightness; returns what can be said by now, about it or earlier ones."""
+        """Process the next BGR picture and its brightness; return changes at this frame or earlier ones."""
         difference, number = self._difference(picture), self._count
         self._count += 1
         cuts = [*self._adaptive.see(number, difference), *self._content.see(number, difference)]
@@ -73,10 +75,10 @@ class ShotChanges:
 
 
 class _Content:
-    """PySceneDetect's content rule: a difference that is a cut for certain, and one of those that crowd together."""
+    """PySceneDetect's content rule: large differences, and only one of several that are close together."""
 
     def __init__(self, rate: float, shortest: int) -> None:
-        # Brings all of the package along: imported while the first frames are decoded.
+        # Imports the whole package: done while the first frames are decoded.
         from scenedetect import FrameTimecode
         from scenedetect.detector import FlashFilter
 
@@ -86,9 +88,9 @@ class _Content:
         self._last_above = 0
 
     def see(self, number: int, difference: float) -> list[int]:
-        """Take the next difference; the numbers of the frames that are cuts."""
+        """Process the next difference; return the numbers of frames that are cuts."""
         above = difference >= CONTENT
-        # Asking costs more than the answer is worth: it can only change here, or where the shortest shot is over.
+        # The filter is slow, and its state can change only here, or at the end of the shortest shot.
         if not above and number not in (0, self._last_above + self._shortest):
             return []
         self._last_above = number if above else self._last_above
@@ -96,7 +98,7 @@ class _Content:
 
 
 class _Fades:
-    """PySceneDetect's threshold rule: black that is over."""
+    """PySceneDetect's threshold rule: the end of a black interval."""
 
     def __init__(self, rate: float, shortest: int) -> None:
         from scenedetect import FrameTimecode
@@ -107,17 +109,17 @@ class _Fades:
         self._is_black: bool | None = None
 
     def see(self, number: int, brightness: float) -> list[int]:
-        """Take the next brightness; the number of the frame with which the picture is back."""
+        """Process the next brightness; return the number of the first frame after a black interval."""
         was, self._is_black = self._is_black, brightness < BLACK
         if self._is_black == was:
-            return []  # only a change of state says anything
-        # Of a picture the detector takes nothing but the mean, so one pixel of that brightness stands for it.
+            return []  # only a change of state matters
+        # The detector uses only the mean of a picture, so one pixel of that brightness is enough.
         pixel = np.array([brightness])
         return [at.frame_num for at in self._detector.process_frame(self._timecode(number), pixel)]
 
 
 class _Adaptive:
-    """PySceneDetect's adaptive rule: a difference that stands out from those around it."""
+    """PySceneDetect's adaptive rule: a difference that is large compared with those around it."""
 
     def __init__(self, shortest: int) -> None:
         self._shortest = shortest
@@ -125,7 +127,7 @@ class _Adaptive:
         self._last_cut = 0
 
     def see(self, number: int, difference: float) -> list[int]:
-        """Take the next difference; the number of the frame in the middle of the window, where it is a cut."""
+        """Process the next difference; return the number of the frame in the middle of the window if it is a cut."""
         self._window.append(difference)
         if len(self._window) < 2 * ADAPTIVE_WINDOW + 1:
             return []
@@ -148,19 +150,19 @@ def mean_of(picture: NDArray[np.uint8], other: NDArray[np.uint8] | None = None) 
 
 _MAX_SIDE = 128
 _MAX_FPS = 30.0
-#: The shortest shot, and how near two findings are the same cut (seconds).
+#: The shortest shot, and the distance of two changes that are the same cut (seconds).
 _SHORTEST_SHOT, _SAME = 0.5, 0.4
-#: Beside a picture darker (0 to 255) than this only fades count: the colours of near-black pixels jump about.
+#: Next to a picture darker (0 to 255) than this only fades count: the hue of near-black pixels is noise.
 _DARK = 16
-#: The pictures on both sides of a cut look less alike than this (cosine); a burned-in clock that jumps is no cut.
+#: The pictures on both sides of a cut are less similar than this (cosine); a burned-in clock that jumps is no cut.
 _SAME_LOOK = 0.95
-#: A picture that comes back within this time (seconds) had only flashed or flickered: there is no cut.
+#: If a picture comes back within this time (seconds), it was a flash or a flicker and no cut.
 _COMES_BACK = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Finding:
-    """What a rule found, the frame's time, and when that is judged (seconds)."""
+    """A change that a rule found, the frame's time, and when it is judged (seconds)."""
 
     change: Change
     time: float
@@ -168,7 +170,7 @@ class _Finding:
 
 
 class _Seen:
-    """A frame that was seen: its picture, how bright it is, and its look once somebody asks."""
+    """A frame: its number, time and brightness, and its descriptor."""
 
     def __init__(self, number: int, time: float, picture: Image) -> None:
         self.number, self.time = number, time
@@ -177,7 +179,7 @@ class _Seen:
 
     @cached_property
     def look(self) -> Look:
-        """How it looks."""
+        """Its descriptor."""
         return look_of(self._picture)
 
 
@@ -201,7 +203,7 @@ class Cuts:
         },
         quick=True,
         libraries=("scenedetect-headless", "opencv-python-headless", "av", "numpy"),
-        modules=("world_api.build.shots", "world_api.build.looks"),
+        modules=("world_api.build.shots", "world_api.build.descriptors"),
     )
 
     def open(self, clip: Clip) -> CutsWorker:
@@ -210,7 +212,7 @@ class Cuts:
 
 
 class CutsWorker:
-    """Looks for cuts in the window of one clip."""
+    """Detects cuts in the window of one clip."""
 
     def __init__(self, clip: Clip, producer: str) -> None:
         self._clip = clip
@@ -219,7 +221,7 @@ class CutsWorker:
         shortest = max(2, round(_SHORTEST_SHOT * rate))
         self._changes = ShotChanges(rate=rate, shortest=shortest)
         self._count = 0
-        # A finding may be as old as the shortest shot when it comes, waits as long, and is compared with as much before.
+        # A change may be reported as late as the shortest shot, waits as long, and is compared with as much before it.
         around = max(shortest, round(_COMES_BACK * rate))
         self._seen: deque[_Seen] = deque(maxlen=shortest + 2 * around + ADAPTIVE_WINDOW + 2)
         self._findings: deque[_Finding] = deque()
@@ -227,7 +229,7 @@ class CutsWorker:
         self._rows: list[Record] = []
 
     def see(self, frame: Frame) -> None:
-        """Take one frame."""
+        """Process one frame."""
         self._judge(frame.time)
         picture = frame.picture(_MAX_SIDE)
         seen = _Seen(self._count, frame.time, picture)
@@ -248,7 +250,7 @@ class CutsWorker:
         }
 
     def _await(self, change: Change, *, now: float) -> None:
-        """Hold a finding back until it can be seen whether the picture comes back; in the order of finding."""
+        """Hold a change back, in order, until it is known whether the picture comes back."""
         time = self._seen[change.number - self._count].time
         judged_at = max(now, time + _COMES_BACK)
         if self._findings:
@@ -256,7 +258,7 @@ class CutsWorker:
         self._findings.append(_Finding(change=change, time=time, judged_at=judged_at))
 
     def _judge(self, now: float) -> None:
-        """Judge the findings whose moment is over, by the frames before it."""
+        """Judge the changes that are due."""
         while self._findings and self._findings[0].judged_at < now:
             self._note(self._findings.popleft())
 
@@ -283,11 +285,11 @@ class CutsWorker:
         )
 
     def _opens_the_video(self, time: float) -> bool:
-        """Whether nothing but black was before: then it is the beginning of the first shot."""
+        """Whether there was only black before: then it is the beginning of the first shot."""
         return self._clip.number == 0 and (self._first_light is None or time <= self._first_light)
 
     def _sides(self, finding: _Finding) -> _Sides | None:
-        """The frames around a cut; None where they are no longer at hand."""
+        """The frames around a cut; None if they are no longer kept."""
         at, number = finding.time, finding.change.number
         earlier = [seen for seen in self._seen if seen.number < number]
         after = [seen for seen in self._seen if seen.number >= number and seen.time < at + _COMES_BACK]
@@ -298,7 +300,7 @@ class CutsWorker:
 
 
 class _Sides:
-    """The frames on both sides of what may be a cut, each in order and at least one."""
+    """The frames on both sides of a possible cut, each in order and at least one."""
 
     def __init__(self, *, before: list[_Seen], after: list[_Seen]) -> None:
         self._before, self._after = before, after
@@ -310,12 +312,89 @@ class _Sides:
 
     @property
     def likeness(self) -> float:
-        """The cosine of the looks of the two pictures at the cut."""
+        """The cosine of the descriptors of the two pictures at the cut."""
         return float(self._before[-1].look @ self._after[0].look)
 
     @property
     def comes_back(self) -> bool:
-        """Whether any picture after it looks like one before it."""
+        """Whether any picture after it is similar to one before it."""
         before = np.stack([seen.look for seen in self._before])
         after = np.stack([seen.look for seen in self._after])
         return bool((before @ after.T).max() >= _SAME_LOOK)
+
+
+#: A scene continues if a picture of the last this many seconds comes back within the next this many: the shot between was a
+#: cutaway or a reverse shot.
+_HORIZON, _RETURN = 20.0, 6.0
+#: Two descriptors with this cosine or more belong to one scene.
+_ALIKE = 0.84
+#: Scenes that follow one another faster than this (seconds) are one scene.
+_SHORTEST = 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Start:
+    """A cut between scenes, its strength (0 to 1), and when it is known (seconds)."""
+
+    time: float
+    strength: float
+    known_at: float
+
+
+class SceneCuts:
+    """Groups shots to scenes by similarity and time, from the stored cuts and descriptors."""
+
+    spec = StageSpec(
+        name="scene_cuts",
+        version=2,
+        tables=("scene_cuts",),
+        parameters={"horizon": _HORIZON, "return": _RETURN, "alike": _ALIKE, "shortest": _SHORTEST},
+        needs=("cuts", "looks"),
+        rows_ahead=_RETURN,
+        libraries=("numpy", "pyarrow"),
+        modules=("world_api.build.shots",),
+    )
+
+    def make_rows(self, clip: Clip) -> Records:
+        """The scene cuts of the clip's span."""
+        span = clip.span
+        looks = clip.rows("looks", TimeSpan(start=span.start - _SHORTEST - _HORIZON, end=span.end + _RETURN))
+        cuts = clip.rows("cuts", TimeSpan(start=span.start - _SHORTEST, end=span.end)).to_pylist()
+        times, vectors = looks.column("time").to_numpy(), _matrix(looks)
+        starts = [start for cut in cuts if (start := _judge(cut, times, vectors)) is not None]
+        rows = [
+            {**asdict(start), "producer": self.spec.producer}
+            for start in starts
+            if span.contains(start.time) and not _held(start, starts)
+        ]
+        return {"scene_cuts": rows}
+
+
+def _judge(cut: Record, times: NDArray[np.float64], vectors: Vectors) -> _Start | None:
+    """Compare the pictures before a cut with those after it.
+
+    Every cut is judged at a fixed time after it, by what is known then; later rows change nothing.
+    """
+    at = cut["time"]
+    new, old = (times >= at) & (times < at + _RETURN), (times >= at - _HORIZON) & (times < at)
+    if not new.any() or not old.any():
+        return None
+    likeness = float((vectors[new] @ vectors[old].T).max())
+    if likeness >= _ALIKE:
+        return None
+    strength = round(min(1.0, max(0.0, 1.0 - likeness)), 3)
+    return _Start(time=at, strength=strength, known_at=known_time(max(cut["known_at"], at + _RETURN)))
+
+
+def _held(start: _Start, others: list[_Start]) -> bool:
+    """Whether a scene that began just before, and was known by then, includes this one."""
+    return any(
+        start.time - _SHORTEST < other.time < start.time and other.known_at <= start.known_at for other in others
+    )
+
+
+def _matrix(looks: pa.Table) -> Vectors:
+    width = looks.schema.field("vector").type.list_size
+    values = looks.column("vector").combine_chunks().flatten().to_numpy()
+    matrix: Vectors = values.reshape(-1, width)
+    return matrix

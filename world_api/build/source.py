@@ -1,29 +1,37 @@
-"""The video file of a world: it must stay what it was while rows are made of it, and be that very file when it is looked at.
+"""The video file of a world, recordings of streams, and answers computed on demand.
 
-``local.json`` in the world's folder says where this machine keeps it. A world may come from elsewhere, and its ``local.json``
-may name any file, so the file is believed to be the world's video only if its content is.
+``local.json`` in the world's folder names the path of the video on this machine. A world may come from another machine, and its
+``local.json`` may name any file, so a file is taken for the world's video only if its content is the same. Beside its worlds
+a store keeps::
+
+    STORE/.on-demand/<world hash>/<key>.json    what a detector saw in a frame that was not sampled; made again if needed
+    STORE/.recordings/<id>.mkv                  a stream as it came; evidence of its world is looked up in it
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
+from time import time
 from typing import Any
 
 from world_api.core.faults import MediaFault, StoreFault
-from world_api.core.files import hash_file, open_regular, write_atomically
+from world_api.core.files import hash_file, not_writable, open_regular, world_lock, write_atomically
+from world_api.core.identifiers import is_name
 from world_api.media.container import Stamp, check_file
+from world_api.media.growing_file import ABANDONED, being_written, is_being_written
+from world_api.session.vision import FOLDER as ON_DEMAND
 from world_api.world.manifest import Manifest
 
 LOCAL = "local.json"
 _MOST_BYTES = 1 << 16  #: of ``local.json``
-#: A file that is still being written is known by its first bytes: at most and at least so many. Whoever does not have the file
-#: cannot tell their hash.
+#: A file that is still being written is identified by the hash of its first bytes: the most and the fewest. The hash cannot be
+#: guessed without the file.
 _HEAD, _SHORTEST_HEAD = 1 << 16, 1 << 12
 
 
@@ -31,10 +39,10 @@ def stamp_of(video: Path) -> Stamp:
     """The state of a file.
 
     Raises:
-        MediaFault: as a file that cannot be read is named.
+        MediaFault: as :func:`world_api.media.container.check_file`.
     """
     check_file(video)
-    with named(video):
+    with source_errors(video):
         return Stamp.at(video)
 
 
@@ -44,29 +52,29 @@ def hash_source(video: Path) -> str:
     Raises:
         MediaFault: ``source_missing``.
     """
-    with named(video):
+    with source_errors(video):
         return hash_file(video)
 
 
 def check_unchanged(video: Path, stamp: Stamp) -> None:
-    """Refuse a file that is not what it was.
+    """Refuse a file that has changed.
 
     Raises:
         MediaFault: ``source_changed``, ``source_missing``.
     """
-    with named(video):
+    with source_errors(video):
         is_same = Stamp.at(video) == stamp
     if not is_same:
         raise MediaFault(
             "source_changed",
             f"{video.name} was written to or replaced while its world was built",
-            hint="build it again once it stays as it is, or follow it with --follow while it is written",
+            hint="build it again once it no longer changes, or follow it with --follow while it is written",
         )
 
 
 @contextmanager
-def named(video: Path) -> Iterator[None]:
-    """What the file system says of a video is a named fault."""
+def source_errors(video: Path) -> Iterator[None]:
+    """Turn errors of the file system into a named fault."""
     try:
         yield
     except OSError as error:
@@ -78,14 +86,14 @@ def named(video: Path) -> Iterator[None]:
 
 
 def remember_source(folder: Path, video: Path) -> None:
-    """Note where this machine keeps the video, and how to know it again; no part of the world. Nothing is written where that is noted.
+    """Write the path of the video and how to identify it to ``local.json``, unless that says so already.
 
     Raises:
         MediaFault: ``source_missing``.
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
     place = video.resolve()
-    with named(place):
+    with source_errors(place):
         record = {"source_path": str(place), "stamp": asdict(Stamp.at(place)), "head": _hash_head(place)}
     with suppress(OSError, ValueError):
         if _local_record(folder) == record:
@@ -94,7 +102,7 @@ def remember_source(folder: Path, video: Path) -> None:
 
 
 def remembered_source(folder: Path) -> Path | None:
-    """The file that ``local.json`` names, whatever it holds; None where it names none."""
+    """The path that ``local.json`` names, unchecked; None if it names none."""
     try:
         return Path(_local_record(folder)["source_path"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -102,10 +110,10 @@ def remembered_source(folder: Path) -> Path | None:
 
 
 def find_source(folder: Path, manifest: Manifest) -> Path | None:
-    """The file a world was made from, where this machine has it at the place that ``local.json`` names; else None.
+    """Return the file a world was made from, if it is at the path that ``local.json`` names; else None.
 
-    It is known by its stamp, which nobody else can tell; where that is another one by now, by the hash of all of it, and while
-    it is still being written by that of its first bytes.
+    The file is identified by its stamp, which only this machine knows. If the stamp differs, the hash of the whole file decides,
+    or, while the file is still being written, the hash of its first bytes.
     """
     known = manifest.source.bytes
     try:
@@ -125,7 +133,7 @@ def find_source(folder: Path, manifest: Manifest) -> Path | None:
             return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    with suppress(StoreFault, MediaFault):  # who cannot write hashes it each time
+    with suppress(StoreFault, MediaFault):  # in a read-only store it is hashed each time
         remember_source(folder, place)
     return place
 
@@ -149,7 +157,7 @@ def _local_record(folder: Path) -> dict[str, Any]:
 
 
 def _hash_head(path: Path) -> str | None:
-    """SHA-256 of a file's first bytes; None where there are too few."""
+    """SHA-256 of a file's first bytes; None if there are too few."""
     with open_regular(path) as file:
         head = file.read(_HEAD)
     return hashlib.sha256(head).hexdigest() if len(head) >= _SHORTEST_HEAD else None
@@ -158,3 +166,121 @@ def _hash_head(path: Path) -> str | None:
 @lru_cache
 def _hash_once(path: Path, _stamp: Stamp) -> str:
     return hash_file(path)
+
+
+RECORDINGS = ".recordings"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beside:
+    """The files beside the worlds of a store. ``spare`` are the recordings that no world needs and no process writes."""
+
+    answers: tuple[Path, ...]
+    recordings: tuple[Path, ...]
+    spare: tuple[Path, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cleared:
+    """What was removed: the number of answers, the recordings, and the bytes of all."""
+
+    answers: int
+    recordings: tuple[Path, ...]
+    size: int
+
+
+def recording_of(store: Path, video_id: str) -> Path:
+    """The default path of the recording of a stream."""
+    return store / RECORDINGS / f"{video_id}.mkv"
+
+
+def find_beside(store: Path) -> Beside:
+    """List what a store keeps beside its worlds; nothing if there is no store."""
+    recordings = tuple(_files(store / RECORDINGS))
+    needed = {remembered_source(folder) for folder in _folders(store)} if recordings else set()
+    return Beside(
+        answers=tuple(path for folder in _folders(store / ON_DEMAND) for path in _files(folder)),
+        recordings=recordings,
+        spare=tuple(path for path in recordings if path.resolve() not in needed and _is_spare(path, store)),
+    )
+
+
+def clear_beside(store: Path) -> Cleared:
+    """Remove the answers on demand and the spare recordings.
+
+    An open session computes its answers again. Files that a build is writing, or whose lock it holds, stay.
+
+    Raises:
+        StoreFault: ``store_not_writable``.
+    """
+    found = find_beside(store)
+    sizes = {path: bytes_of((path,)) for path in (*found.answers, *found.spare)}
+    try:
+        recordings = tuple(path for path in found.spare if _remove_recording(path, store))
+        for path in found.answers:
+            path.unlink(missing_ok=True)
+        for folder in _folders(store / ON_DEMAND):
+            with suppress(OSError):  # a session has just put an answer into it
+                folder.rmdir()
+    except OSError as error:
+        raise not_writable(store, error) from error
+    size = sum(sizes[path] for path in (*found.answers, *recordings))
+    return Cleared(answers=len(found.answers), recordings=recordings, size=size)
+
+
+def bytes_of(paths: tuple[Path, ...]) -> int:
+    """The bytes of all files together; a missing file counts as 0."""
+    total = 0
+    for path in paths:
+        with suppress(FileNotFoundError):
+            total += path.stat().st_size
+    return total
+
+
+def _is_spare(path: Path, store: Path) -> bool:
+    """Whether a recording has no world, not even the beginning of one, and its writer stopped long ago.
+
+    Files that are no recordings are never removed.
+    """
+    name = path.stem
+    if path.suffix != ".mkv" or not is_name(name) or (store / name).exists() or is_being_written(path):
+        return False
+    try:
+        return time() - path.stat().st_mtime >= ABANDONED
+    except OSError:
+        return False
+
+
+def _remove_recording(path: Path, store: Path) -> bool:
+    """Remove a recording unless its world is being built; return whether it was removed."""
+    try:
+        with world_lock(store, path.stem):
+            if not _is_spare(path, store):
+                return False
+            path.unlink()
+            being_written(path).unlink(missing_ok=True)
+            return True
+    except StoreFault as fault:
+        if fault.code != "world_locked":
+            raise
+        return False
+
+
+def _folders(parent: Path) -> list[Path]:
+    """The folders in a folder, in order; links are not followed."""
+    return _entries(parent, Path.is_dir)
+
+
+def _files(parent: Path) -> list[Path]:
+    """The regular files in a folder, in order; links are not followed."""
+    return _entries(parent, Path.is_file)
+
+
+def _entries(parent: Path, is_wanted: Callable[[Path], bool]) -> list[Path]:
+    """The wanted entries of a folder that are no links; none if the folder is a link itself, or cannot be read."""
+    try:
+        if parent.is_symlink() or not parent.is_dir():
+            return []
+        return sorted(path for path in parent.iterdir() if is_wanted(path) and not path.is_symlink())
+    except OSError:
+        return []

@@ -13,14 +13,11 @@ from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.core.ports import SAMPLE_RATE, Samples, SpeechRecogniser, VoiceDetector
 from world_api.core.spans import TimeSpan, known_time, round_time
 from world_api.media.decode_pass import LossNote
-from world_api.media.subtitle_choice import Subtitles
+from world_api.media.subtitles import Subtitles
 
 
 class SubtitleLines:
-    """Spoken lines as subtitles give them. A line is known once it has been said to its end.
-
-    ``losses`` says what was left out; words have no times here.
-    """
+    """Spoken lines from subtitles. A line is known at its end; its words have no times. ``losses`` says what was left out."""
 
     def __init__(self, subtitles: Subtitles, *, losses: Sequence[LossNote] = ()) -> None:
         taken = subtitles.source
@@ -40,15 +37,13 @@ class SubtitleLines:
             modules=(
                 "world_api.build.speech",
                 "world_api.media.subtitles",
-                "world_api.media.subtitle_choice",
-                "world_api.media.subtitle_encoding",
                 "world_api.media.container",
             ),
         )
         self._subtitles = subtitles
 
     def losses(self, *, start: float, duration: float) -> list[LossNote]:
-        """What could not be read, and cues that are on screen only before the first picture or after the last."""
+        """What could not be read, and cues that are wholly before the first picture or after the last."""
         left_out = sum(
             cue.end <= start or round_time(max(0.0, cue.start - start)) >= duration for cue in self._subtitles.cues
         )
@@ -61,7 +56,7 @@ class SubtitleLines:
     def make_rows(self, clip: Clip) -> Records:
         """The lines that begin in the clip's span; time 0 is the first presented frame.
 
-        A stream inside the video is on the file's clock, which may begin anywhere; a file beside it counts from the start.
+        A stream inside the video is on the file's clock, which may begin at any time; a file beside it begins at 0.
         """
         subtitles = self._subtitles
         kind = subtitles.source.kind if subtitles.source is not None else ""
@@ -80,24 +75,24 @@ class SubtitleLines:
         return {"speech": list(rows.values()), "words": []}
 
 
-#: Long talk is cut once in so many seconds of the video, at the quietest moment within so many of that mark, if it has
-#: gone on for so long before the mark. So no piece is longer than LONGEST.
-_MARK, _NEAR, _GONE_ON = 10.0, 2.0, 7.0
+#: Long speech is cut at the quietest moment near marks this many seconds apart, within this distance of a mark, if the speech
+#: began this long before it. So no piece is longer than LONGEST.
+_MARK, _NEAR, _BEGUN = 10.0, 2.0, 7.0
 LONGEST = 2 * _MARK + _NEAR
-#: How long the quietest moment is (seconds).
+#: Duration of the quietest moment (seconds).
 _MOMENT = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Utterance:
-    """A stretch to transcribe. ``settled``: up to when (seconds) must be heard to know where it ends."""
+    """An interval to transcribe. ``settled``: the time (seconds) up to which sound is needed to know its end."""
 
     span: TimeSpan
     settled: float
 
 
 def cut_utterances(voiced: Sequence[TimeSpan], samples: Samples, start: float) -> Iterator[Utterance]:
-    """Pieces of voiced stretches (video seconds), in time order. ``samples`` begin at ``start`` seconds."""
+    """Cut voiced intervals (video seconds) into pieces, in time order. ``samples`` begin at ``start`` seconds."""
     for span in voiced:
         cuts = [(span.start, span.start), *_cuts(span, samples, start), (span.end, span.end)]
         for (first, _), (last, settled) in pairwise(cuts):
@@ -105,8 +100,8 @@ def cut_utterances(voiced: Sequence[TimeSpan], samples: Samples, start: float) -
 
 
 def _cuts(span: TimeSpan, samples: Samples, start: float) -> Iterator[tuple[float, float]]:
-    """Where a stretch is cut, and up to when must be heard to know."""
-    mark = math.ceil((span.start + _GONE_ON) / _MARK) * _MARK
+    """The times at which an interval is cut, and up to which sound is needed to know each."""
+    mark = math.ceil((span.start + _BEGUN) / _MARK) * _MARK
     while mark + _NEAR < span.end:
         yield _quietest(samples, start, mark - _NEAR, mark + _NEAR), mark + _NEAR
         mark += _MARK
@@ -125,13 +120,13 @@ def _quietest(samples: Samples, start: float, first: float, last: float) -> floa
     return (min(moments, key=power) + 0.5) * _MOMENT
 
 
-#: What is heard around a clip (seconds): an utterance that reaches into it, and before that what a detector looks back on.
+#: The sound that is used around a clip (seconds): an utterance that overlaps it, and before that the context of a detector.
 _BEFORE, _AFTER = LONGEST + 10.0, LONGEST + 3.0
 _SLACK = 1e-9
 
 
 class RecognisedSpeech:
-    """Spoken lines and words as a recogniser hears them. A line is known once its whole utterance has been heard."""
+    """Spoken lines and words from a recogniser. A line is known at the end of its whole utterance."""
 
     def __init__(
         self, recogniser: Callable[[], SpeechRecogniser], detector: Callable[[], VoiceDetector], *, language: str = ""

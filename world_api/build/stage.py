@@ -1,12 +1,12 @@
-"""Stages: what preprocessing is made of.
+"""Stages: the parts of a build that make rows.
 
-A stage looks at a video in clips of thirty seconds. For each clip a frame stage opens a fresh worker, which is fed the frames of
-the clip's window ``[start - warm_up, end + look_ahead)`` and gives back the rows of ``[start, end)`` alone. So the rows
-of a clip depend on nothing but its window: a resumed build, a growing video and a batch build give the same rows. What
-runs across a join is put together by later stages from stored rows, never by hidden state.
+A stage works in clips of thirty seconds. For each clip a frame stage opens a fresh worker, which is fed the frames of the clip's
+window ``[start - warm_up, end + look_ahead)`` and returns the rows of ``[start, end)`` alone. So the rows of a clip depend only on
+its window: a resumed build, a growing video and a batch build give the same rows. Later stages join tracks across clips from
+stored rows, never from hidden state.
 
-A row stage is fed no frames; it works on the stored rows of the stages before it, or on files beside the
-video. It may add rows about moments before its clip that become known in it (``known_at``).
+A row stage is fed no frames; it works on the stored rows of the stages before it, or on files beside the video. It may add rows
+about moments before its clip that become known in it (``known_at``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Samples
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import Box, TimeSpan
 from world_api.media.container import Probe
 from world_api.media.decode_pass import LossNote
 from world_api.media.decoder import MediaWorker
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 CLIP_SECONDS = 30.0
 
-#: The modules that give a stage its frames.
+#: The modules whose code decodes the frames of a stage.
 FRAME_MODULES = tuple(f"world_api.media.{name}" for name in ("container", "frames", "decode_pass", "shared_memory"))
 
 Record = dict[str, Any]
@@ -47,10 +47,11 @@ Records = Mapping[str, list[Record]]  #: table name -> rows
 class Sampling:
     """Which frames a stage is fed: the first in each step of ``1 / fps`` seconds (None: every frame).
 
-    ``warm_up`` and ``look_ahead`` (seconds) are how much around each clip it is fed besides. ``max_side`` is the size in
-    pixels the stage usually looks at, for the reader's information. With ``picture`` (longest side, pixel format) it looks
-    at nothing else: that picture is then made where the frame is decoded, and the frame stays there. No other stage may
-    ask for the same one, since scalers there and here may differ by a grey level.
+    Attributes:
+        max_side: The size in pixels that the stage usually requests, for information.
+        warm_up, look_ahead: Seconds before and after each clip whose frames it is fed, too.
+        picture: Longest side and pixel format of the only picture it requests. The decoding process then makes that picture and
+            keeps the frame. No other stage may request the same one, since the two scalers may differ by a grey level.
     """
 
     fps: float | None
@@ -62,7 +63,7 @@ class Sampling:
 
 @dataclass(frozen=True, kw_only=True)
 class StageSpec:
-    """What a stage is. Whatever changes its rows stands in here, since its files are found by it."""
+    """The description of a stage. It names everything that changes the stage's rows, since their files are found by its hash."""
 
     name: str
     version: int
@@ -70,11 +71,11 @@ class StageSpec:
     sampling: Sampling | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     needs: tuple[str, ...] = ()  #: names of the stages whose rows it reads
-    #: For a stage without sampling: how far past the end of a clip (seconds) the rows reach that it reads.
+    #: For a stage without sampling: how far after the end of a clip (seconds) it reads rows.
     rows_ahead: float = 0.0
-    #: Whether it reads the whole file, not frames or rows: of a video that grows it works on nothing before the end.
+    #: Whether it reads the whole file instead of frames or rows: it waits for the end of a growing video.
     whole_file: bool = False
-    #: Whether it looks at a frame in less time than handing the frame to another thread takes; others have a thread each.
+    #: Whether a frame takes it less time than a switch to another thread; stages that are not quick have a thread each.
     quick: bool = False
     libraries: tuple[str, ...] = ()  #: distributions whose version changes the rows
     #: Names of the modules whose code makes the rows.
@@ -82,11 +83,11 @@ class StageSpec:
 
     @property
     def producer(self) -> str:
-        """What the rows say made them."""
+        """The value of the rows' column ``producer``."""
         return f"{self.name}/{self.version}"
 
     def key(self, *, source_hash: str, upstream: Mapping[str, str]) -> str:
-        """The short hash that names the stage's files: everything its rows depend on."""
+        """A short hash of everything the rows depend on; it names the stage's files."""
         from importlib.metadata import version  # takes as long to import as NumPy
 
         sampling = self.sampling
@@ -105,21 +106,21 @@ class StageSpec:
         return content_hash(facts)[:16]
 
 
-Hear = Callable[[TimeSpan], Samples]
+Audio = Callable[[TimeSpan], Samples]
 
 
 def no_sound(_span: TimeSpan) -> Samples:
-    """Of a video that is silent, or that nobody listens to."""
+    """No samples, for a video without sound or a build that does not use it."""
     return np.zeros(0, dtype=np.float32)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clip:
-    """One clip as a stage sees it.
+    """One clip and the data a stage can read.
 
-    ``rows(table, span)`` reads stored rows of earlier stages whose time lies in a span; ``keep_image`` stores an encoded
-    JPEG and returns its path inside the world; ``audio(span)`` is the sound (mono, 16,000 samples a second, -1 to 1), empty
-    where the video has none.
+    ``rows(table, span)`` reads stored rows of earlier stages whose time is in a span; ``keep_image`` stores an encoded JPEG and
+    returns its path inside the world; ``audio(span)`` is the sound (mono, 16,000 samples a second, -1 to 1), empty if the video
+    has none.
     """
 
     number: int
@@ -127,14 +128,14 @@ class Clip:
     source: Probe
     rows: Callable[[str, TimeSpan], pa.Table]
     keep_image: Callable[[bytes], str]
-    audio: Hear = no_sound
+    audio: Audio = no_sound
 
 
 class Worker(Protocol):
-    """One stage at work on one clip."""
+    """A stage's state for one clip."""
 
     def see(self, frame: Frame) -> None:
-        """Take one sampled frame of the clip's window; frames come in time order."""
+        """Process one sampled frame of the clip's window; frames come in time order."""
         ...
 
     def finish(self) -> Records:
@@ -143,25 +144,25 @@ class Worker(Protocol):
 
 
 class FrameStage(Protocol):
-    """A part of preprocessing that looks at frames, as its ``spec.sampling`` says."""
+    """A stage that is fed frames; ``spec.sampling`` says which."""
 
     @property
     def spec(self) -> StageSpec:
-        """What it is."""
+        """Its description."""
         ...
 
     def open(self, clip: Clip) -> Worker:
-        """A fresh worker for one clip; it must not share state with another."""
+        """Return a fresh worker for one clip; it must not share state with another."""
         ...
 
 
 @runtime_checkable
 class RowStage(Protocol):
-    """A part of preprocessing that works on stored rows, on sound, or on files beside the video; it has no sampling."""
+    """A stage that works on stored rows, on sound, or on files beside the video; it has no sampling."""
 
     @property
     def spec(self) -> StageSpec:
-        """What it is."""
+        """Its description."""
         ...
 
     def make_rows(self, clip: Clip) -> Records:
@@ -173,21 +174,36 @@ Stage = FrameStage | RowStage
 
 
 @runtime_checkable
-class ShowsTogether(Protocol):
-    """A stage that rather takes a frame for several of its workers at once."""
+class SeesTogether(Protocol):
+    """A frame stage that processes a frame for several of its workers at once."""
 
-    def show(self, workers: Sequence[Worker], frame: Frame) -> None:
-        """Give a frame to workers of this stage."""
+    def see(self, workers: Sequence[Worker], frame: Frame) -> None:
+        """Feed a frame to workers of this stage."""
         ...
 
 
 @runtime_checkable
-class TellsLosses(Protocol):
-    """A stage that knows of something it could not take from its source."""
+class ReportsLosses(Protocol):
+    """A stage that reports what it could not read from its source."""
 
     def losses(self, *, start: float, duration: float) -> Sequence[LossNote]:
-        """What was lost, of a video that begins at ``start`` on the file's own clock and is so long (seconds)."""
+        """What was lost of a video that begins at ``start`` on the file's own clock and has this duration (seconds)."""
         ...
+
+
+def box_of(row: Record) -> Box:
+    """The box of a row with columns x1, y1, x2 and y2."""
+    return Box(x1=row["x1"], y1=row["y1"], x2=row["x2"], y2=row["y2"])
+
+
+def box_columns(box: Box) -> Record:
+    """The columns x1, y1, x2 and y2 of a box, rounded."""
+    return dict(zip(("x1", "y1", "x2", "y2"), box.rounded(), strict=True))
+
+
+def scaled(box: Box, across: float, down: float) -> Box:
+    """A box in a picture of another size; the factors are for x and y."""
+    return Box(x1=box.x1 * across, y1=box.y1 * down, x2=box.x2 * across, y2=box.y2 * down)
 
 
 def clip_span(number: int) -> TimeSpan:
@@ -196,17 +212,17 @@ def clip_span(number: int) -> TimeSpan:
 
 
 def clip_count(duration: float) -> int:
-    """How many clips a video of that many seconds has; at least one."""
+    """The number of clips of a video with this duration (seconds); at least one."""
     return max(1, math.ceil(duration / CLIP_SECONDS - 1e-9))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """The stages a world is built with, in an order in which each finds the rows it needs.
+    """The stages that a world is built with, each after the stages whose rows it needs.
 
-    ``stages(video, worker)`` makes fresh stages for one video file, which the worker looks into; a row stage may add rows to
-    the table of another. ``apart`` names the stages that may work in a process of their own, and the function
-    (``module:function``) that makes each there.
+    ``stages(video, worker)`` makes fresh stages for one video file, which the worker can read; two stages may write rows of the
+    same table. ``apart`` names the stages that may run in a process of their own, and the function (``module:function``) that
+    makes each of them there.
     """
 
     profile: str
@@ -218,7 +234,7 @@ def hash_code(modules: Iterable[str]) -> str:
     """SHA-256 over the source of modules by name.
 
     Raises:
-        ModuleNotFoundError: for a name that is no module.
+        ModuleNotFoundError: there is no module of that name.
     """
     return content_hash({name: _hash_module(name) for name in sorted(set(modules))})
 
@@ -233,7 +249,7 @@ def _hash_module(name: str) -> str:
 
 
 def keys_of(stages: Sequence[Stage], source_hash: str) -> dict[str, str]:
-    """The key of every stage's files: what the rows depend on, those of the stages before it included."""
+    """The key of every stage's files; it depends on the keys of the stages whose rows it reads."""
     keys: dict[str, str] = {}
     for stage in stages:
         keys[stage.spec.name] = stage.spec.key(source_hash=source_hash, upstream=keys)
@@ -241,11 +257,10 @@ def keys_of(stages: Sequence[Stage], source_hash: str) -> dict[str, str]:
 
 
 def leave_out(stages: Sequence[Stage], names: Collection[str]) -> list[Stage]:
-    """The stages that are not named.
+    """Return the stages that are not named.
 
     Raises:
-        BackendFault: ``no_such_stage``, for a name that is none of them; ``stage_needed``, where one that stays reads
-            the rows of one that goes.
+        BackendFault: ``no_such_stage``, for an unknown name; ``stage_needed``, if a stage that stays reads rows of a named one.
     """
     known = [stage.spec.name for stage in stages]
     for name in names:

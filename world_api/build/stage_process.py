@@ -1,8 +1,8 @@
-"""Stages that work in a process of their own, beside the one that builds.
+"""Stages that run in a process of their own.
 
-Python runs one thread at a time, and a stage that makes many small calls keeps the others waiting. Here the stage itself lives in
-another process; what the build holds in its place passes on what it is shown. Pictures are made by the build, as for the other
-stages, so the rows are the same wherever a stage works.
+Python runs one thread at a time, and a stage that makes many small calls blocks the others. The build holds a ``RemoteStage`` in
+place of such a stage and sends it pictures. The build makes the pictures, as for the other stages, so the rows are the same
+whether or not a stage runs in another process.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from world_api.build.stage import Clip, FrameStage, Records, RowStage, Stage, StageSpec, Worker, clip_span
 from world_api.core.faults import BackendFault
-from world_api.core.spans import TimeSpan
 from world_api.media.container import Limits, Probe
 from world_api.media.decoder import MediaWorker
 from world_api.media.frames import Frame, PixelFormat, Pixels, Scaler
@@ -22,7 +21,6 @@ from world_api.media.process import ChildProcess, Message, ProcessGone, Wire
 from world_api.media.shared_memory import PictureMemory, anonymous_file
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from av.video.frame import VideoFrame
 
     from world_api.core.ports import Image
@@ -31,34 +29,30 @@ PictureKey = tuple[int | None, PixelFormat]  #: longest side (None: as it is) an
 
 
 class StageProcess:
-    """One process with one stage, for one thread at a time. ``maker`` is ``module:function``, which makes the stage there."""
+    """One process with one stage, for one thread at a time. ``maker`` (``module:function``) makes the stage there."""
 
     def __init__(self, maker: str) -> None:
         self._maker = maker
         shared = anonymous_file()
         self._pictures = PictureMemory(shared)
-        self._usual: list[PictureKey] = []  #: what was asked for of the last frame
+        self._usual: list[PictureKey] = []  #: pictures that were requested of the last frame
         self._process = ChildProcess("world_api.build.stage_process:serve", maker, str(shared), shared=(shared,))
 
     @property
     def pid(self) -> int:
-        """Its number in the system."""
+        """The process id."""
         return self._process.pid
 
     def open(self, clip: Clip) -> None:
-        """Begin a clip.
+        """Open a clip.
 
         Raises:
-            VideoWorldError: what the stage names; ``stage_died``.
+            VideoWorldError: raised by the stage; ``stage_died``.
         """
         self._ask({"open": clip.number, "source": clip.source.record()})
 
     def see(self, clips: list[int], frame: Frame) -> None:
-        """Show a frame to clips that are open. Pictures that the last frame was asked for are sent along.
-
-        Raises:
-            VideoWorldError: what the stage names; ``stage_died``.
-        """
+        """Feed a frame to open clips, with the pictures that were requested of the last frame; raises as :meth:`open`."""
         self._pictures.clear()
         sent = [[key, self._pictures.write(frame.picture(*key))] for key in self._usual]
         answer = self._ask({"see": clips, "t": frame.time, "shape": frame.shape, "pictures": sent})
@@ -69,16 +63,12 @@ class StageProcess:
         self._usual = [key for key in self._usual if list(key) in answer["used"]]
 
     def finish(self, clip: int) -> Records:
-        """End a clip: its rows.
-
-        Raises:
-            VideoWorldError: what the stage names; ``stage_died``.
-        """
+        """Close a clip and return its rows; raises as :meth:`open`."""
         rows: Records = self._ask({"finish": clip})["rows"]
         return rows
 
     def close(self) -> None:
-        """End it, in any state; one that was ended stays so."""
+        """End the process, in any state; may be called again."""
         self._process.end()
 
     def _ask(self, request: Message) -> Message:
@@ -88,13 +78,13 @@ class StageProcess:
         except ProcessGone as gone:
             raise BackendFault(
                 "stage_died",
-                f"the process of {self._maker} ended while it worked",
+                f"the process of {self._maker} ended during its work",
                 hint="run the build again, it goes on where it stopped; where memory is short, end other programs first",
             ) from gone
 
 
 class RemoteStage:
-    """What a build holds in place of a stage in another process; ``stage`` is the same one here, which says what it is."""
+    """The substitute for a stage in another process; ``stage`` is the same stage in this one, which only describes it."""
 
     def __init__(self, stage: FrameStage, process: StageProcess) -> None:
         self._stage = stage
@@ -102,7 +92,7 @@ class RemoteStage:
 
     @property
     def spec(self) -> StageSpec:
-        """What it is."""
+        """Its description."""
         return self._stage.spec
 
     def open(self, clip: Clip) -> Worker:
@@ -110,20 +100,20 @@ class RemoteStage:
         self._process.open(clip)
         return RemoteWorker(clip.number, self._process)
 
-    def show(self, workers: Sequence[Worker], frame: Frame) -> None:
-        """Give a frame to workers of this stage."""
+    def see(self, workers: Sequence[Worker], frame: Frame) -> None:
+        """Feed a frame to workers of this stage."""
         self._process.see([worker.number for worker in workers if isinstance(worker, RemoteWorker)], frame)
 
 
 class RemoteWorker:
-    """One clip of a stage in another process."""
+    """A worker of a stage in another process."""
 
     def __init__(self, number: int, process: StageProcess) -> None:
         self.number = number
         self._process = process
 
     def see(self, frame: Frame) -> None:
-        """Take one sampled frame of the clip's window."""
+        """Process one sampled frame of the clip's window."""
         self._process.see([self.number], frame)
 
     def finish(self) -> Records:
@@ -132,9 +122,9 @@ class RemoteWorker:
 
 
 class BuildProcesses:
-    """The processes beside a build: one that reads the video, and one for each stage of ``makers`` (``module:function`` by name).
+    """The child processes of a build: one reads the video, and one runs each stage of ``makers`` (``module:function`` by name).
 
-    Where there is one processor stages would only wait for one another, and none gets a process.
+    On a machine with one processor no stage gets a process, since stages would only wait for one another.
     """
 
     def __init__(self, limits: Limits, makers: Mapping[str, str]) -> None:
@@ -143,13 +133,13 @@ class BuildProcesses:
         self._stages: dict[str, StageProcess] = {}
 
     def start(self) -> None:
-        """Start all now, so that they get ready while this process does something else."""
+        """Start all now, so that they get ready meanwhile."""
         self.media.start()
         if _processors() > 1 and not self._stages:
             self._stages = {name: StageProcess(maker) for name, maker in self._makers.items()}
 
     def place(self, stages: Sequence[Stage]) -> list[Stage]:
-        """The stages, those that have a process by what stands for them."""
+        """Return the stages, with a ``RemoteStage`` for each that has a process."""
         placed: list[Stage] = []
         for stage in stages:
             process = self._stages.get(stage.spec.name)
@@ -164,12 +154,12 @@ class BuildProcesses:
 
 
 def _processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _SentPixels:
-    """Pixels of a frame that the build holds; pictures that did not come with it are asked for."""
+    """Pixels of a frame that the build holds; pictures that were not sent with it are requested."""
 
     turn = 0
 
@@ -181,8 +171,8 @@ class _SentPixels:
         self.used: list[PictureKey] = []
 
     def video_frame(self) -> VideoFrame:
-        """Not here."""
-        raise RuntimeError("a stage in a process of its own looks at pictures alone")
+        """Not available."""
+        raise RuntimeError("a stage in a process of its own can request only pictures")
 
     def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
         """The displayed picture."""
@@ -194,12 +184,12 @@ class _SentPixels:
         return self._memory.read(self._places[key])
 
     def kept(self) -> Pixels:
-        """Not here."""
-        raise RuntimeError("a stage in a process of its own looks at pictures alone")
+        """Not available."""
+        raise RuntimeError("a stage in a process of its own can request only pictures")
 
 
 class StageServer:
-    """One stage at work for another process."""
+    """Runs one stage for another process."""
 
     def __init__(self, wire: Wire, stage: FrameStage, memory: PictureMemory) -> None:
         self._wire = wire
@@ -209,7 +199,7 @@ class StageServer:
         self._scaler = Scaler()
 
     def answer(self, request: Message) -> tuple[Message, bytes]:
-        """Do what is asked.
+        """Answer one request.
 
         Raises:
             Closed: the other side is gone.
@@ -222,14 +212,18 @@ class StageServer:
             return {"used": pixels.used}, b""
         if "open" in request:
             number = request["open"]
-            self._open[number] = self._stage.open(_clip(number, Probe.restored(request["source"])))
+            source = Probe.restored(request["source"])
+            clip = Clip(
+                number=number, span=clip_span(number), source=source, rows=_not_available, keep_image=_not_available
+            )
+            self._open[number] = self._stage.open(clip)
             return {}, b""
         rows = self._open.pop(request["finish"]).finish()
         return {"rows": {table: [_plain(row) for row in found] for table, found in rows.items()}}, b""
 
 
 def serve(wire: Wire, maker: str, shared: str) -> StageServer:
-    """A server of the stage that ``maker`` makes, in a process of its own."""
+    """Make the server, with the stage that ``maker`` makes, in a process of its own."""
     import cv2
 
     cv2.setNumThreads(1)  # its pictures are small
@@ -237,18 +231,10 @@ def serve(wire: Wire, maker: str, shared: str) -> StageServer:
     return StageServer(wire, getattr(import_module(module), function)(), PictureMemory(int(shared)))
 
 
-def _clip(number: int, source: Probe) -> Clip:
-    return Clip(number=number, span=clip_span(number), source=source, rows=_no_rows, keep_image=_no_images)
-
-
-def _no_rows(_table: str, _span: TimeSpan) -> pa.Table:
-    raise RuntimeError("a stage in a process of its own reads no rows")
-
-
-def _no_images(_jpeg: bytes) -> str:
-    raise RuntimeError("a stage in a process of its own keeps no images")
+def _not_available(*_: object) -> Any:
+    raise RuntimeError("a stage in a process of its own reads no rows and keeps no images")
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row as JSON can hold it; numbers of NumPy read back as the very same."""
+    """The JSON form of a row; numbers of NumPy keep their exact value."""
     return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in row.items()}

@@ -1,8 +1,8 @@
-"""Things that meet, are one blob for a while, and part again.
+"""Tracking blobs in one shot, also while several things share a blob.
 
-While real things share a blob, each is kept, with a box of its own size inside it. When the blob comes apart, its parts are
-given back by looks, size and place, at least one thing to each. This is the occlusion group of the tracking literature
-(McKenna et al., "Tracking groups of people", 2000).
+While confirmed things share a blob, each keeps a box of its own size inside it. When the blob splits, its parts are assigned to
+the things by appearance, size and place, at least one thing to each part. This is the occlusion group of the tracking
+literature (McKenna et al., "Tracking groups of people", 2000).
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from world_api.build.background import Blob, unite
 from world_api.core.ports import Vector
 from world_api.core.spans import Box
 
-#: A thing not seen for this long (seconds) has gone.
+#: A track without a blob for this long (seconds) ends.
 GONE = 1.2
-#: A thing that is not real after this long (seconds) is something left behind.
+#: A track that is not confirmed after this long (seconds) is an object left behind.
 UNDECIDED = 4.0
-#: A thing is real once it was seen this often and has moved by this share of its own size.
+#: A track is confirmed once it has this many sightings and has moved by this share of its own size.
 _SIGHTINGS, _MOVED = 4, 0.35
 #: The least step (share of its size) that counts as movement.
 _STEP = 0.15
-#: How large it is (pixels) is remembered from when it was seen whole; each sighting forgets so much of that.
+#: The remembered area of a thing shrinks by this share with each sighting.
 _FORGET = 0.03
 
 
 @dataclass(kw_only=True)
 class Candidate:
-    """A thing being followed. ``confirmed_at`` is when it was seen to be real, ``moved_at`` when it last moved (seconds).
+    """A track. ``confirmed_at`` and ``moved_at`` are when it was confirmed and when it last moved (seconds).
 
-    While it shares a blob with others (``shared``), its box is where it should be inside that; ``look`` is how it looked before.
-    Since ``doubted_at`` (seconds) nothing shows that it is still there.
+    While it shares a blob with others (``shared``), its box is the expected one inside that, and ``look`` describes it as it was
+    before. Since ``doubted_at`` (seconds) there is no evidence that it is still in the blob.
     """
 
     number: int
@@ -54,13 +54,13 @@ class Candidate:
     doubted_at: float | None = None
 
     def expected(self, time: float) -> Box:
-        """Where it should be: its last box carried on at its speed, for at most half a second."""
+        """The expected box: the last one moved at its speed, for at most half a second."""
         ahead = min(time - self.seen, 0.5)
         right, down = self.velocity[0] * ahead, self.velocity[1] * ahead
         return Box(x1=self.box.x1 + right, y1=self.box.y1 + down, x2=self.box.x2 + right, y2=self.box.y2 + down)
 
     def take(self, blob: Blob, time: float) -> None:
-        """Note a sighting."""
+        """Add a sighting."""
         if self.hits:
             self._note_speed(blob.box, time)
         else:
@@ -72,7 +72,7 @@ class Candidate:
         self._note_movement(time)
 
     def share(self, blob: Blob, box: Box, time: float) -> None:
-        """Note that it is somewhere in a blob that it shares, most likely in a box."""
+        """Add a sighting inside a shared blob, most likely in a box."""
         self._note_speed(box, time)
         self.box, self.seen, self.last_blob, self.shared = box, time, blob, blob
         self._note_movement(time)
@@ -86,7 +86,7 @@ class Candidate:
         )
 
     def _note_movement(self, time: float) -> None:
-        """Add up how far it got, step by step of some size, so that a trembling outline adds up to nothing."""
+        """Add up its movement in steps of a minimum size, so that a trembling outline adds up to nothing."""
         x, y = self.box.center
         off = max(abs(x - self.origin[0]), abs(y - self.origin[1]))
         if off > _STEP * side_of(self.box):
@@ -97,60 +97,58 @@ class Candidate:
 
 
 def side_of(box: Box) -> float:
-    """The shorter side of a box, for comparing ways with (pixels)."""
+    """The shorter side of a box (pixels), to which movements are compared."""
     return max(4.0, min(box.width, box.height))
 
 
 def cover(one: Box, other: Box) -> float:
-    """What two boxes share, as a share of the smaller one."""
+    """The overlap of two boxes as a share of the smaller one."""
     return common(one, other) / max(min(one.area, other.area), 1.0)
 
 
 def common(one: Box, other: Box) -> float:
-    """The area that two boxes share."""
+    """The area of the overlap of two boxes."""
     width = min(one.x2, other.x2) - max(one.x1, other.x1)
     height = min(one.y2, other.y2) - max(one.y1, other.y1)
     return width * height if width > 0.0 and height > 0.0 else 0.0
 
 
 Claims = dict[int, list[Blob]]  #: the blobs of each track, by its number
-Meeting = tuple[
-    list[Candidate], list[Blob]
-]  #: things that share blobs, the one that was followed first before the others
+Meeting = tuple[list[Candidate], list[Blob]]  #: things that share blobs, the oldest first
 
-#: A real thing without a blob is in another's when this share of where it should be lies in it, and it is no mere scrap of it.
+#: A confirmed track without a blob is in another's if this share of its expected box is in it, and it has this share of its area.
 _WITHIN, _SCRAP = 0.5, 0.25
-#: A shared blob holds more than one thing for sure when it is larger than the largest of them by this factor.
+#: A shared blob certainly holds more than one thing if it is larger than the largest of them by this factor.
 _MORE_THAN_ONE = 1.25
-#: Who cannot be seen to be there for this long (seconds) has gone.
+#: A thing without evidence of being in the blob for this long (seconds) has left.
 _HIDDEN = 4.0
-#: Part of a shared blob is a thing by itself when it has this share of the smallest one's size; blobs above one another, their
-#: columns shared to such an extent, are parts of one.
+#: A part of a shared blob is a thing of its own if it has this share of the smallest one's area; blobs above one another that
+#: share this much of their columns are parts of one thing.
 _LARGE, _COLUMN = 0.4, 0.5
-#: A blob comes of a shared one when one of them covers so much of the other.
+#: A blob is a part of a shared one if one covers this share of the other.
 _INSIDE_REGION = 0.4
-#: A blob is an outsider's when it overlaps its place so much.
+#: A blob belongs to a track outside the group if it overlaps its box this much.
 _OUTSIDERS = 0.5
-#: How much looks, the way to a part (shares of the shared blob's width), and size count when parts are given back.
+#: Weights of appearance, distance (in widths of the shared blob) and size in assigning parts.
 _LOOKS, _WAY, _SIZE = 12.0, 1.0, 0.5
-#: More things than this in one blob are told apart only by where the first of them are.
+#: Of more things than this in one blob, only the first are assigned.
 _MOST = 4
 
 
 class Looks(Protocol):
-    """How blobs look, as unit vectors; None where too little is seen."""
+    """Describes blobs as unit vectors; None if too little is visible."""
 
     def before(self, blob: Blob, time: float) -> Vector | None:
-        """One that was seen at a time, if that is the picture before this one."""
+        """A blob of an earlier time, if that is the time of the picture before this one."""
         ...
 
     def now(self, blob: Blob) -> Vector | None:
-        """One of the picture at hand."""
+        """A blob of the current picture."""
         ...
 
 
-def part(real: Sequence[Candidate], blobs: Sequence[Blob], looks: Looks) -> list[Meeting]:
-    """The parts of shared blobs that came apart, each with the things that it is now, or that go on sharing it."""
+def split_groups(real: Sequence[Candidate], blobs: Sequence[Blob], looks: Looks) -> list[Meeting]:
+    """Find shared blobs that split; return each part with the things assigned to it."""
     found: list[Meeting] = []
     for members in _groups(real):
         region = members[0].shared
@@ -166,14 +164,16 @@ def part(real: Sequence[Candidate], blobs: Sequence[Blob], looks: Looks) -> list
         smallest = min(track.area for track in members)
         parts = [column for column in _columns(own) if sum(blob.area for blob in column) >= _LARGE * smallest]
         if len(parts) > 1:
-            found.extend(_given_back(members, parts, region, looks))
+            found.extend(_assigned(members, parts, region, looks))
     return found
 
 
-def met(real: Sequence[Candidate], claims: Claims, expected: Mapping[int, Box], hosts: dict[int, int]) -> list[Meeting]:
-    """Real things without a blob that are where another's is: they share it from now on, and it is taken out of the claims.
+def join_groups(
+    real: Sequence[Candidate], claims: Claims, expected: Mapping[int, Box], hosts: dict[int, int]
+) -> list[Meeting]:
+    """Find confirmed tracks without a blob that are inside another's: they share it from now on, and it leaves the claims.
 
-    ``hosts`` says in whose blob things are that shared one before, where that is known (numbers of tracks).
+    ``hosts`` maps the numbers of tracks that shared a blob before to the track whose blob they are in, if that is known.
     """
     meetings: dict[int, list[Candidate]] = {}
     holders = {track.number: track for track in real if track.number in claims}
@@ -193,7 +193,7 @@ def met(real: Sequence[Candidate], claims: Claims, expected: Mapping[int, Box], 
 
 
 def share(members: Sequence[Candidate], blob: Blob, time: float, looks: Looks) -> list[Candidate]:
-    """Let things share a blob; those that have gone, as far as can be told, are given back."""
+    """Let things share a blob; return those that have left it, as far as is known."""
     for track in members:
         if track.shared is None and track.last_blob is not None:
             track.look = looks.before(track.last_blob, track.seen)
@@ -208,13 +208,13 @@ def share(members: Sequence[Candidate], blob: Blob, time: float, looks: Looks) -
     if not any(track.doubted_at is not None and time - track.doubted_at > _HIDDEN for track in members):
         return []
     look = looks.now(blob)
-    stays = max(members, key=lambda track: _likeness(track.look, look))  # the first where looks say nothing
+    stays = max(members, key=lambda track: _likeness(track.look, look))  # the first if their appearance is unknown
     stays.take(blob, time)
     return [track for track in members if track is not stays]
 
 
 def _host(track: Candidate, place: Box, holders: Mapping[int, Candidate], boxes: Mapping[int, Box]) -> int | None:
-    """In whose blob a thing without one is: where it should be, or what the blob that it shared has become."""
+    """The number of the track whose blob contains a thing without one: by its expected box, or by the blob it shared."""
     if track.shared is not None:
         place = track.shared.box
     number = max(holders, key=lambda other: common(place, boxes[other]))
@@ -233,7 +233,7 @@ def _groups(real: Iterable[Candidate]) -> list[list[Candidate]]:
 
 
 def _columns(blobs: Sequence[Blob]) -> list[list[Blob]]:
-    """Blobs that lie above one another together: the parts of somebody in clothes like the wall."""
+    """Group blobs above one another: parts of a person in clothes of the colour of the wall."""
     columns: list[list[Blob]] = []
     for blob in sorted(blobs, key=lambda item: -item.area):
         for column in columns:
@@ -247,14 +247,14 @@ def _columns(blobs: Sequence[Blob]) -> list[list[Blob]]:
     return columns
 
 
-def _given_back(members: Sequence[Candidate], parts: Sequence[list[Blob]], region: Blob, looks: Looks) -> list[Meeting]:
-    """The likeliest way to give parts of a shared blob to the things in it, as many parts as can be to one each."""
+def _assigned(members: Sequence[Candidate], parts: Sequence[list[Blob]], region: Blob, looks: Looks) -> list[Meeting]:
+    """The most likely assignment of the parts of a shared blob to its things, with as many parts as possible assigned."""
     members, whole = members[:_MOST], [unite(list(column)) for column in parts[:_MOST]]
     seen = [looks.now(blob) for blob in whole]
-    telling = all(look is not None for look in seen) and all(track.look is not None for track in members)
+    described = all(look is not None for look in seen) and all(track.look is not None for track in members)
     score = [
         [
-            (_LOOKS * _likeness(track.look, look) if telling else 0.0)
+            (_LOOKS * _likeness(track.look, look) if described else 0.0)
             - _WAY * abs(track.box.center[0] - blob.box.center[0]) / max(region.box.width, 1.0)
             + _SIZE * min(track.area, blob.area) / max(track.area, blob.area, 1.0)
             for blob, look in zip(whole, seen, strict=True)
@@ -272,7 +272,7 @@ def _given_back(members: Sequence[Candidate], parts: Sequence[list[Blob]], regio
 
 
 def _places(members: Sequence[Candidate], region: Box, time: float) -> list[Box]:
-    """Where things are in the box that they share: as large as before; the outermost ones reach its sides."""
+    """The boxes of things inside the box that they share: as large as before, the outermost ones at its sides."""
     expected = [track.expected(time) for track in members]
     order = sorted(range(len(members)), key=lambda place: expected[place].center[0])
     boxes = []
@@ -292,28 +292,28 @@ def _likeness(one: Vector | None, other: Vector | None) -> float:
     return 0.0 if one is None or other is None else float(one @ other)
 
 
-#: A blob belongs to a track when it covers, or is covered by, so much of the place where the track is expected.
+#: A blob belongs to a track if it covers, or is covered by, this share of the expected box.
 _INSIDE = 0.4
-#: A blob with less than this share of a thing's size is a piece of it, or something that it left behind, and not the thing.
+#: A blob with less than this share of a thing's area is a piece of it, or an object left behind.
 _REMNANT = 0.3
-#: Pieces of a thing have their middle inside its largest piece grown by this share of its size.
+#: The centre of a piece is inside the largest piece enlarged by this share of its size.
 _AROUND = 0.3
-#: How far (share of its size, each second) a thing may get from where it is expected.
-_REACH = 1.5
+#: The largest distance (share of its size, each second) of a thing from its expected box.
+_MAX_SPEED = 1.5
 
 
 class Tracker:
-    """Follows the things of one shot."""
+    """The tracks of one shot."""
 
     def __init__(self) -> None:
         self.alive: list[Candidate] = []
         self._count = 0
 
     def step(self, blobs: Sequence[Blob], time: float, looks: Looks) -> list[Candidate]:
-        """Give each track its blobs; returns the tracks seen at this moment."""
+        """Assign blobs to tracks; return the tracks seen at this time."""
         claims, meetings = self._claims(blobs, time, looks)
         seen = []
-        for track in self._by_standing():
+        for track in self._by_priority():
             if mine := claims.get(track.number):
                 track.take(unite(mine), time)
                 seen.append(track)
@@ -329,24 +329,24 @@ class Tracker:
         return seen
 
     def drop(self, track: Candidate) -> None:
-        """Follow it no longer."""
+        """End a track."""
         self.alive = [other for other in self.alive if other is not track]
 
     def clear(self) -> None:
-        """Forget all tracks (the shot is over)."""
+        """End all tracks at the end of a shot."""
         self.alive = []
 
     def undecided(self, time: float) -> list[Candidate]:
-        """Things that stay where they appeared: left behind, not moving."""
+        """Tracks that stay where they appeared: objects left behind."""
         return [t for t in self.alive if t.confirmed_at is None and time - t.born > UNDECIDED]
 
-    def _by_standing(self) -> list[Candidate]:
+    def _by_priority(self) -> list[Candidate]:
         return sorted(self.alive, key=lambda item: (item.confirmed_at is None, item.born, item.number))
 
     def _claims(self, blobs: Sequence[Blob], time: float, looks: Looks) -> tuple[Claims, list[Meeting]]:
-        """The blobs of each track that has some for itself, and the tracks that share some.
+        """The blobs of each track that has its own, and the tracks that share some.
 
-        Real things come first, and each takes one blob before any takes others as pieces of it.
+        Confirmed tracks come first, and each takes one blob before any takes pieces.
         """
         claims: Claims = {}
         if not blobs or not self.alive:
@@ -355,7 +355,7 @@ class Tracker:
         undecided = [track for track in self.alive if track.confirmed_at is None]
         expected = {track.number: track.expected(time) for track in self.alive}
         hosts: dict[int, int] = {}
-        for members, own in part(real, blobs, looks):
+        for members, own in split_groups(real, blobs, looks):
             claims[members[0].number] = own
             hosts |= {other.number: members[0].number for other in members[1:]}
         free = [track for track in real if track.number not in hosts]
@@ -364,7 +364,7 @@ class Tracker:
             _take_pieces(claims, tracks, blobs, expected)
         for tracks in (free, undecided):
             _take_one_each(claims, tracks, blobs, lambda track, blob: _near(track, expected[track.number], blob, time))
-        return claims, met(real, claims, expected, hosts)
+        return claims, join_groups(real, claims, expected, hosts)
 
     def _begin(self, blob: Blob, time: float) -> Candidate:
         self._count += 1
@@ -377,7 +377,7 @@ class Tracker:
 def _take_one_each(
     claims: Claims, tracks: Sequence[Candidate], blobs: Sequence[Blob], fit: Callable[[Candidate, Blob], float]
 ) -> None:
-    """Give tracks without a blob one each of those left, the best fits first."""
+    """Assign one free blob to each track without one, the best fits first."""
     taken = _taken(claims)
     pairs = [
         (score, -track.number, -place)
@@ -396,7 +396,7 @@ def _take_one_each(
 def _take_pieces(
     claims: Claims, tracks: Sequence[Candidate], blobs: Sequence[Blob], expected: Mapping[int, Box]
 ) -> None:
-    """Give blobs that are left to the track of which they are pieces: close around its blob, and in its place."""
+    """Assign free blobs to the tracks of which they are pieces: close to its blob and in its expected box."""
     taken = _taken(claims)
     holders = [(track, claims[track.number][0].box) for track in tracks if track.number in claims]
     for blob in blobs:
@@ -417,25 +417,25 @@ def _taken(claims: Claims) -> set[int]:
 
 
 def _share(track: Candidate, expected: Box, blob: Blob) -> float:
-    return max(cover(expected, blob.box), cover(track.box, blob.box))  # it may have stopped
+    return max(cover(expected, blob.box), cover(track.box, blob.box))  # the thing may have stopped
 
 
 def _fit(track: Candidate, expected: Box, blob: Blob) -> float:
-    """How well a blob fills the place where a track is expected; 0 for one that lies elsewhere."""
+    """How well a blob fits the expected box of a track; 0 if it is elsewhere."""
     inside = _share(track, expected, blob) >= _INSIDE and blob.area >= _REMNANT * track.area
     return max(expected.iou(blob.box), track.box.iou(blob.box)) if inside else 0.0
 
 
 def _near(track: Candidate, expected: Box, blob: Blob, time: float) -> float:
-    """Whether a track may have got as far as a blob that is about as large: the nearer the more, 0 for no."""
-    reach = _REACH * max(expected.width, expected.height) * min(max(time - track.seen, 0.2), 1.0)
+    """How near a blob of about the same size is to a track, 1 to 0; 0 also if the track cannot have moved that far."""
+    limit = _MAX_SPEED * max(expected.width, expected.height) * min(max(time - track.seen, 0.2), 1.0)
     distance = max(abs(a - b) for a, b in zip(expected.center, blob.box.center, strict=True))
     alike = 0.5 < blob.box.area / max(expected.area, 1.0) < 2.0
-    return 1.0 - distance / reach if alike and distance < reach else 0.0
+    return 1.0 - distance / limit if alike and distance < limit else 0.0
 
 
 def _is_around(main: Box, piece: Box) -> bool:
-    """Whether the middle of a piece lies inside a box grown a little."""
+    """Whether the centre of a piece is inside an enlarged box."""
     x, y = piece.center
     across, down = _AROUND * main.width, _AROUND * main.height
     return main.x1 - across <= x <= main.x2 + across and main.y1 - down <= y <= main.y2 + down

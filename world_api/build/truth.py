@@ -37,25 +37,25 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class _Stretch(_Part):
+class _Interval(_Part):
     start: Seconds
     end: Seconds
 
     @model_validator(mode="after")
-    def _runs_forwards(self) -> _Stretch:
+    def _runs_forwards(self) -> _Interval:
         if self.end < self.start:
-            raise ValueError("a stretch ends before it starts")
+            raise ValueError("an interval ends before it starts")
         return self
 
 
-class TrueScene(_Stretch):
+class TrueScene(_Interval):
     """A scene and what is in it."""
 
     caption: str = ""
 
 
 class TrueSighting(_Part):
-    """Where a track is at a moment."""
+    """The box of a track at one time."""
 
     time: Seconds
     box: BoxNumbers
@@ -71,29 +71,29 @@ class TrueTrack(_Part):
     sightings: tuple[TrueSighting, ...]
 
 
-class TrueSpeech(_Stretch):
+class TrueSpeech(_Interval):
     """A spoken line."""
 
     text: str
     speaker: str = ""
 
 
-class TrueScreenText(_Stretch):
+class TrueScreenText(_Interval):
     """Text on the screen."""
 
     text: str
     box: BoxNumbers
 
 
-class TrueAction(_Stretch):
-    """What somebody does; ``track`` may be empty."""
+class TrueAction(_Interval):
+    """An action; ``track`` may be empty."""
 
     label: str
     track: str = ""
 
 
-class TrueCaption(_Stretch):
-    """A sentence about a stretch."""
+class TrueCaption(_Interval):
+    """A sentence about an interval."""
 
     text: str
 
@@ -114,7 +114,7 @@ class Truth(_Part):
 
 
 def truth_path(video: Path) -> Path:
-    """Where the truth of a video lies."""
+    """The path of a video's truth file."""
     return video.with_name(f"{video.stem}.truth.json")
 
 
@@ -140,14 +140,14 @@ def read_truth(path: Path) -> Truth:
         ) from error
 
 
-#: Text that stays on the screen is noted again after so long (seconds), so that readers see that it stays.
+#: Text that stays on the screen gets a row every this many seconds, so that it is known to stay.
 _TEXT_STEP = 2.0
 _TABLES = ("cuts", "scene_cuts", "sightings", "screen_texts", "speech", "actions", "captions")
 _CUT_KNOWN = {"score": 1.0, "kind": "truth"}
 
 
 class Oracle:
-    """Everything the truth file says."""
+    """The row stage that stores everything in the truth file."""
 
     def __init__(self, video: Path) -> None:
         path = truth_path(video)
@@ -165,7 +165,7 @@ class Oracle:
                 self._add(table, record)
 
     def make_rows(self, clip: Clip) -> Records:
-        """The truth that begins in the clip's span."""
+        """The rows that begin in the clip's span."""
         return {table: self._rows.get((table, clip.number), []) for table in _TABLES}
 
     def _add(self, table: str, record: Record) -> None:
@@ -181,7 +181,7 @@ def _begins(record: Record) -> float:
 
 
 def _records(truth: Truth) -> dict[str, list[Record]]:
-    """What the truth says, by table."""
+    """The records of the truth by table."""
     scene_starts = {scene.start for scene in truth.scenes if scene.start > 0}
     captions: list[tuple[TrueScene | TrueCaption, str]] = [
         (item, item.caption) for item in truth.scenes if item.caption
@@ -222,7 +222,7 @@ def _records(truth: Truth) -> dict[str, list[Record]]:
 
 
 def _moments(item: TrueScreenText) -> Iterable[float]:
-    """The moments at which a text is noted while it stays."""
+    """The times at which a text gets a row."""
     time = item.start
     while time < item.end or time == item.start:
         yield time

@@ -1,4 +1,4 @@
-"""The sound of a stretch of a file: mono samples at a fixed rate, laid out so that the index of a sample is its time."""
+"""The sound of an interval of a file: mono samples at a fixed rate, so that the index of a sample is its time."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from av.audio.stream import AudioStream
     from av.container import InputContainer
 
-#: Decoding begins so long (seconds) before the stretch: decoders of packed sound need some packets to settle.
+#: Decoding begins this long (seconds) before the interval: decoders of compressed sound need some packets to settle.
 _RUN_IN = 1.0
-#: Frames whose times differ by less (seconds) from where the last one ended follow it; what is more is a gap.
+#: A frame follows the last one if it begins less than this (seconds) from where that ended; otherwise there is a gap.
 _GAP = 0.02
 
 
 def read_audio(path: Path, start: float, end: float, *, limits: Limits = DEFAULT_LIMITS) -> Samples:
-    """The sound of ``[start, end)``, in seconds on the file's own clock (project time plus ``Probe.start``).
+    """Return the sound of ``[start, end)``, in seconds on the file's own clock (project time plus ``Probe.start``).
 
-    Returns float32 samples in -1..1, mono, :data:`SAMPLE_RATE` a second; sample k lies at ``start + k / SAMPLE_RATE``.
-    Where the file has no sound (gaps, damage, before its start and after its end) samples are zero; a file without any
-    sound stream gives an empty array. All channels are mixed.
+    Returns float32 samples in -1..1, mono, :data:`SAMPLE_RATE` a second; sample k is at ``start + k / SAMPLE_RATE``.
+    Samples are zero in gaps, at damage, before the start and after the end; a file without a sound stream gives an empty
+    array. All channels are mixed.
 
     Raises:
-        MediaFault: as :func:`world_api.media.container.probe`, where the file cannot be opened.
+        MediaFault: as :func:`world_api.media.container.probe`, if the file cannot be opened.
     """
     with open_video(path, limits=limits) as container:
         stream = _best_stream(container)
@@ -49,18 +49,18 @@ def read_audio(path: Path, start: float, end: float, *, limits: Limits = DEFAULT
 
 
 class _Track:
-    """Puts decoded frames where their times say; frames that follow each other go through one resampler."""
+    """Places decoded frames by their times; frames that follow each other go through one resampler."""
 
     def __init__(self, *, start: float, samples: Samples) -> None:
         self.samples = samples
         self._start = start
         self._resampler: AudioResampler | None = None
         self._kind: tuple[int, str, str] | None = None
-        self._next = 0.0  #: where the next frame is due, seconds
-        self._place = 0  #: index of the next sample that the resampler gives
+        self._next = 0.0  #: when the next frame is due, seconds
+        self._place = 0  #: index of the resampler's next sample
 
     def add(self, frame: AudioFrame) -> None:
-        """Take the next frame."""
+        """Add the next frame."""
         if not frame.sample_rate or not frame.samples:
             return
         known = _time_of(frame)
@@ -73,7 +73,7 @@ class _Track:
         self._put(frame)
 
     def close(self) -> None:
-        """Lay down what the resampler still holds."""
+        """Add the samples that the resampler still holds."""
         if self._resampler is not None:
             self._put(None)
             self._resampler = None
@@ -115,7 +115,7 @@ def _time_of(frame: AudioFrame) -> float | None:
 
 
 def _frames(container: InputContainer, stream: AudioStream, begin: float) -> Iterator[AudioFrame]:
-    """Decoded frames from about a time on; packets that cannot be decoded are left out."""
+    """Yield decoded frames from about a time on; packets that cannot be decoded are left out."""
     import av
 
     try:

@@ -1,4 +1,4 @@
-"""Opening a video file or a stream within limits, and what the file is before it is decoded."""
+"""Opening a video file or a stream within limits, and describing a file before it is decoded."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from typing import IO, TYPE_CHECKING, Any
 from world_api.core.faults import MediaFault
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from av.container import InputContainer
     from av.packet import Packet
     from av.video.frame import VideoFrame
@@ -21,22 +19,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a file may ask of the process that decodes it.
+    """Limits of the process that decodes a file.
 
-    ``pixels`` of one frame; ``duration`` of the video, ``patience`` to wait for the next sign of life (both seconds);
-    ``streams`` in one container; ``memory`` of the decoding process (bytes of address space, where the system can hold
-    it to that). ``network`` lets a stream address be opened; files and playlists never open one.
+    Attributes:
+        pixels: Pixels of one frame.
+        duration: Seconds of video.
+        streams: Streams in one container.
+        timeout: Seconds to wait for the next sign of life.
+        memory: Bytes of address space, if the system can limit it.
+        network: Whether a stream address may be opened; files and playlists never open one.
     """
 
     pixels: int = 100_000_000
     duration: float = 48 * 3600.0
     streams: int = 64
-    patience: float = 60.0
+    timeout: float = 60.0
     memory: int = 8 << 30
     network: bool = False
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """The JSON form."""
         return asdict(self)
 
 
@@ -45,7 +47,7 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, kw_only=True)
 class Stamp:
-    """The state of a file: its place on the disk, its bytes, when it was last written (ns)."""
+    """The state of a file: inode, size in bytes, time of the last write (ns)."""
 
     inode: int
     size: int
@@ -53,38 +55,34 @@ class Stamp:
 
     @classmethod
     def at(cls, path: Path) -> Stamp:
-        """The state of a file now.
-
-        Raises:
-            OSError: it cannot be told.
-        """
+        """The state of a file now; raises ``OSError`` if it cannot be read."""
         facts = path.stat()
         return cls(inode=facts.st_ino, size=facts.st_size, written=facts.st_mtime_ns)
 
 
-#: Demuxers that draw a picture of text or of a listing; whatever they open is no video.
+#: Demuxers that draw a picture of text or of a listing; what they open is no video.
 _TEXT_CONTAINERS = frozenset({"tty", "bin", "xbin", "adf", "idf", "concat", "ffmetadata"})
 #: Demuxers of still pictures (animations such as gif and apng are video).
 _PICTURE_CONTAINERS = ("image2", "_pipe")
 #: Demuxers that open other files or addresses, or a device of this machine.
-_REACHING_OUT = frozenset({
+_OPENING_OTHERS = frozenset({
     "concat", "dash", "webm_dash_manifest", "hls", "imf", "sdp", "rtp", "rtsp", "sap", "lavfi", "image2", "image2pipe",
     "alsa", "fbdev", "video4linux2,v4l2", "x11grab", "oss", "pulse", "jack", "sndio", "kmsgrab", "avfoundation", "dshow",
     "gdigrab", "vfwcap", "decklink", "openal", "libcdio", "iec61883", "xcbgrab", "android_camera", "bktr", "dv1394",
 })  # fmt: skip
-#: Demuxers of files that hold no times of presentation, only an order of decoding: where frames are not stored in the order
-#: they are shown in, the times made up for their packets mean nothing; those at which the decoder puts them out do.
+#: Demuxers of files without presentation times. If frames are not stored in the order of presentation, the times of packets are
+#: meaningless; those at which the decoder returns frames are right.
 _WITHOUT_PRESENTATION_TIMES = frozenset({"avi"})
-#: Smaller pictures (pixels) decode faster on one thread than anybody looks at them; sharing them out costs a tenth more.
+#: Smaller pictures (pixels) are decoded on one thread: that is fast enough, and several threads cost a tenth more.
 _MANY_PIXELS = 1280 * 720
-#: Where streams come from, when the user lets them; never from this machine's files, whatever a playlist says.
+#: Protocols of stream addresses. A playlist never opens files of this machine.
 _ADDRESSES = ("http", "https", "rtsp", "rtmp", "rtmps", "rtp", "srt", "udp", "tcp")
 _STREAMED = ("hls", "dash", "rtsp", "rtp", "sdp")
 _NETWORK = "http,https,tcp,udp,tls,crypto,rtp,srtp,rtmp,rtmps,rtsp,hls,srt"
 
 
 def open_video(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None = None) -> InputContainer:
-    """Open a container for reading, or say by name why it cannot be. It opens no other file and no address.
+    """Open a container for reading; no other file and no address is opened.
 
     Raises:
         MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``file_system``,
@@ -97,10 +95,10 @@ def open_video(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] |
     options = {
         "protocol_whitelist": "file",
         "format_whitelist": _harmless_formats(),
-        "max_streams": str(limits.streams + 1),  # one more than may be, so that too many can be told
+        "max_streams": str(limits.streams + 1),  # one more than allowed, so that too many are noticed
     }
     try:
-        # The prefix keeps a file named like an address a file.
+        # With the prefix a file named like an address is read as a file.
         container = av.open(file or f"file:{path.absolute()}", "r", metadata_errors="replace", options=options)
     except (av.FFmpegError, ValueError) as error:
         raise not_a_video(path, f"it cannot be opened ({_reason(error)})") from error
@@ -119,7 +117,7 @@ def open_video(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] |
 
 
 def open_stream(address: str, limits: Limits) -> InputContainer:
-    """Open a stream from the network, which the user has allowed.
+    """Open a stream from the network; the user has allowed it.
 
     Raises:
         MediaFault: ``stream_not_reached``.
@@ -139,26 +137,26 @@ def open_stream(address: str, limits: Limits) -> InputContainer:
     }
     try:
         return av.open(
-            address, "r", metadata_errors="replace", options=options, timeout=(limits.patience, limits.patience)
+            address, "r", metadata_errors="replace", options=options, timeout=(limits.timeout, limits.timeout)
         )
     except (av.FFmpegError, ValueError, OSError) as error:
         raise MediaFault(
             "stream_not_reached",
             f"the stream {address} cannot be opened ({_reason(error)})",
-            hint="check the address, and that this machine may reach it",
+            hint="check the address, and that this machine can connect to it",
         ) from error
 
 
 @cache
 def _harmless_formats() -> str:
-    """The names of all demuxers that read nothing but the file they are given."""
+    """The names of all demuxers that open only the given file."""
     import av
 
-    return ",".join(sorted(av.formats_available - _REACHING_OUT))
+    return ",".join(sorted(av.formats_available - _OPENING_OTHERS))
 
 
 def video_stream(container: InputContainer, path: Path, *, limits: Limits = DEFAULT_LIMITS) -> VideoStream:
-    """The video stream to use: the best one that is no cover picture.
+    """Return the video stream to decode: the best one that is no cover picture.
 
     Raises:
         MediaFault: ``no_video_stream``, ``too_many_pixels``.
@@ -200,7 +198,7 @@ def check_pixels(width: int, height: int, path: Path, limits: Limits) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is no file that can be read, before anything opens it: whoever opens a pipe waits for its other end.
+    """Refuse a path that is no readable file, before it is opened: opening a pipe would wait for its other end.
 
     Raises:
         MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``file_system``.
@@ -219,7 +217,7 @@ def check_file(path: Path) -> None:
         raise MediaFault(
             "not_a_file",
             f"{path} is a pipe, a socket or a device, and no file",
-            hint="write what it gives into a file; a file that is still being written is built with --follow",
+            hint="write its bytes into a file; a file that is still being written is built with --follow",
         )
     if not os.access(path, os.R_OK):
         raise MediaFault("not_readable", f"{path} cannot be read", hint="check the permissions of the file")
@@ -228,7 +226,7 @@ def check_file(path: Path) -> None:
 
 
 def not_a_video(path: Path, why: str) -> MediaFault:
-    """The fault of a file in which there is no picture to decode."""
+    """The fault of a file without a picture that can be decoded."""
     return MediaFault(
         "not_a_video",
         f"{path.name} is not a video this can decode: {why}",
@@ -242,11 +240,11 @@ def _reason(error: Exception) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
-    """A video file as its header and its first frame describe it.
+    """What the header and the first frame of a video file say about it.
 
     ``start`` is the presentation time (seconds) of the first frame on the file's own clock; project time is that
     clock less ``start``. ``width`` and ``height`` are pixels of the displayed frame, after ``rotation`` (degrees
-    counter-clockwise). ``declared_duration`` is what the header says, in seconds, if it says so.
+    counter-clockwise). ``declared_duration`` is the header's, in seconds, if it has one.
     """
 
     path: Path
@@ -261,7 +259,7 @@ class Probe:
     has_audio: bool
 
     def record(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """The JSON form."""
         return {**asdict(self), "path": str(self.path)}
 
     @classmethod
@@ -328,7 +326,7 @@ def _declared_duration(container: InputContainer, stream: VideoStream) -> float 
 
 
 def decode_pictures(packet: Packet[Any]) -> list[VideoFrame]:
-    """The pictures that a packet completes, in the order of presentation, with times that rise in that order.
+    """Return the pictures that a packet completes, in the order of presentation, with rising times.
 
     Raises:
         av.FFmpegError: the packet cannot be decoded.
@@ -343,13 +341,8 @@ def decode_pictures(packet: Packet[Any]) -> list[VideoFrame]:
 
 
 def frame_time(frame: VideoFrame) -> float:
-    """Presentation time on the file's own clock in seconds (0 where the file gives none)."""
+    """Presentation time on the file's own clock in seconds; 0 if the file gives none."""
     return frame.time or 0.0
-
-
-def in_seconds(count: int, step: Fraction) -> float:
-    """So many steps in seconds; the same number as by fractions, which cost more than the rest of what is known of a frame."""
-    return count * step.numerator / step.denominator
 
 
 def quarter_turn(frame: VideoFrame) -> int:

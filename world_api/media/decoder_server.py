@@ -1,34 +1,53 @@
-"""The decoding process: it reads files of unknown making within limits, and answers what it is asked about them."""
+"""The decoding process: reads untrusted files within limits and answers requests about them."""
 
 from __future__ import annotations
 
 import json
 import math
 import resource
-from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from world_api.core.faults import MediaFault
+from world_api.core.ports import Image
 from world_api.media.audio import read_audio
-from world_api.media.container import Limits, Probe, check_file, probe
-from world_api.media.decode_pass import DecodePass, PassState
-from world_api.media.frame_finder import FrameFinder
-from world_api.media.frames import Frame, Want, last_end
+from world_api.media.container import (
+    DEFAULT_LIMITS,
+    Limits,
+    Probe,
+    check_file,
+    decode_pictures,
+    frame_time,
+    open_video,
+    probe,
+    video_stream,
+)
+from world_api.media.decode_pass import DecodePass, PassState, Timeline
+from world_api.media.frames import Fitter, Frame, Scaler, Want, decoded_frame, last_end
 from world_api.media.growing_file import GrowingFile, capture
 from world_api.media.process import Message, Silent, Wire
 from world_api.media.shared_memory import Slots, write_frame
 from world_api.media.subtitles import look_inside, read_stream
 
-#: Seconds of video between two notes of where a pass stands.
-_NOTE_EVERY = 10.0
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.video.stream import VideoStream
+
+#: Seconds of video between two states that a pass sends.
+_STATE_EVERY = 10.0
 #: Seconds between two signs of life.
 _SIGN_EVERY = 1.0
-#: Where several frames are sent at once, no more are decoded once the last sending is so long ago (seconds).
+#: A batch of frames is sent when the last one was sent this long ago (seconds), even if it is not full.
 _HELD = 0.02
+#: How far before the requested time (seconds) to seek, in turn, if a seek ended after it.
+_BACK_OFF = (0.0, 2.0, 12.0)
+_HALF_MILLISECOND = 5e-4
+#: From this distance (seconds) on, seeking the next requested frame costs less than decoding up to it.
+_WORTH_SEEKING = 5.0
 
 Answer = tuple[Message, bytes]
 
@@ -57,7 +76,7 @@ class DecoderServer:
         }
 
     def answer(self, request: Message) -> Answer | None:
-        """Do what is asked.
+        """Answer one request.
 
         Raises:
             MediaFault: as the task names it; ``decoder_out_of_memory``.
@@ -106,7 +125,7 @@ class DecoderServer:
         return {"seconds": seconds}, b""
 
     def _decode(self, request: Message) -> Answer:
-        """Send every frame later than ``after``, several at once, with what is wanted of it in a slot."""
+        """Send every frame later than ``after`` in batches, with the wanted pictures in a slot."""
         slots = self._slots = Slots(handle=self._shared, **request["slots"])
         self._free = list(range(slots.count))
         source, settled, state = Probe.restored(request["source"]), request["settled"], request["state"]
@@ -114,54 +133,45 @@ class DecoderServer:
         decode = DecodePass(
             source=source,
             limits=self._limits,
-            go_on_from=PassState(**state) if state is not None else None,
-            leap=request["leap"],
+            resume_from=PassState.restored(state) if state is not None else None,
+            skip=request["skip"],
             file=cast("IO[bytes] | None", file),
         )
         wants = [Want.restored(record) for record in request["wants"]]
         enough = last_end(wants) if request["stops"] else math.inf
-        try:
-            return self._send_frames(
-                decode, wants, after=request["after"], enough=enough, at_once=request["at_once"], file=file
-            ), b""
-        finally:
-            if file is not None:
-                file.close()
+        with closing(file) if file is not None else nullcontext():
+            ended = self._send_frames(decode, wants, after=request["after"], enough=enough, batch=request["batch"])
+            if "end" in ended and file is not None:
+                ended["read"] = None if ended["cut"] else file.digest()
+            return ended, b""
 
     def _send_frames(
-        self,
-        decode: DecodePass,
-        wants: list[Want],
-        *,
-        after: float,
-        enough: float,
-        at_once: int,
-        file: GrowingFile | None,
+        self, decode: DecodePass, wants: list[Want], *, after: float, enough: float, batch: int
     ) -> Message:
-        """Send the frames up to ``enough`` (seconds), and the state of the pass now and then; returns how it ended."""
-        previous = decode.last_time if decode.frames else None
-        noted = decode.last_time
+        """Send the frames up to ``enough`` (seconds), and sometimes the state of the pass; return how it ended."""
+        previous = decode.state.last_time if decode.state.frames else None
+        sent = decode.state.last_time
         last = min(enough, self._limits.duration)
-        for frames in self._batches(decode, most=at_once, last=last):
+        for frames in self._batches(decode, most=batch, last=last):
             for frame in frames:
                 if frame.time > after:
                     self._wire.hold(self._sent(frame, [want for want in wants if want.takes(frame.time, previous)]))
                 previous = frame.time
             self._wire.flush()
-            if decode.last_time // _NOTE_EVERY > noted // _NOTE_EVERY:
-                noted = decode.last_time
-                self._wire.send({"state": vars(decode.state())})
-            if decode.last_time >= enough:
-                return {"stopped": vars(decode.state())}
-            if decode.last_time > self._limits.duration:
-                return {"end": vars(decode.state()), "cut": True}
-        return {"end": vars(decode.state()), "cut": False, "read": None if file is None else file.digest()}
+            now = decode.state.last_time
+            if now // _STATE_EVERY > sent // _STATE_EVERY:
+                sent = now
+                self._wire.send({"state": decode.state.record()})
+            if now >= enough:
+                return {"stopped": True}
+            if now > self._limits.duration:
+                return {"end": decode.state.record(), "cut": True}
+        return {"end": decode.state.record(), "cut": False}
 
     def _batches(self, decode: DecodePass, *, most: int, last: float) -> Iterator[list[Frame]]:
-        """The frames, several at once; a batch ends with one at ``last`` (seconds) or later.
+        """The frames in batches; a batch ends with a frame at ``last`` (seconds) or later.
 
-        Decoding empties the processor's caches: what is done after each frame takes several times as long as the same
-        done for several in a row.
+        Decoding empties the processor's caches: work after each frame takes several times as long as for several in a row.
         """
         frames: list[Frame] = []
         for frame in decode:
@@ -174,7 +184,7 @@ class DecoderServer:
             yield frames
 
     def _sent(self, frame: Frame, wants: list[Want]) -> Message:
-        """The message about a frame; what is wanted of it is written into a slot."""
+        """The message about a frame; the wanted pictures are written into a slot."""
         if not wants or self._slots is None:
             return {"t": frame.time}
         number = self._free_slot()
@@ -185,14 +195,14 @@ class DecoderServer:
         return {"t": frame.time, "slot": number, **written}
 
     def _free_slot(self) -> int:
-        """A slot that no stage looks at any more."""
+        """Return a slot that no stage uses, waiting for one if necessary."""
         while not self._free:
             if not self._wire.has_message():
                 self._wire.flush()
             try:
-                message, _ = self._wire.receive(patience=_SIGN_EVERY)
+                message, _ = self._wire.receive(timeout=_SIGN_EVERY)
             except Silent:
-                self._send_life()  # a stage takes its time
+                self._send_life()  # a stage is slow
                 continue
             self._free.extend(message["free"])
         return self._free.pop()
@@ -211,11 +221,149 @@ class DecoderServer:
 
 
 def serve(wire: Wire, limits: str, shared: str) -> DecoderServer:
-    """A server in a process of its own, which is bound to what it may take; not every system holds it to its memory."""
+    """Make the server in a process of its own and limit the memory of that process, if the system supports it."""
     server = DecoderServer(wire, limits, shared)
-    bounds = ((resource.RLIMIT_AS, int(json.loads(limits)["memory"])), (resource.RLIMIT_CORE, 0))
-    for what, most in bounds:
-        _, hard = resource.getrlimit(what)
+    for kind, most in ((resource.RLIMIT_AS, int(json.loads(limits)["memory"])), (resource.RLIMIT_CORE, 0)):
+        _, hard = resource.getrlimit(kind)
         with suppress(ValueError, OSError):
-            resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+            resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
     return server
+
+
+class FrameFinder:
+    """Finds the frames of one video file that are on screen at given times. The file is opened at each call."""
+
+    def __init__(
+        self, path: Path, *, limits: Limits = DEFAULT_LIMITS, alive: Callable[[], None] = lambda: None
+    ) -> None:
+        self._path = path
+        self._limits = limits
+        self._alive = alive
+        self._probe: Probe | None = None
+        self._clock_leaps = False
+        self._scaler = Scaler()
+        self._fitter: Fitter | None = None
+
+    def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
+        """The frames on screen at several times in rising order, none larger than ``longest_side`` pixels; decoded in one go.
+
+        The frame on screen is the last one whose presentation time is not after the requested time; times before the first
+        frame give the first one, times after the end the last one. A frame counts as begun half a millisecond early, since the
+        API rounds times to milliseconds.
+
+        Raises:
+            MediaFault: ``source_missing``, ``undecodable``.
+        """
+        source = self._probed()
+        found: dict[float, Image] = {}  #: by requested time
+        for back_off in () if self._clock_leaps else _BACK_OFF:
+            if missing := [seconds for seconds in times if seconds not in found]:
+                found |= self._seek(missing, source.start, back_off, longest_side)
+        return [
+            found[seconds] if seconds in found else self._decode_up_to(seconds).picture(longest_side)
+            for seconds in times
+        ]
+
+    def _probed(self) -> Probe:
+        if not self._path.is_file():
+            raise MediaFault(
+                "source_missing",
+                f"the video file {self._path.name} is no longer where it was when the world was built",
+                hint="put the file back, or build the world again",
+            )
+        if self._probe is None:
+            self._probe = probe(self._path, limits=self._limits)
+            self._fitter = Fitter(self._probe.width, self._probe.height)
+            self._clock_leaps = self._has_leaps()
+        return self._probe
+
+    def _seek(
+        self, times: Sequence[float], start: float, back_off: float, longest_side: int | None
+    ) -> dict[float, Image]:
+        """The pictures found by seeking the first and decoding from there; those that a seek ends after are missing."""
+        import av
+
+        wanted = [max(0.0, seconds) + start + _HALF_MILLISECOND for seconds in times]
+        found: list[Image | None] = [None] * len(wanted)
+        at = 0
+        with open_video(self._path, limits=self._limits) as container:
+            stream = video_stream(container, self._path, limits=self._limits)
+            while at < len(wanted) and stream.time_base:
+                try:
+                    place = int(max(0.0, wanted[at] - back_off) / stream.time_base)
+                    container.seek(place, stream=stream, backward=True)
+                    at = max(at + 1, self._collect(container, stream, wanted, at, found, longest_side))
+                except av.FFmpegError:
+                    break
+        return {seconds: picture for seconds, picture in zip(times, found, strict=True) if picture is not None}
+
+    def _collect(
+        self,
+        container: InputContainer,
+        stream: VideoStream,
+        wanted: Sequence[float],
+        at: int,
+        found: list[Image | None],
+        longest_side: int | None,
+    ) -> int:
+        """Decode from here and fill in the pictures from index ``at`` on; return the index to seek next."""
+        import av
+
+        last: Frame | None = None
+        for packet in container.demux(stream):
+            self._alive()
+            try:
+                frames = decode_pictures(packet)
+            except av.FFmpegError:
+                continue
+            for frame in frames:
+                if frame.pts is None:
+                    return len(wanted)  # without times of its own, a frame is found by decoding up to it
+                time = frame_time(frame)
+                while at < len(wanted) and time > wanted[at]:
+                    if last is None:
+                        return at  # the seek ended after it
+                    found[at] = last.picture(longest_side)
+                    at += 1
+                if at == len(wanted) or wanted[at] - time > _WORTH_SEEKING:
+                    return at
+                last = decoded_frame(frame, time=time, scaler=self._scaler, fitter=self._fitter)
+        while last is not None and at < len(wanted):
+            found[at] = last.picture(longest_side)
+            at += 1
+        return at
+
+    def _decode_up_to(self, seconds: float) -> Frame:
+        """The frame at a project time, found by decoding from the start as the build did: slow, and right for any clock."""
+        found = None
+        for frame in DecodePass(source=self._probed(), limits=self._limits):
+            self._alive()
+            if found is not None and frame.time > max(0.0, seconds) + _HALF_MILLISECOND:
+                break
+            found = frame
+        if found is None:
+            raise MediaFault(
+                "undecodable",
+                f"no frame of {self._path.name} can be decoded at {seconds:.3f} s",
+                hint="try another time",
+            )
+        return found
+
+    def _has_leaps(self) -> bool:
+        """Whether the file's clock restarts inside it, in formats made to be joined (transport streams and the like)."""
+        import av
+        from av.format import Flags
+
+        with open_video(self._path, limits=self._limits) as container:
+            if Flags.ts_discont not in Flags(container.format.flags):
+                return False
+            stream = video_stream(container, self._path, limits=self._limits)
+            timeline = Timeline(start=0.0)
+            try:
+                for packet in container.demux(stream):
+                    self._alive()
+                    if packet.dts is not None and packet.time_base is not None:
+                        timeline.place(float(packet.dts * packet.time_base), step=0.0)
+            except av.FFmpegError:
+                pass  # a damaged end: the clock up to there is known
+            return timeline.leaps > 0

@@ -1,4 +1,4 @@
-"""Frames of a video, which of them a stage wants, and pictures made of them when asked for."""
+"""Frames of a video, pictures made of them on request, and which frames a stage wants."""
 
 from __future__ import annotations
 
@@ -21,19 +21,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PixelFormat = Literal["bgr", "gray"]
-#: Pictures no larger than this (longer side, pixels) are made of neighbouring pixels instead of all: they are made of every
-#: frame, for whoever counts colours, and cost a third so.
+#: Pictures no larger than this (longer side, pixels) are interpolated from neighbouring pixels instead of averaged over all:
+#: that costs a third, and stages that compare colours need such a picture of every frame.
 _QUICK_SIDE = 128
-#: Filter graphs kept for the frame sizes seen last, of which each takes a mebibyte.
+#: Filter graphs that are kept, for the frame sizes seen last; each takes a mebibyte.
 _KEPT_GRAPHS = 4
 _AV_FORMATS = {"bgr": "bgr24", "gray": "gray"}
 
 
 class Scaler:
-    """Scales and converts frames; keeps FFmpeg's tables per size and format, which cost more than the pixels.
-
-    Threads may share one: each has tables of its own.
-    """
+    """Scales and converts frames. FFmpeg's tables are kept by size, format and thread: they cost more than the pixels."""
 
     def __init__(self) -> None:
         self._tables: dict[tuple[int, int, int, PixelFormat], VideoReformatter] = {}
@@ -42,22 +39,18 @@ class Scaler:
         """The stored (not yet rotated) picture in that size."""
         key = (get_ident(), width, height, pixel_format)
         if (tables := self._tables.get(key)) is None:
-            tables = self._tables[key] = _new_tables()
+            from av.video.reformatter import VideoReformatter
+
+            tables = self._tables[key] = VideoReformatter()
         interpolation = "FAST_BILINEAR" if max(width, height) <= _QUICK_SIDE else "AREA"
-        # Small pictures cost more to share out among threads than to scale, and are the same on machines of any size so.
+        # One thread: small pictures cost more to split than to scale, and the result is the same on every machine.
         scaled = tables.reformat(raw, width, height, _AV_FORMATS[pixel_format], interpolation=interpolation, threads=1)
-        # What needed no conversion would share its memory with the frame.
+        # A picture that needed no conversion shares its memory with the frame.
         return np.array(scaled.to_ndarray(), dtype=np.uint8, copy=scaled is raw or None)
 
 
-def _new_tables() -> VideoReformatter:
-    from av.video.reformatter import VideoReformatter
-
-    return VideoReformatter()
-
-
 class Pixels(Protocol):
-    """Where the pixels of one frame are. ``turn`` is the rotation to apply, counter-clockwise: 0, 90, 180 or 270 degrees."""
+    """The pixels of one frame. ``turn`` is the rotation to apply, counter-clockwise: 0, 90, 180 or 270 degrees."""
 
     width: int
     height: int
@@ -68,17 +61,17 @@ class Pixels(Protocol):
         ...
 
     def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
-        """A displayed picture that was made where the frame was decoded, if it was that size and format."""
+        """A displayed picture of that size and format, if the decoding process made one."""
         ...
 
     def kept(self) -> Pixels:
-        """The same pixels in memory that is not used again."""
+        """The same pixels in memory that is not reused."""
         ...
 
 
 @dataclass(kw_only=True)
 class DecodedPixels:
-    """Pixels as the decoder in this process gave them; ``fitter`` brings them to ``width`` x ``height`` where they are not."""
+    """Pixels that a decoder in this process returned; ``fitter`` scales them to ``width`` x ``height`` if they have another size."""
 
     raw: VideoFrame
     width: int
@@ -93,48 +86,44 @@ class DecodedPixels:
         return self.raw
 
     def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
-        """None is made before it is asked for."""
+        """None: pictures are made on request."""
         return None
 
     def kept(self) -> Pixels:
-        """They last as they are."""
-        return self
-
-
-@dataclass(kw_only=True)
-class NoPixels:
-    """The pixels of a frame that no stage wanted."""
-
-    width: int = 0
-    height: int = 0
-    turn: int = 0
-
-    def video_frame(self) -> VideoFrame:
-        """There is none."""
-        raise RuntimeError("a picture was asked for that is not there")
-
-    def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
-        """There is none."""
-        return None
-
-    def kept(self) -> Pixels:
-        """There are none."""
+        """Themselves: their memory is not reused."""
         return self
 
 
 class Frame:
-    """One presented frame. Pictures are made when asked for and kept per size and pixel format.
+    """One presented frame. Pictures are made on request and kept by size and pixel format.
 
-    A stage may ask for pictures only while it is shown the frame: the pixels lie in memory that is used again.
+    A stage may request pictures only while it is shown the frame: the memory of the pixels is reused. ``pixels`` is None for a
+    frame that no stage wants.
     """
 
-    def __init__(self, pixels: Pixels, *, time: float, scaler: Scaler) -> None:
+    def __init__(self, pixels: Pixels | None, *, time: float, scaler: Scaler) -> None:
         self.time = time
-        self.pixels = pixels
+        self._pixels = pixels
         self._scaler = scaler
         self._pictures: dict[tuple[int | None, PixelFormat], Image] = {}
         self._lock = Lock()
         self._derived: OnceEach[Callable[[Frame], Any], Any] = OnceEach()
+
+    @property
+    def has_pixels(self) -> bool:
+        """Whether pictures of the frame can be made."""
+        return self._pixels is not None
+
+    @property
+    def pixels(self) -> Pixels:
+        """Its pixels.
+
+        Raises:
+            RuntimeError: it has none, since no stage wanted it.
+        """
+        if self._pixels is None:
+            raise RuntimeError("a picture was requested of a frame that no stage wanted")
+        return self._pixels
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -154,12 +143,12 @@ class Frame:
             return self._pictures[key]
 
     def derived(self, make: Callable[[Frame], T]) -> T:
-        """What a function makes of this frame and of nothing else: made once for all workers of a stage, in whatever threads."""
+        """The result of a function of this frame alone; it is computed once for all workers and threads."""
         found: T = self._derived.get(make, lambda: make(self))
         return found
 
     def kept(self) -> Frame:
-        """The same frame with pixels of its own, for somebody who may want a picture later."""
+        """The same frame with pixels in memory of its own, for pictures that may be requested later."""
         return Frame(self.pixels.kept(), time=self.time, scaler=self._scaler)
 
     def _key(self, max_side: int | None, pixel_format: PixelFormat) -> tuple[int | None, PixelFormat]:
@@ -181,8 +170,8 @@ class Frame:
 class Fitter:
     """Fits frames into the picture of their video, ``width`` x ``height`` pixels as displayed (those of its first frame).
 
-    A frame of another size is scaled to the largest size that fits, with its proportions, and centred on black; so all
-    frames of a video can be compared, and boxes in any of them are pixels of the one displayed picture.
+    A frame of another size is scaled to the largest size that fits, with its proportions, and centred on black. So all frames
+    of a video can be compared, and boxes are pixels of one displayed picture.
     """
 
     def __init__(self, width: int, height: int) -> None:
@@ -236,17 +225,16 @@ def _fitting(raw: VideoFrame, width: int, height: int) -> Graph:
 
 
 def decoded_frame(raw: VideoFrame, *, time: float, scaler: Scaler, fitter: Fitter | None = None) -> Frame:
-    """A frame whose pixels this process decoded, in the video's size where a ``fitter`` tells it."""
+    """A frame that this process decoded, in the video's size if a ``fitter`` is given."""
     turn = quarter_turn(raw)
-    if fitter is None or fitter.fits(raw):
-        return Frame(DecodedPixels(raw=raw, width=raw.width, height=raw.height, turn=turn), time=time, scaler=scaler)
-    width, height = fitter.stored_size(turn)
+    fitter = None if fitter is None or fitter.fits(raw) else fitter
+    width, height = (raw.width, raw.height) if fitter is None else fitter.stored_size(turn)
     pixels = DecodedPixels(raw=raw, width=width, height=height, turn=turn, fitter=fitter)
     return Frame(pixels, time=time, scaler=scaler)
 
 
 def is_sampled(fps: float | None, time: float, previous: float | None) -> bool:
-    """Whether a frame is the first one in its step of ``1 / fps`` seconds; without a rate every frame is."""
+    """Whether a frame is the first in its step of ``1 / fps`` seconds; without a rate every frame is sampled."""
     if fps is None or previous is None:
         return True
     return math.floor(time * fps + 1e-6) > math.floor(previous * fps + 1e-6)
@@ -256,7 +244,7 @@ def is_sampled(fps: float | None, time: float, previous: float | None) -> bool:
 class Want:
     """Frames at a rate (a second; None for every frame) inside spans of time (seconds, half-open, in order).
 
-    With ``picture`` (longest side in pixels, pixel format) nothing but that picture of them is looked at.
+    With ``picture`` (longest side in pixels, pixel format) only that picture of each frame is needed.
     """
 
     fps: float | None
@@ -265,14 +253,14 @@ class Want:
 
     def takes(self, time: float, previous: float | None) -> bool:
         """Whether a frame is wanted."""
-        # Asked of every frame: a generator costs more than what it goes through.
+        # Called for every frame: a generator would cost more than the loop.
         for start, end in self.spans:
             if start <= time < end:
                 return is_sampled(self.fps, time, previous)
         return False
 
     def record(self) -> dict[str, Any]:
-        """As JSON can hold it; a span without an end has None there."""
+        """The JSON form; the end of an open span is None."""
         spans = [[start, end if math.isfinite(end) else None] for start, end in self.spans]
         return {"fps": self.fps, "spans": spans, "picture": self.picture}
 
@@ -285,5 +273,5 @@ class Want:
 
 
 def last_end(wants: Sequence[Want]) -> float:
-    """When nobody wants any frame any more (seconds)."""
+    """The time (seconds) from which on no frame is wanted."""
     return max((span[1] for want in wants for span in want.spans), default=0.0)

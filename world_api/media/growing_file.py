@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from av.stream import Stream
 
-#: Seconds between two looks whether the file has grown.
+#: Seconds between two checks whether the file has grown.
 _STEP = 0.2
 _BLOCK = 1 << 20
-#: A recording whose writer has shown no life for so long (seconds) is not being written any more.
+#: A recording counts as abandoned if its writer has shown no sign of life for this long (seconds).
 ABANDONED = 150.0
 
 
 def being_written(path: Path) -> Path:
-    """The file that stands beside another while this project writes that one."""
+    """The marker file that is beside another while this project writes that one."""
     return path.with_name(f"{path.name}.part")
 
 
 def is_being_written(path: Path) -> bool:
-    """Whether this project writes a file at this time: its writer has shown life."""
+    """Whether this project is writing a file now: its writer has shown a sign of life."""
     try:
         return time() - being_written(path).stat().st_mtime < ABANDONED
     except OSError:
@@ -36,11 +36,10 @@ def is_being_written(path: Path) -> bool:
 
 
 class GrowingFile:
-    """A stream over a file. At its end a read waits for more; the file is complete once it has not grown for a while.
+    """A stream over a file that grows. At its end a read waits for more.
 
-    It cannot seek, so nothing is read that is not there yet. ``settled`` is how long (seconds) the file must stay as it is;
-    where a file of its name with ``.part`` behind it stands beside it, it is complete only once that has gone. ``waiting``
-    is called at each look.
+    The file is complete once it has not grown for ``settled`` seconds and there is no ``.part`` file of its name beside it.
+    ``waiting`` is called at each check. The stream cannot seek, so only bytes that exist are read.
     """
 
     def __init__(self, path: Path, *, settled: float, waiting: Callable[[], None]) -> None:
@@ -51,7 +50,7 @@ class GrowingFile:
         self._digest = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
-        """Up to ``size`` bytes; empty once the file is complete."""
+        """Return up to ``size`` bytes; none once the file is complete."""
         quiet_since = monotonic()
         while True:
             data = self._file.read(size)
@@ -66,13 +65,13 @@ class GrowingFile:
             sleep(min(_STEP, self._settled))
 
     def digest(self) -> str:
-        """SHA-256 of all of the file that was read, to its end as it is by now."""
+        """SHA-256 of the file up to its present end."""
         while block := self._file.read(_BLOCK):
             self._digest.update(block)
         return self._digest.hexdigest()
 
     def close(self) -> None:
-        """Read no more."""
+        """Close the file."""
         self._file.close()
 
 
@@ -81,9 +80,9 @@ _SIGN = 1.0
 
 
 def capture(address: str, path: Path, *, limits: Limits, alive: Callable[[], None]) -> float:
-    """Copy the picture, the sound and the text of a stream into a Matroska file; the seconds of video that came.
+    """Copy the best video and audio of a stream into a Matroska file; return the seconds of video received.
 
-    A stream that breaks off ends the file; what came is kept.
+    If the stream breaks off, the file ends there.
 
     Raises:
         MediaFault: ``network_not_allowed``, ``stream_not_reached``, ``no_video_stream``.
@@ -98,12 +97,12 @@ def capture(address: str, path: Path, *, limits: Limits, alive: Callable[[], Non
         )
     with open_stream(address, limits) as source:
         taken = _taken(source, address)
-        # Each cluster goes to disk at once, so that whoever follows the file sees it.
+        # Each cluster is flushed at once, so that a build that follows the file sees it.
         with av.open(
             str(path), "w", format="matroska", options={"flush_packets": "1", "cluster_time_limit": "1000"}
         ) as out:
             places = {stream.index: out.add_stream_from_template(stream) for stream in taken}
-            last, told = 0.0, monotonic()
+            last, shown = 0.0, monotonic()
             packets = source.demux(taken)
             while last <= limits.duration:
                 try:
@@ -116,8 +115,8 @@ def capture(address: str, path: Path, *, limits: Limits, alive: Callable[[], Non
                     last = max(last, float(packet.dts * packet.time_base))
                 packet.stream = places[packet.stream.index]
                 out.mux(packet)
-                if monotonic() - told > _SIGN:
-                    told = monotonic()
+                if monotonic() - shown > _SIGN:
+                    shown = monotonic()
                     being_written(path).touch()
                     alive()
     return last

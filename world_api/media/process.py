@@ -1,11 +1,11 @@
-"""Child processes that serve requests over pipes: one for files of unknown making, one for each stage that works apart.
+"""Child processes that answer requests over pipes: one decodes untrusted files, others run one stage each.
 
-A child may die of what it is given, or fall silent, without taking anybody along::
+A child may crash or stall without harm to this process::
 
     parent --stdin--> one JSON request a line
     child --stdout--> JSON messages, one a line, some followed by raw bytes; the last one for a request holds "done"
 
-Frames lie in shared memory (:mod:`world_api.media.shared_memory`). The child's side is :mod:`world_api.media.child`.
+Frames are in shared memory (:mod:`world_api.media.shared_memory`). In the child :func:`serve` runs.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 from world_api.core.execution import restricted_environment
-from world_api.core.faults import VideoWorldError
+from world_api.core.faults import VideoWorldError, internal_fault
 
 Message = dict[str, Any]
 
@@ -31,8 +33,8 @@ _CHUNK = 1 << 16
 #: No message line is longer (bytes).
 _LONGEST = 1 << 22
 #: How long (seconds) a process that closed its pipes may take to end.
-_FAREWELL = 2.0
-#: Messages hold no circles, and looking for them takes a fifth of the time.
+_END_WAIT = 2.0
+#: Messages have no reference cycles, and checking for them takes a fifth of the time.
 _encode = json.JSONEncoder(check_circular=False).encode
 
 
@@ -41,11 +43,11 @@ class Closed(Exception):
 
 
 class Silent(Exception):
-    """The other side said nothing in time."""
+    """The other side sent nothing in time."""
 
 
 class ProcessGone(Exception):
-    """A child process died or fell silent; ``stalled`` tells the second."""
+    """A child process died, or stalled (``stalled``)."""
 
     def __init__(self, reason: str, *, stalled: bool = False) -> None:
         super().__init__(reason)
@@ -63,24 +65,24 @@ class Wire:
         self.sent_at = monotonic()
 
     def send(self, message: Message, payload: bytes = b"") -> None:
-        """Send what is held and a message, with raw bytes after it.
+        """Send the held messages and this one, with raw bytes after it.
 
         Raises:
-            Closed: nobody reads.
+            Closed: the other side has ended.
         """
         whole = {**message, "bytes": len(payload)} if payload else message
         self._held.append(_encode(whole).encode() + b"\n" + payload)
         self.flush()
 
     def hold(self, message: Message) -> None:
-        """Send a message together with later ones: waking the other side costs more than writing a message."""
+        """Keep a message to send it together with later ones: waking the other side costs more than writing a message."""
         self._held.append(_encode(message).encode() + b"\n")
 
     def flush(self) -> None:
-        """Send what is held, if anything is.
+        """Send the held messages.
 
         Raises:
-            Closed: nobody reads.
+            Closed: the other side has ended.
         """
         if not self._held:
             return
@@ -94,34 +96,34 @@ class Wire:
             raise Closed from error
 
     def has_message(self) -> bool:
-        """Whether a message, or the end, can be read at once."""
+        """Whether a message, or the end of the pipe, can be read without waiting."""
         return b"\n" in self._buffer or bool(select.select([self._in], [], [], 0)[0])
 
-    def receive(self, *, patience: float | None = None) -> tuple[Message, bytes]:
-        """The next message and its raw bytes. ``patience`` is how long (seconds) to wait for more; None waits forever.
+    def receive(self, *, timeout: float | None = None) -> tuple[Message, bytes]:
+        """Return the next message and its raw bytes. ``timeout`` is in seconds; None waits forever.
 
         Raises:
             Closed: the other side has ended.
             Silent: nothing came in time.
-            ValueError: what came is no message.
+            ValueError: the bytes that came are no message.
         """
         while (end := self._buffer.find(b"\n")) < 0:
             if len(self._buffer) > _LONGEST:
                 raise ValueError("a message without an end")
-            self._fill(patience)
+            self._fill(timeout)
         message = json.loads(self._buffer[:end])
         del self._buffer[: end + 1]
         if not isinstance(message, dict):
             raise ValueError("a message that is no object")
         size = int(message.pop("bytes", 0))
         while len(self._buffer) < size:
-            self._fill(patience)
+            self._fill(timeout)
         payload = bytes(self._buffer[:size])
         del self._buffer[:size]
         return message, payload
 
-    def _fill(self, patience: float | None) -> None:
-        if not select.select([self._in], [], [], patience)[0]:
+    def _fill(self, timeout: float | None) -> None:
+        if not select.select([self._in], [], [], timeout)[0]:
             raise Silent
         data = os.read(self._in, _CHUNK)
         if not data:
@@ -130,27 +132,26 @@ class Wire:
 
 
 def process_environment(environment: Mapping[str, str], *, network: bool = False) -> dict[str, str]:
-    """The environment for a child process, made of this one's ``environment``.
+    """Return the environment for a child process, made of this one's ``environment``.
 
-    It holds only what is on a list (``restricted_environment``), so no key. OpenBLAS starts no threads; a number that a person
-    has set stays. Modules are found where this process finds them: the child is isolated but for that path, so that no
-    file of the current folder is taken for one.
+    It holds only variables that ``restricted_environment`` allows, so no keys. OpenBLAS starts no threads unless a number is set.
+    The child finds modules where this process finds them and nowhere else, so no file of the current folder is imported.
     """
     allowed = restricted_environment(environment, network=network)
     return {"OPENBLAS_NUM_THREADS": "1", **allowed, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 class ChildProcess:
-    """One child process and its service, for one thread at a time; ``notify``, ``kill`` and ``end`` may come from any.
+    """One child process and its service, for one thread at a time; any thread may call ``notify``, ``kill`` and ``end``.
 
-    It is ended with this object at the latest; passed on, it is the next owner's to end.
+    The process ends with this object at the latest.
 
     Args:
-        service: ``module:class`` of what serves in the child; it is made with the wire and ``arguments``.
+        service: ``module:function`` that makes the service in the child from the wire and ``arguments``.
         shared: File descriptors that the child inherits; they are closed with the process.
-        patience: Seconds to wait for a sign of life; None waits forever.
-        network: Whether the child learns of a proxy.
-        fault: The class of the faults that the service names.
+        timeout: Seconds to wait for a sign of life; None waits forever.
+        network: Whether the child's environment names a proxy.
+        fault: The class of the faults that the service raises.
     """
 
     def __init__(
@@ -158,16 +159,16 @@ class ChildProcess:
         service: str,
         *arguments: str,
         shared: Sequence[int] = (),
-        patience: float | None = None,
+        timeout: float | None = None,
         network: bool = False,
         fault: type[VideoWorldError] = VideoWorldError,
     ) -> None:
-        self._patience = patience
+        self._timeout = timeout
         self._fault = fault
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "world_api.media.child", service, *arguments],
+            [sys.executable, "-P", "-c", "from world_api.media.process import serve; serve()", service, *arguments],
             stdin=theirs_in,
             stdout=theirs_out,
             stderr=subprocess.DEVNULL,
@@ -183,26 +184,21 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """Its number in the system."""
+        """The process id."""
         return self._process.pid
 
     def ask(self, request: Message) -> tuple[Message, bytes]:
-        """The last message about a request, and its raw bytes.
+        """Return the last message about a request, and its raw bytes.
 
         Raises:
-            VideoWorldError: what the service names.
-            ProcessGone: it died, or said nothing for too long.
+            VideoWorldError: raised by the service.
+            ProcessGone: the process died or stalled.
         """
         *_, last = self.stream(request)
         return last
 
     def stream(self, request: Message) -> Iterator[tuple[Message, bytes]]:
-        """Every message about a request as it comes, with its raw bytes.
-
-        Raises:
-            VideoWorldError: what the service names.
-            ProcessGone: it died, or said nothing for too long.
-        """
+        """Yield every message about a request as it comes, with its raw bytes; raises as :meth:`ask`."""
         self.notify(request)
         while True:
             message, payload = self.receive()
@@ -214,7 +210,7 @@ class ChildProcess:
         """Send a message without waiting for an answer.
 
         Raises:
-            ProcessGone: it died, or was ended.
+            ProcessGone: the process died, or was ended.
         """
         with self._writing:
             if not self._files:
@@ -222,48 +218,79 @@ class ChildProcess:
             try:
                 self._wire.send(message)
             except Closed:
-                raise ProcessGone(self._last_words()) from None
+                raise ProcessGone(self._end_reason()) from None
 
     def receive(self) -> tuple[Message, bytes]:
-        """The next message that is more than a sign of life.
-
-        Raises:
-            VideoWorldError: what the service names.
-            ProcessGone: it died, or said nothing for too long.
-        """
+        """Return the next message that is more than a sign of life; raises as :meth:`ask`."""
         while True:
             try:
-                message, payload = self._wire.receive(patience=self._patience)
+                message, payload = self._wire.receive(timeout=self._timeout)
             except (Closed, OSError):
-                raise ProcessGone(self._last_words()) from None
+                raise ProcessGone(self._end_reason()) from None
             except Silent:
-                raise ProcessGone(f"no sign of life for {self._patience:g} s", stalled=True) from None
+                raise ProcessGone(f"no sign of life for {self._timeout:g} s", stalled=True) from None
             except ValueError:
-                raise ProcessGone("it sent what is no message") from None
+                raise ProcessGone("it sent an invalid message") from None
             if "fault" in message:
                 raise self._fault(message["code"], message["message"], hint=message["hint"])
             if "waiting" not in message:
                 return message, payload
 
     def kill(self) -> None:
-        """Let whoever waits for an answer see it die."""
+        """Kill the process, so that a thread that waits for an answer gets ``ProcessGone``."""
         self._process.kill()
 
     def end(self) -> None:
-        """End it at once, in any state; one that was ended stays so."""
+        """End the process at once, in any state; may be called again."""
         self._finish()
 
-    def _last_words(self) -> str:
+    def _end_reason(self) -> str:
         try:
-            code = self._process.wait(_FAREWELL)
+            code = self._process.wait(_END_WAIT)
         except subprocess.TimeoutExpired:
             return "it closed its pipes"
         return f"it was ended by {signal.Signals(-code).name}" if code < 0 else f"it ended with status {code}"
 
 
 def _finish(process: subprocess.Popen[bytes], files: list[int], writing: Lock) -> None:
-    process.kill()  # it holds nothing that anybody needs
+    process.kill()  # it holds no state that is needed later
     with writing:
         while files:
             os.close(files.pop())
     process.wait()
+
+
+class Service(Protocol):
+    """What a child process does with requests."""
+
+    def answer(self, request: Message) -> tuple[Message, bytes] | None:
+        """The last message about a request and its raw bytes; None if the request needs no answer."""
+        ...
+
+
+def serve() -> None:
+    """Run a child process: answer requests until the parent closes the pipe. ``sys.argv`` names the service and its arguments."""
+    # Output of libraries must not get between the messages.
+    answers = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    wire = Wire(read_from=sys.stdin.fileno(), write_to=answers)
+    # Ctrl-C is meant for the parent, which ends this process.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    module, _, name = sys.argv[1].partition(":")
+    service: Service = getattr(import_module(module), name)(wire, *sys.argv[2:])
+    with suppress(Closed):
+        while True:
+            request, _ = wire.receive()
+            _answer(service, request, wire)
+
+
+def _answer(service: Service, request: Message, wire: Wire) -> None:
+    try:
+        if (answer := service.answer(request)) is not None:
+            wire.send({**answer[0], "done": True}, answer[1])
+    except Closed:
+        raise
+    # Any other failure must arrive at the parent as a named fault.
+    except Exception as error:  # noqa: BLE001 - see above
+        fault = error if isinstance(error, VideoWorldError) else internal_fault(error)
+        wire.send(dict(fault.record()["error"]) | {"fault": True})

@@ -1,6 +1,6 @@
 """Shared memory in which one process writes frames and pictures, and another one reads them.
 
-The memory is reserved and not taken: pages that no frame reaches cost nothing.
+The memory is reserved, not allocated: pages that are never written cost nothing.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from world_api.media.frames import Frame, Want
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-#: Slots hold at least this much (bytes), and four times a frame of a common format: some take more bytes a pixel.
+#: A slot holds at least this many bytes, and four times a frame of a common format: some formats take more bytes a pixel.
 _LEAST, _HEADROOM = 1 << 20, 4
-#: All slots together are meant to hold about so much at the size of the first frame (bytes), within these numbers.
+#: All slots together hold about this many bytes; the least and the greatest number of slots.
 _TOGETHER, _FEWEST, _MOST = 64 << 20, 4, 32
 _GROWTH = 1 << 20
 
@@ -31,7 +31,7 @@ Bytes = NDArray[np.uint8]
 
 
 class Slots:
-    """A file of equal slots, mapped by both processes. A slot holds what is wanted of one frame."""
+    """A file of equal slots, mapped by both processes. A slot holds the wanted pictures of one frame."""
 
     def __init__(self, *, handle: int, count: int, size: int) -> None:
         self.handle, self.count, self.size = handle, count, size
@@ -52,12 +52,12 @@ class Slots:
         return self._slots[number]
 
     def record(self) -> dict[str, int]:
-        """The wire form, without the handle, by which each process knows the file for itself."""
+        """The JSON form, without the handle: each process has a descriptor of its own."""
         return {"count": self.count, "size": self.size}
 
 
 class PictureMemory:
-    """A shared file of the pictures of one frame at a time; it grows with what is written."""
+    """A shared file of the pictures of one frame at a time; it grows as needed."""
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
@@ -66,11 +66,11 @@ class PictureMemory:
         self._end = 0
 
     def clear(self) -> None:
-        """Begin with another frame."""
+        """Start with another frame."""
         self._end = 0
 
     def write(self, picture: Image) -> dict[str, Any]:
-        """Write a picture behind those that are there; its place, as JSON can hold it."""
+        """Append a picture; return its place as JSON."""
         start, end = self._end, self._end + picture.size
         if end > self._size:
             os.ftruncate(self._handle, -(-end // _GROWTH) * _GROWTH)
@@ -79,12 +79,12 @@ class PictureMemory:
         return {"at": start, "shape": picture.shape}
 
     def read(self, place: dict[str, Any]) -> Image:
-        """A copy of the picture at a place."""
+        """Return a copy of the picture at a place."""
         shape = tuple(place["shape"])
         return self._bytes(place["at"], place["at"] + prod(shape)).reshape(shape).copy()
 
     def _bytes(self, start: int, end: int) -> Bytes:
-        """Part of the file, which is mapped again where it has grown."""
+        """Part of the file, which is mapped again if it has grown."""
         if self._memory is None or end > self._size:
             self._size = os.fstat(self._handle).st_size
             self._memory = mmap.mmap(self._handle, self._size)
@@ -92,7 +92,7 @@ class PictureMemory:
 
 
 def anonymous_file() -> int:
-    """The descriptor of a file without a name, in memory where the system has such."""
+    """Return the descriptor of a file without a name, in memory if the system supports that."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("video-frames", os.MFD_CLOEXEC)
     with tempfile.TemporaryFile() as file:
@@ -100,18 +100,18 @@ def anonymous_file() -> int:
 
 
 def write_frame(frame: Frame, slot: Bytes, wants: Sequence[Want]) -> dict[str, Any] | None:
-    """Write what is wanted of a frame into a slot: small pictures, and the planes of the whole frame if a want asks for it.
+    """Write the wanted pictures of a frame into a slot, and the planes of the whole frame if a want needs it.
 
-    Returns what is needed to read it again, as JSON can hold it; None if it does not fit.
+    Returns their places as JSON, or None if they do not fit.
     """
     height, width = frame.shape
     written: dict[str, Any] = {"shape": (height, width), "pictures": [], "whole": None}
     wanted = dict.fromkeys(want.picture for want in wants)
     at = 0
-    for asked in wanted:
-        if asked is None:
+    for key in wanted:
+        if key is None:
             continue
-        side, pixel_format = asked
+        side, pixel_format = key
         picture = frame.picture(side, pixel_format)
         end = at + picture.size
         if end > slot.size:
@@ -145,10 +145,10 @@ def _write_planes(frame: Frame, slot: Bytes, at: int) -> dict[str, Any] | None:
 
 
 def read_frame(facts: dict[str, Any], slot: Bytes) -> VideoFrame:
-    """A frame with the pixels of a slot, by the ``whole`` of what :func:`write_frame` returned.
+    """Return a frame with the pixels of a slot. ``facts`` is the ``whole`` that :func:`write_frame` returned.
 
     Raises:
-        ValueError: facts that do not fit together.
+        ValueError: the facts contradict each other.
     """
     import av
 
@@ -166,7 +166,7 @@ def read_frame(facts: dict[str, Any], slot: Bytes) -> VideoFrame:
 
 
 def _planes(raw: VideoFrame) -> Iterator[tuple[int, Bytes]]:
-    """The number of rows of each plane, and its bytes as rows x row length (padding included)."""
+    """Yield the number of rows of each plane, and its bytes as rows x row length (padding included)."""
     for plane in raw.planes:
         length = abs(plane.line_size)
         rows = plane.buffer_size // length if length else 0

@@ -1,23 +1,34 @@
-"""Subtitles beside and inside videos: finding them, and reading their cues whatever their state."""
+"""Subtitles beside and inside videos: finding them, decoding and parsing them, and choosing which to take.
+
+The caller may name a file or a language, or want none. Otherwise the file that has exactly the video's name is taken; then
+subtitles in the language of the sound; then the first, files before streams. Partial (forced) ones come last, and subtitles
+without a cue are passed over.
+"""
 
 from __future__ import annotations
 
 import codecs
 import html
+import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from world_api.core.canonical import content_hash
+from world_api.core.faults import MediaFault
 from world_api.core.identifiers import printable
 from world_api.media.container import DEFAULT_LIMITS, Limits, open_video
-from world_api.media.subtitle_encoding import decode
+from world_api.media.decode_pass import LossNote, loss
+from world_api.media.decoder import MediaWorker
 
 if TYPE_CHECKING:
     from av.subtitles.stream import SubtitleStream
+
 
 _TIME = r"(-?)(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})[.,](\d{1,3})"
 _TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}")
@@ -27,21 +38,21 @@ _TAG = re.compile(r"</?[A-Za-z0-9][^<>\n]*>|\{\\[^{}]*\}")
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*+)?\s([^<>]*+)>", re.IGNORECASE)
 _OVERRIDES = re.compile(r"\{([^{}]*)\}")
 _DRAWING = re.compile(r"\\p(\d{1,9})")
-#: A character named by a number that no character has; Python refuses to read very long ones.
+#: A character reference that is too long for any character; Python refuses to parse very long ones.
 _NO_CHARACTER = re.compile(r"&#[xX]?[0-9a-fA-F]{9,}+;?")
-#: What the fields of an event are called where no line says so.
+#: The fields of an event if no line names them.
 _ASS_FIELDS = ("layer", "start", "end", "style", "name", "marginl", "marginr", "marginv", "effect", "text")
-#: A line on screen for longer than this (seconds) is a watermark or a slip, not something said.
+#: A line on screen for longer than this (seconds) is a watermark or an error, not speech.
 _LONGEST = 600.0
-#: A cue keeps so many characters; subtitles have a hundred. So many are looked at, with markup; a name has so many.
+#: The most characters that a cue keeps (usual are a hundred), that are parsed with markup, and that a name keeps.
 _MOST_TEXT, _MOST_RAW, _MOST_NAME = 2000, 16_000, 200
-#: So many lines are read, and a line of an ASS file has so many fields.
+#: The most lines that are read, and the most fields of a line of an ASS file.
 MOST_LINES, _MOST_FIELDS = 1_000_000, 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cue:
-    """A line of subtitles on the file's own clock (seconds). ``speaker`` is empty where nobody is named."""
+    """A line of subtitles on the file's own clock (seconds). ``speaker`` is empty if none is named."""
 
     start: float
     end: float
@@ -50,9 +61,9 @@ class Cue:
 
 
 def parse_cues(text: str) -> Iterator[Cue | None]:
-    """The cues of an SRT, WebVTT, ASS or SSA text in the order of the file; None for each that makes no sense.
+    """Yield the cues of an SRT, WebVTT, ASS or SSA text in the order of the file; None for each invalid one.
 
-    Of a text with more lines than ``MOST_LINES`` the first are read.
+    Only the first ``MOST_LINES`` lines are read.
     """
     lines = text.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n").split("\n", MOST_LINES)[:MOST_LINES]
     is_ass = any(line.strip().lower() == "[events]" for line in lines)
@@ -60,7 +71,7 @@ def parse_cues(text: str) -> Iterator[Cue | None]:
 
 
 def make_cue(start: float, end: float, raw: str, *, speaker: str = "") -> Cue | None:
-    """A cue without markup, or None where nothing is said or the times make no sense."""
+    """Return a cue without markup, or None if it has no text or its times are invalid."""
     raw = raw[:_MOST_RAW]
     voice = _VOICE.search(raw)
     try:
@@ -75,7 +86,7 @@ def make_cue(start: float, end: float, raw: str, *, speaker: str = "") -> Cue | 
 
 
 def plain_ass(raw: str) -> str:
-    """The words of an ASS event: without overrides, and without drawings, which are commands and no words."""
+    """Return the words of an ASS event, without overrides and drawing commands."""
     raw = raw[:_MOST_RAW]
     words, place, draws = [], 0, False
     for override in _OVERRIDES.finditer(raw):
@@ -88,7 +99,7 @@ def plain_ass(raw: str) -> str:
 
 
 def _timed_cues(lines: list[str]) -> Iterator[Cue | None]:
-    """SRT and WebVTT put the timing on a line of its own, and the words below it."""
+    """Cues of SRT and WebVTT: the timing is on a line of its own, the words are below it."""
     at = 0
     while at < len(lines):
         timing = _TIMING.match(lines[at])
@@ -102,7 +113,7 @@ def _timed_cues(lines: list[str]) -> Iterator[Cue | None]:
             words.append(lines[at])
             at += 1
         if at < len(lines) and words and _ARROW in lines[at] and words[-1].strip().isdigit():
-            words.pop()  # the number of the next cue, where the blank line is missing
+            words.pop()  # the number of the next cue, if the blank line is missing
         yield make_cue(_seconds(*timing.groups()[:5]), _seconds(*timing.groups()[5:]), "\n".join(words))
 
 
@@ -137,13 +148,13 @@ def _seconds(sign: str, hours: str | None, minutes: str, seconds: str, fraction:
 SUFFIXES = (".srt", ".vtt", ".ass", ".ssa")
 _NAME = re.compile(r"\.([A-Za-z]{2,3})(?:[-_][A-Za-z0-9]{2,8}){0,2}(\.(?:forced|sdh|cc|hi))?", re.IGNORECASE)
 _TEXT_CODECS = frozenset({"mov_text", "subrip", "srt", "ass", "ssa", "webvtt", "text"})
-#: So much of a file is read (bytes), and so many cues: a film has two thousand, a day of talk thirty thousand.
+#: The most bytes and cues that are read of a file: a film has two thousand cues, a day of talk thirty thousand.
 _LARGEST_FILE, _MOST_CUES = 20_000_000, 50_000
-#: After so many cues that make no sense the rest is taken to make none either.
+#: After this many invalid cues the rest is not read.
 _MOST_SENSELESS = 20_000
-#: Packets of a file between two signs of life.
+#: Packets between two calls.
 _PACKETS = 1000
-#: An event of a stream without an end is taken to last so long (seconds).
+#: The duration of an event without an end (seconds).
 _OPEN_END = 3.0
 #: Codes of languages as names and streams write them -> ISO 639-1.
 _CODES = {
@@ -158,8 +169,8 @@ _CODES = {
 class SubtitleSource:
     """Subtitles that a video has: a file beside it (``path``) or a stream inside it (``stream``, an index of the file).
 
-    ``language`` is an ISO 639-1 code where one is known, else as written, or empty. ``is_partial``: only what the picture
-    needs (signs, foreign lines), not all that is said.
+    ``language`` is an ISO 639-1 code if one is known, else as written, or empty. ``is_partial``: it has only signs and foreign
+    lines, not all speech.
     """
 
     kind: Literal["sidecar", "embedded"]
@@ -172,10 +183,7 @@ class SubtitleSource:
 
 @dataclass(frozen=True, kw_only=True)
 class Inside:
-    """What a video holds beside its picture: text streams, the default one first; whether there is sound, and in which language.
-
-    ``language`` is the code of the sound's language, empty where unknown.
-    """
+    """The text streams of a video, the default one first; whether it has sound, and the sound's language (empty if unknown)."""
 
     texts: tuple[SubtitleSource, ...]
     has_sound: bool
@@ -184,27 +192,27 @@ class Inside:
 
 @dataclass(frozen=True, kw_only=True)
 class CueList:
-    """What was read: cues in time order, how many were left out as nonsense, and whether the rest was too long."""
+    """Cues in time order, how many invalid ones were left out, and whether the rest was too long."""
 
     cues: tuple[Cue, ...]
     left_out: int = 0
     is_cut: bool = False
 
     def first(self, most: int) -> CueList:
-        """The first so many of them."""
+        """The first ``most`` cues."""
         return self if len(self.cues) <= most else replace(self, cues=self.cues[:most], is_cut=True)
 
 
 def language_code(code: str | None) -> str:
-    """One spelling of a language's code: ``eng`` and ``EN`` are ``en``; unknown codes stay as they are."""
+    """Normalise the code of a language: ``eng`` and ``EN`` become ``en``; unknown codes stay as they are."""
     plain = re.split(r"[-_]", (code or "").strip().lower())[0]
     return _CODES.get(plain, plain)
 
 
 def find_sidecars(video: Path) -> tuple[list[SubtitleSource], list[Path]]:
-    """Subtitle files with the video's name, alone or with a language (``film.srt``, ``film.en.srt``, ``film.zh-CN.ass``).
+    """Find subtitle files with the video's name, alone or with a language (``film.srt``, ``film.en.srt``, ``film.zh-CN.ass``).
 
-    The second list names links to other folders, which are not followed: what lies beside a video may come from anywhere.
+    The second list names links to other folders, which are not followed: the files beside a video are untrusted.
     """
     try:
         beside = sorted(path for path in video.parent.iterdir() if path.suffix.lower() in SUFFIXES)
@@ -226,7 +234,7 @@ def find_sidecars(video: Path) -> tuple[list[SubtitleSource], list[Path]]:
 
 
 def look_inside(video: Path, *, limits: Limits = DEFAULT_LIMITS) -> Inside:
-    """The text streams inside a video, and what is known of its sound.
+    """List the text streams inside a video, and describe its sound.
 
     Raises:
         MediaFault: as :func:`world_api.media.container.open_video`.
@@ -256,7 +264,7 @@ def look_inside(video: Path, *, limits: Limits = DEFAULT_LIMITS) -> Inside:
 
 
 def read_bytes(path: Path) -> tuple[bytes, bool]:
-    """The first bytes of a file, at most so many, and whether there are more. Nothing for what is no regular file."""
+    """Return the first bytes of a file and whether there are more; no bytes unless it is a regular file."""
     if not _is_regular(path):
         return b"", False
     try:
@@ -267,8 +275,8 @@ def read_bytes(path: Path) -> tuple[bytes, bool]:
     return data[:_LARGEST_FILE], len(data) > _LARGEST_FILE
 
 
-def read_file(path: Path) -> CueList:
-    """The cues of a subtitle file, in whatever encoding."""
+def read_subtitles(path: Path) -> CueList:
+    """Read the cues of a subtitle file in any encoding."""
     data, is_cut = read_bytes(path)
     text = decode(data)
     lines = text.count("\n") + text.count("\r") - text.count("\r\n")
@@ -278,9 +286,9 @@ def read_file(path: Path) -> CueList:
 def read_stream(
     video: Path, index: int, each: Callable[[], None] | None = None, *, limits: Limits = DEFAULT_LIMITS
 ) -> CueList:
-    """The cues of a text stream inside a video; depends on nothing but the file.
+    """Read the cues of a text stream inside a video.
 
-    All of the file is gone through, which may take minutes: ``each`` is called every so many packets of any stream.
+    The whole file is read, which may take minutes: ``each`` is called now and then.
 
     Raises:
         MediaFault: as :func:`world_api.media.container.open_video`.
@@ -352,7 +360,7 @@ def _is_text(stream: SubtitleStream) -> bool:
 
 
 def _packet_text(data: bytes, codec: str) -> tuple[str, str]:
-    """The words of a packet and who says them."""
+    """The words of a packet and their speaker."""
     if codec == "mov_text":
         length = int.from_bytes(data[:2], "big")
         return _sample_text(data[2 : 2 + length]), ""
@@ -365,6 +373,261 @@ def _packet_text(data: bytes, codec: str) -> tuple[str, str]:
 
 
 def _sample_text(sample: bytes) -> str:
-    """The text of a 3GPP timed text sample: UTF-16 where a byte order mark says so, else UTF-8."""
+    """The text of a 3GPP timed text sample: UTF-16 with a byte order mark, else UTF-8."""
     is_wide = sample.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE))
     return sample.decode("utf-16" if is_wide else "utf-8-sig", errors="replace")
+
+
+#: Byte order marks and their encodings; the longer first, since one begins with the other.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+#: Characters by which Japanese and Korean text is recognised.
+_KANA, _HANGUL = re.compile(r"[\u3040-\u30ff]"), re.compile(r"[\uac00-\ud7a3]")
+_SCRIPT_SHARE = 0.3
+#: The share of Chinese characters and punctuation among non-ASCII ones, and their median run, from which on text is Chinese.
+#: Accents of another language, misread as GB 18030, give single characters between Latin letters.
+_CHINESE_SHARE, _CHINESE_ROW = 0.8, 2
+_CHINESE_SIGN = re.compile(r"[\u2000-\u206f\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
+_CHINESE_ROWS = re.compile(r"[\u4e00-\u9fff]+")
+#: The most frequent Chinese characters, simplified and traditional: text decoded in the wrong encoding has few of them.
+_COMMON = frozenset(
+    "的一是不了人我在有他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过家学对可她里后小么"
+    "心多天而能好都然没日于起还发成事只作当想看文无开手十用主行方又如前所本见经头面公同三已老从动两长"
+    "這來國個說們為時會過學對裡後麼沒於還發當開經頭見動兩長什很吗嗎呢吧啊请請谢謝今明点點问問知"
+)
+#: Bytes of a file by which its encoding is detected.
+_SAMPLE = 200_000
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+#: The replacement for bytes that are no character.
+DAMAGED = "\ufffd"
+#: The largest share of damaged characters among non-ASCII ones. Bytes are hardly ever valid UTF-8 by chance, so more is allowed.
+_UTF8_DAMAGE, _EAST_ASIAN_DAMAGE = 0.34, 0.1
+_CHINESE_ENCODINGS = ("gb18030", "big5hkscs")
+
+
+def decode(data: bytes) -> str:
+    """Return the text of a file. Bytes that fit no encoding become U+FFFD, one by one; no file is refused."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data.decode(encoding, errors="replace")
+    if (wide := _wide(data[:_SAMPLE])) is not None:
+        return data.decode(wide, errors="replace")
+    if (beyond := _BEYOND_ASCII.search(data)) is None:
+        return data.decode("ascii")
+    line = data.rfind(b"\n", 0, beyond.start()) + 1
+    return _whole_characters(_encoding(data[line : line + _SAMPLE]), data)
+
+
+def _encoding(sample: bytes) -> str:
+    """The most likely encoding of a sample that is not ASCII; a few damaged bytes do not change it."""
+    if _damage(_whole_characters("utf-8", sample)) <= _UTF8_DAMAGE:
+        return "utf-8"
+    return _east_asian(sample) or "cp1252"
+
+
+def _wide(sample: bytes) -> str | None:
+    """UTF-16 without a byte order mark: every other byte of Western text, line ends and digits is zero."""
+    if len(sample) < 8:
+        return None
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    few, many = sorted((even, odd))
+    if many < len(sample) // 8 or few > many // 10:
+        return None
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
+def _whole_characters(encoding: str, data: bytes) -> str:
+    """The text; an incomplete character at the end is left out."""
+    return codecs.getincrementaldecoder(encoding)(errors="replace").decode(data, final=False)
+
+
+def _damage(text: str) -> float:
+    """The share of damaged characters among non-ASCII ones."""
+    beyond = sum(1 for sign in text if not sign.isascii())
+    return text.count(DAMAGED) / beyond if beyond else 0.0
+
+
+def _east_asian(sample: bytes) -> str | None:
+    decoded = {name: _whole_characters(name, sample) for name in (*_CHINESE_ENCODINGS, "cp932", "cp949")}
+    texts = {name: text for name, text in decoded.items() if _damage(text) <= _EAST_ASIAN_DAMAGE}
+    for name, script in (("cp932", _KANA), ("cp949", _HANGUL)):
+        if name in texts and _share(texts[name], script) >= (_SCRIPT_SHARE if name == "cp932" else _CHINESE_SHARE):
+            chinese = max((_commonness(texts[other]) for other in _CHINESE_ENCODINGS if other in texts), default=0.0)
+            if chinese < _SCRIPT_SHARE:
+                return name
+    chinese_ones = [name for name in _CHINESE_ENCODINGS if name in texts and _is_chinese(texts[name])]
+    return max(chinese_ones, key=lambda name: _commonness(texts[name]) - _damage(texts[name]), default=None)
+
+
+def _share(text: str, signs: re.Pattern[str]) -> float:
+    beyond = [sign for sign in text if not sign.isascii()]
+    return sum(1 for sign in beyond if signs.match(sign)) / len(beyond) if beyond else 0.0
+
+
+def _commonness(text: str) -> float:
+    chinese = [sign for row in _CHINESE_ROWS.findall(text) for sign in row]
+    return sum(1 for sign in chinese if sign in _COMMON) / len(chinese) if chinese else 0.0
+
+
+def _is_chinese(text: str) -> bool:
+    """Whether the non-ASCII characters are Chinese text, not misread accents of another script."""
+    rows = sorted(len(row) for row in _CHINESE_ROWS.findall(text))
+    if not rows:
+        return False
+    return _share(text, _CHINESE_SIGN) >= _CHINESE_SHARE and rows[len(rows) // 2] >= _CHINESE_ROW
+
+
+AUTO, NONE = "auto", "none"
+#: More cues than this are taken only up to this many a second: songs may have one for each syllable.
+_PLENTY, _MOST_A_SECOND = 2000, 20
+
+#: Faults of a stream that kills its decoder: the video is built without the stream.
+_BEYOND_READING = frozenset({"decoder_died", "decoder_stalled"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subtitles:
+    """The subtitles that were taken, and why. ``source`` is None if there are none."""
+
+    source: SubtitleSource | None
+    cues: tuple[Cue, ...]
+    why: str
+    losses: tuple[LossNote, ...] = ()
+
+    @property
+    def language(self) -> str:
+        """The language's code, empty if unknown."""
+        return self.source.language if self.source is not None else ""
+
+    def content_hash(self) -> str:
+        """A hash of everything that the rows are made of."""
+        return content_hash([[cue.start, cue.end, cue.text, cue.speaker] for cue in self.cues])
+
+
+def look_into(video: Path, worker: MediaWorker) -> Inside:
+    """Look into a video by a decoding process.
+
+    Raises:
+        MediaFault: as probing names it; ``decoder_died``, ``decoder_stalled``.
+    """
+    message, _ = worker.ask({"do": "texts"}, video)
+    texts = tuple(SubtitleSource(**{**record, "path": video}) for record in message["texts"])
+    return Inside(texts=texts, has_sound=message["has_sound"], language=message["language"])
+
+
+def read_source(source: SubtitleSource, video: Path, worker: MediaWorker) -> CueList:
+    """Read one source: its first cues, at most as many as are plausible for the length of the video.
+
+    Raises:
+        MediaFault: ``decoder_died``, ``decoder_stalled``.
+    """
+    if source.kind == "sidecar":
+        found = read_subtitles(source.path)
+    else:
+        message, payload = worker.ask({"do": "cues", "stream": source.stream}, source.path)
+        cues = tuple(Cue(**record) for record in json.loads(payload))
+        found = CueList(cues=cues, left_out=message["left_out"], is_cut=message["is_cut"])
+    if len(found.cues) <= _PLENTY:
+        return found
+    try:
+        seconds = worker.probe(video).declared_duration
+    except MediaFault:
+        seconds = None
+    return found if seconds is None else found.first(max(_PLENTY, round(seconds * _MOST_A_SECOND)))
+
+
+def choose_subtitles(video: Path, wanted: str = AUTO, worker: MediaWorker | None = None) -> Subtitles:
+    """Find, choose and read a video's subtitles. ``wanted``: ``auto``, ``none``, a language's code, or a file's path.
+
+    ``worker`` reads streams inside the video; without one a process is started for this call.
+
+    Raises:
+        MediaFault: ``no_such_subtitles``, if the named file or language does not exist; as probing names it.
+    """
+    if wanted == NONE:
+        return Subtitles(source=None, cues=(), why="none were wanted")
+    if worker is None:
+        with closing(MediaWorker()) as own:
+            return choose_subtitles(video, wanted, own)
+    if _names_a_file(wanted):
+        return _named_file(Path(wanted).expanduser(), video, worker)
+    sidecars, strangers = find_sidecars(video)
+    inside = look_into(video, worker)
+    losses = [
+        loss(
+            "subtitles_elsewhere",
+            f"{path.name} is a link to another folder and was not followed; name it to have it read",
+        )
+        for path in strangers
+    ]
+    found = sorted([*sidecars, *inside.texts], key=lambda source: source.is_partial)
+    if wanted == AUTO:
+        return _first_with_cues(_in_order(found, inside.language), losses, video, worker)
+    language = language_code(wanted)
+    fitting = [(source, "its language was wanted") for source in found if source.language == language]
+    if not fitting:
+        there = ", ".join(f"{source.name} ({source.language or 'language unknown'})" for source in found) or "none"
+        raise MediaFault(
+            "no_such_subtitles",
+            f"{video.name} has no subtitles in {wanted!r}; it has: {there}",
+            hint="name a language it has, a subtitle file, or 'none'",
+        )
+    return _first_with_cues(fitting, losses, video, worker)
+
+
+def _names_a_file(wanted: str) -> bool:
+    return Path(wanted).suffix.lower() in SUFFIXES or "/" in wanted or "\\" in wanted
+
+
+def _named_file(path: Path, video: Path, worker: MediaWorker) -> Subtitles:
+    if not path.is_file():
+        raise MediaFault("no_such_subtitles", f"there is no subtitle file {path}", hint="check the path")
+    language = next((found.language for found in find_sidecars(video)[0] if found.path.resolve() == path.resolve()), "")
+    source = SubtitleSource(kind="sidecar", name=printable(path.name), language=language, path=path)
+    return _first_with_cues([(source, "it was named")], [], video, worker)
+
+
+def _in_order(found: Sequence[SubtitleSource], sound: str) -> list[tuple[SubtitleSource, str]]:
+    def rank(source: SubtitleSource) -> tuple[int, str]:
+        if source.is_partial:
+            return 3, "there is nothing else"
+        if source.kind == "sidecar" and not source.language:
+            return 0, "it has the video's name"
+        if sound and source.language == sound:
+            return 1, "it is in the language of the sound"
+        return 2, "it is the first"
+
+    ranked = [(*rank(source), source) for source in found]
+    return [(source, why) for _, why, source in sorted(ranked, key=lambda item: item[0])]
+
+
+def _first_with_cues(
+    order: Sequence[tuple[SubtitleSource, str]], losses: list[LossNote], video: Path, worker: MediaWorker
+) -> Subtitles:
+    for source, why in order:
+        try:
+            read = read_source(source, video, worker)
+        except MediaFault as fault:
+            if fault.code not in _BEYOND_READING:
+                raise
+            losses.append(loss("subtitles_damaged", f"{source.name} was passed over: {fault.message}"))
+            continue
+        if read.left_out:
+            what = "1 cue was" if read.left_out == 1 else f"{read.left_out} cues were"
+            losses.append(
+                loss("subtitles_damaged", f"{what} left out of {source.name}: their times or words make no sense")
+            )
+        if damaged := sum(cue.text.count(DAMAGED) for cue in read.cues):
+            what = "1 character" if damaged == 1 else f"{damaged} characters"
+            losses.append(loss("subtitles_damaged", f"{what} of {source.name} could not be read and stand as U+FFFD"))
+        if read.is_cut:
+            losses.append(loss("subtitles_cut", f"{source.name} is too long; only its beginning was read"))
+        if read.cues:
+            return Subtitles(source=source, cues=read.cues, why=why, losses=tuple(losses))
+        losses.append(loss("subtitles_empty", f"{source.name} holds no cue that can be read"))
+    return Subtitles(source=None, cues=(), why="there are none", losses=tuple(losses))

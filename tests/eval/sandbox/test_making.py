@@ -17,7 +17,7 @@ from eval.commands.sandbox import app
 from eval.datasets.own_format import load_folder
 from eval.sandbox import SAMPLE_RATE, FilmFacts, FilmFiles, make_film, read_facts, tell, write_facts, write_mp4
 from eval.sandbox import films as filming
-from world_api.build.truth import Truth, read_truth
+from world_api.build import Truth, read_truth
 from world_api.core.faults import EvalFault
 
 pytestmark = [pytest.mark.media, pytest.mark.xdist_group("sandbox-film")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -11,12 +12,12 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent
-from world_api.build.row_store import RowStore
+from world_api.build import Stage
+from world_api.build.checkpoint import RowStore
 from world_api.build.scheduler import Scheduler
 from world_api.build.stage import Stage
 from world_api.core import Image
 from world_api.media.container import DEFAULT_LIMITS, probe
-from world_api.media.decode_pass import DecodePass
 from world_api.media.decoder import VideoPass
 from world_api.media.frames import Frame, Scaler, decoded_frame
 
@@ -50,7 +51,7 @@ def run(video: Path, stages: Sequence[Stage], rows: RowStore) -> float:
     decode = VideoPass(source=source, limits=DEFAULT_LIMITS, wants=scheduler.wants(None))
     scheduler.run_pass(decode)
     assert decode.final is not None
-    duration = DecodePass(source=source, go_on_from=decode.final).duration
+    duration = decode.final.duration
     scheduler.finish(duration)
     scheduler.stop()
     return duration
@@ -128,9 +129,9 @@ def make_frames() -> Callable[..., list[Frame]]:
     return sampled
 
 
-@pytest.fixture
-def two_shots(make_video: Callable[..., Path]) -> Path:
-    """Seventy seconds, 5 frames a second: a room that a dark block crosses at 8 to 14 s, and from 40 s another room."""
+@pytest.fixture(scope="session")
+def encoded_shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file that ``two_shots`` copies."""
     first, second = room(1), 255 - room(2)
 
     def picture(time: float) -> Image:
@@ -138,4 +139,11 @@ def two_shots(make_video: Callable[..., Path]) -> Path:
             return second
         return with_block(first, -30 + 60 * (time - 8)) if 8 <= time < 14 else first
 
-    return make_video("two_shots.mp4", (picture(number / 5) for number in range(350)), rate=5)
+    path = tmp_path_factory.mktemp("encoded") / "two_shots.mp4"
+    return encode(path, (picture(number / 5) for number in range(350)), rate=5)
+
+
+@pytest.fixture
+def two_shots(encoded_shots: Path, tmp_path: Path) -> Path:
+    """Seventy seconds, 5 frames a second: a room that a dark block crosses at 8 to 14 s, and from 40 s another room."""
+    return Path(shutil.copy2(encoded_shots, tmp_path))

@@ -7,19 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.building import made_clip, sampled_for
-from world_api.build.key_frames import KeyFrames
-from world_api.build.look_links import LookLinks
-from world_api.build.looks import Looks
+from world_api.build.key_frames import KeyFrames, Looks
+from world_api.build.links import LookLinks, Stitches
 from world_api.build.moving_things import MovingThings
-from world_api.build.scenes import SceneCuts
 from world_api.build.screen_texts import ScreenTexts
-from world_api.build.shots import Cuts
+from world_api.build.shots import Cuts, SceneCuts
 from world_api.build.stage import Records, RowStage, Stage
-from world_api.build.track_links import Stitches
 from world_api.core import Box, DetectedObject, Image, TextLine
 from world_api.media.frames import Frame
 from world_api.world import TRACK_LOOK_DIMENSION
@@ -85,6 +82,7 @@ tenths = st.integers(min_value=0, max_value=330).map(lambda t: t / 10)
 delays = st.integers(min_value=0, max_value=30).map(lambda t: t / 10)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 2), min_size=33, max_size=33), st.dictionaries(tenths, delays, max_size=8))
 def test_scene_cuts_know_no_future(kinds: list[int], cuts: dict[float, float]) -> None:
     stored = {
@@ -110,6 +108,7 @@ def test_a_better_match_that_is_known_later_changes_no_link() -> None:
 seen = st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 80), delays)
 
 
+@settings(max_examples=30)
 @given(st.lists(seen, max_size=12), st.lists(seen, max_size=12))
 def test_links_know_no_future(before: list[tuple[int, ...]], after: list[tuple[int, ...]]) -> None:
     rows = {
@@ -143,6 +142,7 @@ def stitch(earlier: str, later: str, known_at: float) -> dict[str, Any]:
 looked_at = st.tuples(st.integers(0, 3), st.integers(0, 25), st.integers(0, 20), delays)
 
 
+@settings(max_examples=30)
 @given(st.lists(looked_at, max_size=14), st.lists(looked_at, min_size=4, max_size=14), st.lists(delays, max_size=2))
 def test_likenesses_know_no_future(
     before: list[tuple[int, ...]], after: list[tuple[int, ...]], joined: list[float]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import av
@@ -14,10 +15,9 @@ from numpy.typing import NDArray
 
 from tests.support.building import Silent, StandingClock
 from tests.support.command_line import Cli
+from world_api import open_world
 from world_api.api import build_world, open_session
-from world_api.media.container import probe
-from world_api.media.decode_pass import DecodePass
-from world_api.media.frame_finder import FrameFinder
+from world_api.media import DecodePass, VideoFrames, probe
 from world_api.media.frames import Fitter
 from world_api.operations import run
 from world_api.options import BuildOptions, Listening
@@ -116,13 +116,12 @@ def pictures(video: Path) -> Iterator[tuple[float, Picture]]:
 
 def test_a_frame_looked_up_is_the_frame_that_stages_saw(part: Part, tmp_path: Path) -> None:
     video = joined(tmp_path, part(640, 480, seed=1), part(640, 360, seed=2, begins=SECONDS, b_frames=2))
-    finder = FrameFinder(video)
     played = dict(pictures(video))
     times = [time for number, time in enumerate(played) if number % 17 == 3]
-    together = finder.pictures_played_at(times, 160)
-    for time, small in zip(times, together, strict=True):
-        assert np.abs(played[time].astype(int) - finder.pictures_played_at([time], None)[0]).mean() < 2
-        assert played[time].shape == (480, 640, 3) and small.shape == (120, 160, 3)
+    with closing(VideoFrames(video)) as frames:
+        for time, small in zip(times, frames.pictures_played_at(times, 160), strict=True):
+            assert np.abs(played[time].astype(int) - frames.frame_played_at(time)).mean() < 2
+            assert played[time].shape == (480, 640, 3) and small.shape == (120, 160, 3)
 
 
 @pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv444p", "yuv420p10le", "nv12", "gray", "rgb24", "yuvj420p"])

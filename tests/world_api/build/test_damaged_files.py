@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent, StandingClock
+from world_api import open_world
 from world_api.api import build_world, open_session
 from world_api.core import VideoWorldError
 from world_api.media.container import Limits
@@ -65,7 +66,7 @@ def check_one(seed: int, drawn: Path, folder: Path) -> str:
     path = folder / f"damaged{whole.suffix}"
     path.write_bytes(damaged(whole.read_bytes(), seed))
     options = BuildOptions(
-        without=("screen_texts",), listening=Listening(speech="off"), limits=Limits(patience=30.0, duration=900.0)
+        without=("screen_texts",), listening=Listening(speech="off"), limits=Limits(timeout=30.0, duration=900.0)
     )
     try:
         report = build_world(

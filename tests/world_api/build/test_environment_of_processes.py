@@ -13,7 +13,7 @@ from tests.support.decoders import children, number_of
 from world_api.api import build_world
 from world_api.build import stage_process
 from world_api.build.stage_process import StageProcess
-from world_api.media.container import Limits
+from world_api.media import Limits
 from world_api.media.decoder import DecoderProcess
 from world_api.media.process import process_environment
 

@@ -6,7 +6,7 @@ import http.server
 import json
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import av
 import pytest
 
 from tests.support.building import Broken, Listener, Silent, StandingClock
+from world_api import World, list_worlds, open_world
 from world_api.api import build_world as build
 from world_api.api import open_session
 from world_api.build.builder import Job, build_world
@@ -32,8 +33,12 @@ FRAGMENTED = {"movflags": "frag_keyframe+empty_moov"}
 SETTLED = 1.0
 
 
-def job(video: Path, store: Path, *, force: bool = False) -> Job:
-    recipe = recipe_for("classical", QUIET, without=("screen_texts",))
+#: Stages that most tests leave out, since they take the longest.
+SLOW = ("screen_texts", "moving_things", "stitches", "look_links")
+
+
+def job(video: Path, store: Path, *, force: bool = False, without: Sequence[str] = SLOW) -> Job:
+    recipe = recipe_for("classical", QUIET, without=without)
     return Job(
         video=video, store=store, name="film", recipe=recipe, force=force, progress=Listener(), clock=StandingClock()
     )
@@ -84,15 +89,15 @@ def rows(world: World, until: float) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize(
-    ("suffix", "options"),
-    [(".mkv", None), (".ts", None), (".mp4", FRAGMENTED)],
+    ("suffix", "options", "without"),
+    [(".mkv", None, ("screen_texts",)), (".ts", None, SLOW), (".mp4", FRAGMENTED, SLOW)],
     ids=["matroska", "transport", "fragments"],
 )
 def test_a_file_appended_in_steps_ends_as_the_world_of_the_whole_and_shows_its_beginning_meanwhile(
-    suffix: str, options: dict[str, str] | None, two_shots: Path, tmp_path: Path
+    suffix: str, options: dict[str, str] | None, without: Sequence[str], two_shots: Path, tmp_path: Path
 ) -> None:
     whole, growing = remuxed(two_shots, tmp_path / f"whole{suffix}", options), tmp_path / f"growing{suffix}"
-    batch = build_world(job(whole, tmp_path / "batch"))
+    batch = build_world(job(whole, tmp_path / "batch", without=without))
     beginnings: list[tuple[float, World, Any]] = []
 
     def published(seconds: float) -> None:
@@ -105,7 +110,9 @@ def test_a_file_appended_in_steps_ends_as_the_world_of_the_whole_and_shows_its_b
         rows(world, seconds)  # read now: its files may be replaced later
 
     with Writer(whole, growing):
-        report = follow_world(job(growing, tmp_path / "store"), Following(settled=SETTLED, published=published))
+        report = follow_world(
+            job(growing, tmp_path / "store", without=without), Following(settled=SETTLED, published=published)
+        )
     assert report.world_hash == batch.world_hash
     final = open_world(tmp_path / "store", "film")
     assert final.manifest.complete
@@ -317,7 +324,7 @@ def address(two_shots: Path, tmp_path: Path) -> Iterator[str]:
 
 
 def options(**facts: Any) -> BuildOptions:
-    return BuildOptions(listening=QUIET, without=("screen_texts",), following=Following(settled=SETTLED), **facts)
+    return BuildOptions(listening=QUIET, without=SLOW, following=Following(settled=SETTLED), **facts)
 
 
 def test_a_stream_is_recorded_and_followed_once_the_network_is_allowed(address: str, tmp_path: Path) -> None:

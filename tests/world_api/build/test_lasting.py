@@ -270,8 +270,8 @@ def test_rows_made_while_the_decoder_died_are_not_kept_by_a_build_that_was_broke
     whole = build(film, tmp_path / "whole", Counted())
     told = VideoPass._decoded
 
-    def dying(self: VideoPass, *, leap: float) -> Iterator[Frame]:
-        for frame in told(self, leap=leap):
+    def dying(self: VideoPass, *, skip: float) -> Iterator[Frame]:
+        for frame in told(self, skip=skip):
             if 10.0 <= frame.time < 13.0 and (number := decoder_of(self)) is not None:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(number, signal.SIGKILL)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from world_api.build.row_store import RowStore
+from world_api.build.checkpoint import RowStore
 from world_api.build.stage import Clip, Records, Sampling, Stage, StageSpec, no_sound
 from world_api.core import Image
 from world_api.media.container import probe
@@ -59,7 +59,7 @@ RunStages = Callable[[Path, Sequence[Stage], RowStore], float]
 
 
 def rows_in(folder: Path, video: Path) -> RowStore:
-    return RowStore(folder, probe(video), {"counting": "key"}, reuse=True, hear=no_sound)
+    return RowStore(folder, probe(video), {"counting": "key"}, reuse=True, audio=no_sound)
 
 
 def test_a_long_gap_never_holds_many_clips_open(
@@ -124,13 +124,13 @@ def test_a_failure_names_its_stage_and_what_was_stored_before_it_is_not_made_aga
     keys = {"steady": "one", "failing": "other"}
 
     def rows() -> RowStore:
-        return RowStore(tmp_path / "world", probe(video), keys, reuse=True, hear=no_sound)
+        return RowStore(tmp_path / "world", probe(video), keys, reuse=True, audio=no_sound)
 
     steady = Watching("steady", "cuts")
     failing = Watching("failing", "looks", fails_at=33.0, quick=quick)
     with pytest.raises(ZeroDivisionError) as caught:
         run_stages(video, [steady, failing], rows())
-    assert caught.value.__notes__ == ["raised at work for the stage 'failing'"]
+    assert caught.value.__notes__ == ["raised by the stage 'failing'"]
     assert max(failing.seen) == 32.0
     assert 0 in rows().clips_of(steady)
     assert rows().clips_of(failing) == {0}

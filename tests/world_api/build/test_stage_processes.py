@@ -74,7 +74,7 @@ def test_a_frame_is_shown_once_to_all_clips_that_want_it(make_frames: MakeFrames
     workers = [stage.open(made_clip(number)) for number in range(2)]
     frames = make_frames(lambda t: np.full((90, 160, 3), int(t), dtype=np.uint8), start=0, end=60)
     for frame in frames:
-        stage.show(workers, frame)
+        stage.see(workers, frame)
     told = [row["time"] for worker in workers for row in worker.finish()["cuts"]]
     assert told == [frame.time for frame in frames]
     process.close()

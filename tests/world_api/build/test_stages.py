@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, made_source, sampled_for
-from world_api.build.key_frames import KeyFrames
-from world_api.build.looks import Looks, look_of
-from world_api.build.scenes import SceneCuts
-from world_api.build.shots import Cuts
+from world_api.build.descriptors import look_of
+from world_api.build.key_frames import KeyFrames, Looks
+from world_api.build.links import Stitches
+from world_api.build.shots import Cuts, SceneCuts
 from world_api.build.stage import Clip, Records, RowStage, Stage, clip_span
-from world_api.build.track_links import Stitches
 from world_api.core import Image
 from world_api.media.frames import Frame
 

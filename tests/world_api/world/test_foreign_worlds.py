@@ -18,7 +18,7 @@ from tests.support.damaged_rows import manifest, replace_file, write_manifest
 from tests.support.damaged_worlds import KINDS, UNCHECKED
 from tests.support.trying_worlds import FINE, make_base
 from world_api.api import open_session, source_path, text_embedder
-from world_api.build.predecessor import find_predecessor
+from world_api.build.builder import find_predecessor
 from world_api.build.source import remember_source
 from world_api.core import StoreFault, hash_bytes
 from world_api.operations import run

@@ -46,7 +46,7 @@ def worlds(
 
 
 def _list(store: Path, as_json: bool) -> None:
-    from world_api.build.side_files import bytes_of, find_beside
+    from world_api.build.source import bytes_of, find_beside
     from world_api.world.store import list_worlds
 
     entries = [_entry(store, video_id) for video_id in list_worlds(store)]
@@ -72,7 +72,7 @@ def _beside_lines(beside: dict[str, int]) -> list[str]:
 
 
 def _clean(store: Path, as_json: bool) -> None:
-    from world_api.build.side_files import clear_beside
+    from world_api.build.source import clear_beside
 
     removed = clear_beside(store)
     names = [path.name for path in removed.recordings]

@@ -16,7 +16,7 @@ import pytest
 from world_api.backends.chat.caching import CachingChatModel, from_cache
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.recording import ScriptedChatModel
-from world_api.core import BackendFault, deadline
+from world_api.core import BackendFault, cost
 from world_api.exposure.models import endpoint_model
 
 REQUEST: dict[str, Any] = {
@@ -225,7 +225,7 @@ def test_waiting_for_an_equal_request_has_its_bound(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(model.complete, REQUEST)
         assert gated.asked.acquire(timeout=20)
-        with deadline(0.01), pytest.raises(BackendFault, match="endpoint_unreachable"):
+        with cost(0.01), pytest.raises(BackendFault, match="endpoint_unreachable"):
             model.complete(REQUEST)
         gated.let.set()
         assert words(asking.result(timeout=20)) == "yes"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from world_api.backends.chat.completions import completion
-from world_api.core import BackendFault, deadline
+from world_api.core import BackendFault, cost
 
 REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "anybody?"}]}
 GOOD = completion(model="m", content="yes", usage=(10, 1))
@@ -60,18 +60,18 @@ def test_chance_does_not_make_a_wait_too_long_that_is_not(chat_server: Any, conn
 def test_whoever_has_less_time_waits_less(chat_server: Any, connect: Any, waits: list[float]) -> None:
     chat_server.play(chat_server.refusal(500, "oops"))
     model = connect(patience=300.0, retries=100)
-    with deadline(20.0), pytest.raises(BackendFault, match="oops"):
+    with cost(20.0), pytest.raises(BackendFault, match="oops"):
         model.complete(REQUEST)
     assert sum(waits) < 20.0
     chat_server.play(chat_server.refusal(429, "slow down", Retry_After="30"))
-    with deadline(20.0), pytest.raises(BackendFault, match="it asks to wait 30 s, and 20 s are left"):
+    with cost(20.0), pytest.raises(BackendFault, match="it asks to wait 30 s, and 20 s are left"):
         model.complete(REQUEST)
 
 
 def test_whoever_has_less_time_is_not_kept_by_a_silent_server(chat_server: Any, connect: Any) -> None:
     chat_server.play(chat_server.hanging())
     model = connect(retries=0)
-    with deadline(0.05), pytest.raises(BackendFault, match=r"no whole answer in 0\.05 s"):
+    with cost(0.05), pytest.raises(BackendFault, match=r"no whole answer in 0\.05 s"):
         model.complete(REQUEST)
 
 

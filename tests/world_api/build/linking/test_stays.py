@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.building import made_clip, made_source
+from world_api.build.links import Stitches
 from world_api.build.moving_things import MovingThings
-from world_api.build.track_links import Stitches
 from world_api.core import Box, DetectedObject, Image
 from world_api.media.frames import Frame
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -11,8 +12,8 @@ import numpy as np
 import pytest
 
 from world_api.core import SAMPLE_RATE, MediaFault, Samples
+from world_api.media import MediaWorker, look_into
 from world_api.media.audio import read_audio
-from world_api.media.subtitles import look_inside
 
 pytestmark = pytest.mark.media
 
@@ -106,7 +107,8 @@ def test_what_lies_outside_the_file_is_silence(tmp_path: Path) -> None:
 
 def test_a_file_without_sound_gives_no_samples(two_shots: Path) -> None:
     assert read_audio(two_shots, 0.0, 5.0).shape == (0,)
-    assert not look_inside(two_shots).has_sound
+    with closing(MediaWorker()) as worker:
+        assert not look_into(two_shots, worker).has_sound
 
 
 def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
@@ -21,7 +22,6 @@ from world_api.core import Image
 from world_api.media.container import probe
 from world_api.media.decode_pass import DecodePass
 from world_api.media.decoder import VideoFrames
-from world_api.media.frame_finder import FrameFinder
 
 pytestmark = pytest.mark.media
 
@@ -32,12 +32,13 @@ BEGUN = 5e-4
 def check_random_access(path: Path, *, asked: int) -> None:
     decode = DecodePass(source=probe(path))
     shown = [(frame.time, frame.picture()) for frame in decode]
-    frames, draw = FrameFinder(path), random.Random(path.name)
-    times = [draw.uniform(0.0, decode.duration + 0.2) for _ in range(asked)]
+    draw = random.Random(path.name)
+    times = [draw.uniform(0.0, decode.state.duration + 0.2) for _ in range(asked)]
     numbers = [max(0, sum(start <= time + BEGUN for start, _ in shown) - 1) for time in times]
-    for time, number in zip(times, numbers, strict=True):
-        assert np.array_equal(frames.pictures_played_at([time], None)[0], shown[number][1]), (path.name, time, number)
-    together = frames.pictures_played_at(sorted(times), None)
+    with closing(VideoFrames(path)) as frames:
+        for time, number in zip(times, numbers, strict=True):
+            assert np.array_equal(frames.frame_played_at(time), shown[number][1]), (path.name, time, number)
+        together = frames.pictures_played_at(sorted(times), None)
     for time, number, picture in zip(sorted(times), sorted(numbers), together, strict=True):
         assert np.array_equal(picture, shown[number][1]), (path.name, time, number)
 

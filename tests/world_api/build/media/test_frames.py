@@ -38,7 +38,7 @@ def counting(make_video: Callable[..., Path]) -> Path:
 def test_every_frame_comes_once_in_order(counting: Path) -> None:
     decode = DecodePass(source=probe(counting))
     assert [number_in(frame.picture()) for frame in decode] == list(range(120))
-    assert decode.duration == pytest.approx(12.0, abs=0.02)
+    assert decode.state.duration == pytest.approx(12.0, abs=0.02)
     assert decode.losses() == []
 
 
@@ -79,7 +79,7 @@ def test_a_truncated_file_gives_what_decodes_and_says_what_is_lost(make_video: C
     decode = DecodePass(source=probe(cut))
     assert 20 < sum(1 for _ in decode) < 80
     (loss,) = [loss for loss in decode.losses() if loss.code == "ends_early"]
-    assert loss.start_time == pytest.approx(decode.duration, abs=0.01)
+    assert loss.start_time == pytest.approx(decode.state.duration, abs=0.01)
     assert loss.end_time == pytest.approx(10.0, abs=0.1)
 
 
@@ -121,7 +121,7 @@ def test_every_decoder_case_decodes_to_its_size(shared_data: Path) -> None:
         decode = DecodePass(source=source)
         shapes = {frame.shape for frame in decode}
         assert shapes == {(source.height, source.width)}, path.name
-        assert decode.duration > 0, path.name
+        assert decode.state.duration > 0, path.name
 
 
 @pytest.mark.shared_data
@@ -171,7 +171,7 @@ def test_a_time_of_a_thousand_years_ends_no_video(make_video: Callable[..., Path
     path = make_video("leap.mkv", [numbered(number) for number in range(40)], times=times)
     decode = DecodePass(source=probe(path))
     assert [frame.time for frame in decode] == pytest.approx([number / 10 for number in range(40)], abs=0.05)
-    assert decode.duration == pytest.approx(4.0, abs=0.2)
+    assert decode.state.duration == pytest.approx(4.0, abs=0.2)
     assert [loss.code for loss in decode.losses()] == ["times_leap"]
 
 

@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.subtitle_files import cues_of, srt, video_with
 from world_api.core import Image
-from world_api.media.subtitle_choice import choose_subtitles
-from world_api.media.subtitle_encoding import decode
-from world_api.media.subtitles import (
-    parse_cues,
-    read_file,
-    read_stream,
-)
+from world_api.media.subtitles import choose_subtitles, decode, parse_cues, read_stream, read_subtitles
 
 #: Text that makes careless patterns go over it again and again; a quadratic one would need many minutes for it.
 SLOW = ["<v" + " " * 3_000_000, "<v.a" * 700_000, "<v " * 700_000, "{\\" * 700_000, "{\\p1" * 700_000, "<b" * 1_000_000]
@@ -36,7 +30,7 @@ def test_a_megabyte_of_what_is_nearly_markup_is_read_in_one_go(nasty: str) -> No
 def test_of_endless_nonsense_a_bounded_number_is_parsed_and_that_is_said(tmp_path: Path) -> None:
     path = tmp_path / "film.srt"
     path.write_bytes(srt("hello") + b"-->\n" * 3_000_000)
-    read = read_file(path)
+    read = read_subtitles(path)
     assert [cue.text for cue in read.cues] == ["hello"]
     assert read.left_out <= 100_000
     assert read.is_cut
@@ -45,7 +39,7 @@ def test_of_endless_nonsense_a_bounded_number_is_parsed_and_that_is_said(tmp_pat
 def test_of_endless_lines_the_first_are_read_and_that_is_said(tmp_path: Path) -> None:
     path = tmp_path / "film.srt"
     path.write_bytes(srt("hello") + b"\n" * 5_000_000 + srt("far below"))
-    read = read_file(path)
+    read = read_subtitles(path)
     assert ([cue.text for cue in read.cues], read.is_cut) == (["hello"], True)
 
 
@@ -118,7 +112,7 @@ def test_numbers_too_long_to_read_do_not_spoil_a_cue(tmp_path: Path, words: str)
     body = f"0,0,Default,,0,0,0,,{words}".encode()
     video = video_with(tmp_path / "film.mkv", [("ass", "eng", body)])
     (tmp_path / "film.ass").write_text(f"[Events]\nDialogue: 0,0:00:01.00,0:00:02.50,D,,0,0,0,,{words}\n")
-    for read in (read_file(tmp_path / "film.ass"), read_stream(video, 1)):
+    for read in (read_subtitles(tmp_path / "film.ass"), read_stream(video, 1)):
         (cue,) = read.cues
         assert cue.text.startswith("before")
         assert cue.text.endswith("after")
@@ -141,7 +135,7 @@ def test_cues_out_of_order_and_said_twice_come_in_order_and_once(tmp_path: Path)
         f"{n}\n00:00:0{t},000 --> 00:00:0{t + 2},000\n{word}" for n, t, word in [(1, 5, "b"), (2, 4, "a")] * 2
     )
     path.write_text(body)
-    assert [cue.text for cue in read_file(path).cues] == ["a", "b"]
+    assert [cue.text for cue in read_subtitles(path).cues] == ["a", "b"]
 
 
 def test_hours_beyond_ninety_nine_are_hours() -> None:
@@ -152,7 +146,7 @@ def test_hours_beyond_ninety_nine_are_hours() -> None:
 def test_a_huge_line_and_null_bytes_are_cut_down(tmp_path: Path) -> None:
     path = tmp_path / "film.srt"
     path.write_bytes(b"\x00".join([b"1\n00:00:01,000 --> 00:00:02,000\n", b"word " * 100_000]))
-    (cue,) = read_file(path).cues
+    (cue,) = read_subtitles(path).cues
     assert cue.text.startswith("word word")
     assert len(cue.text) <= 2000
 
@@ -194,5 +188,5 @@ def test_a_long_video_may_have_more_cues_and_none_has_more_than_there_could_be(
     chosen = choose_subtitles(video)
     assert (len(chosen.cues), chosen.losses) == (2500, ())
     (tmp_path / "film.srt").write_text(many(50_001, apart=0.06))
-    read = read_file(tmp_path / "film.srt")
+    read = read_subtitles(tmp_path / "film.srt")
     assert (len(read.cues), read.is_cut) == (50_000, True)

@@ -9,12 +9,12 @@ import pytest
 
 from tests.support.subtitle_files import srt, video_with
 from world_api.core import MediaFault
-from world_api.media import subtitle_choice, subtitles
+from world_api.media import subtitles
 from world_api.media.decoder import MediaWorker
-from world_api.media.subtitle_choice import choose_subtitles
 from world_api.media.subtitles import (
     CueList,
     SubtitleSource,
+    choose_subtitles,
     find_sidecars,
     look_inside,
     read_stream,
@@ -138,14 +138,14 @@ def test_a_stream_that_stops_its_decoder_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
 ) -> None:
     video = video_with(tmp_path / "film.mkv", [("subrip", "eng", b"first"), ("subrip", "fre", b"second")], sound="eng")
-    read = subtitle_choice.read_source
+    read = subtitles.read_source
 
     def dies_of_the_first(source: SubtitleSource, film: Path, worker: MediaWorker) -> CueList:
         if source.language == "en":
             raise MediaFault(code, "the decoder came to a halt", hint="none")
         return read(source, film, worker)
 
-    monkeypatch.setattr(subtitle_choice, "read_source", dies_of_the_first)
+    monkeypatch.setattr(subtitles, "read_source", dies_of_the_first)
     chosen = choose_subtitles(video)
     assert [cue.text for cue in chosen.cues] == ["second"]
     assert [(loss.code, "came to a halt" in loss.message) for loss in chosen.losses] == [("subtitles_damaged", True)]
@@ -158,7 +158,7 @@ def test_other_faults_of_a_stream_are_told(tmp_path: Path, monkeypatch: pytest.M
     def is_gone(source: SubtitleSource, film: Path, worker: MediaWorker) -> CueList:
         raise MediaFault("source_missing", "the video is gone", hint="none")
 
-    monkeypatch.setattr(subtitle_choice, "read_source", is_gone)
+    monkeypatch.setattr(subtitles, "read_source", is_gone)
     with pytest.raises(MediaFault, match="gone"):
         choose_subtitles(video)
 

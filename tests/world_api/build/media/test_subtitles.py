@@ -7,11 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.subtitle_files import ASS, SRT, cues_of, srt, video_with
-from world_api.media.subtitle_choice import choose_subtitles
-from world_api.media.subtitle_encoding import decode
-from world_api.media.subtitles import (
-    read_file,
-)
+from world_api.media import choose_subtitles, read_subtitles
+from world_api.media.subtitles import decode
 
 
 def test_times_and_words_of_srt() -> None:
@@ -29,7 +26,7 @@ def test_webvtt_with_header_notes_settings_and_voices() -> None:
 def test_ass_gives_words_and_speakers_but_no_drawings_and_no_comments(tmp_path: Path) -> None:
     path = tmp_path / "film.ass"
     path.write_text(ASS)
-    read = read_file(path)
+    read = read_subtitles(path)
     assert [(cue.start, cue.end, cue.text, cue.speaker) for cue in read.cues] == [
         (1.0, 2.5, "Good day, you all", "Ann"),
         (432005.0, 432006.0, "late words", ""),
@@ -41,7 +38,7 @@ def test_ass_gives_words_and_speakers_but_no_drawings_and_no_comments(tmp_path: 
 def test_chinese_in_any_usual_encoding(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "film.srt"
     path.write_bytes("1\r\n00:00:01,000 --> 00:00:02,000\r\n你好，世界\r\n".encode(encoding))
-    assert [cue.text for cue in read_file(path).cues] == ["你好，世界"]
+    assert [cue.text for cue in read_subtitles(path).cues] == ["你好，世界"]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +90,7 @@ def test_of_damaged_characters_it_is_said_how_many(tmp_path: Path) -> None:
 def test_bytes_in_no_encoding_survive(tmp_path: Path) -> None:
     path = tmp_path / "film.srt"
     path.write_bytes(b"1\n00:00:01,000 --> 00:00:02,000\ncaf\xe9 \xff\xff\n")
-    assert len(read_file(path).cues) == 1
+    assert len(read_subtitles(path).cues) == 1
 
 
 @pytest.mark.parametrize(

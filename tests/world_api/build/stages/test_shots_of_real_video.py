@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from world_api.build.looks import Looks
-from world_api.build.row_store import RowStore
-from world_api.build.scenes import SceneCuts
-from world_api.build.shots import Cuts
-from world_api.build.stage import Stage, keys_of, no_sound
+from tests.support.building import Silent, StandingClock
+from world_api import open_world
+from world_api.build import Job, KeyFrames, Recipe, build_world
+from world_api.build.key_frames import Looks
+from world_api.build.shots import Cuts, SceneCuts
 from world_api.core import TimeSpan
-from world_api.media.container import probe
 
 pytestmark = [pytest.mark.shared_data, pytest.mark.media]
 
 WITHIN = 0.03
 
 
-RunStages = Callable[[Path, Sequence[Stage], RowStore], float]
-
-
-def found_in(video: Path, folder: Path, run_stages: RunStages) -> dict[str, list[float]]:
-    stages: list[Stage] = [Cuts(), Looks(), SceneCuts()]
-    shelf = RowStore(folder, probe(video), keys_of(stages, "made"), reuse=False, hear=no_sound)
-    whole = TimeSpan(start=0.0, end=run_stages(video, stages, shelf) + 1.0)
-    return {table: shelf.rows(table, whole).column("time").to_pylist() for table in ("cuts", "scene_cuts")}
+def found_in(video: Path, store: Path) -> dict[str, list[float]]:
+    recipe = Recipe(profile="shots", stages=lambda video, worker: [Cuts(), Looks(), SceneCuts(), KeyFrames()])
+    build_world(
+        Job(video=video, store=store, name="film", recipe=recipe, force=False, progress=Silent(), clock=StandingClock())
+    )
+    world = open_world(store, "film")
+    return {table: world.rows(table).column("time").to_pylist() for table in ("cuts", "scene_cuts")}
 
 
 def f1(found: Sequence[float], true: Sequence[float]) -> float:
@@ -46,10 +44,8 @@ def truth(shared_data: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def composite(
-    shared_data: Path, tmp_path_factory: pytest.TempPathFactory, run_stages: RunStages
-) -> dict[str, list[float]]:
-    return found_in(shared_data / "video" / "composite_337s.mp4", tmp_path_factory.mktemp("composite"), run_stages)
+def composite(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
+    return found_in(shared_data / "video" / "composite_337s.mp4", tmp_path_factory.mktemp("composite"))
 
 
 def test_the_certain_cuts_are_found_to_the_frame_and_no_others(
@@ -68,10 +64,8 @@ def test_scenes_begin_where_another_place_begins(composite: dict[str, list[float
     assert [time for time in starts if time > 30.0] == pytest.approx([102.0, 147.0, 185.0, 251.0, 311.0], abs=WITHIN)
 
 
-def test_a_film_of_ten_minutes_has_some_shots_to_a_scene(
-    shared_data: Path, tmp_path: Path, run_stages: RunStages
-) -> None:
-    found = found_in(shared_data / "video" / "big_buck_bunny_596s.mp4", tmp_path, run_stages)
+def test_a_film_of_ten_minutes_has_some_shots_to_a_scene(shared_data: Path, tmp_path: Path) -> None:
+    found = found_in(shared_data / "video" / "big_buck_bunny_596s.mp4", tmp_path)
     assert len(found["cuts"]) > 100
     assert 8 <= len(found["scene_cuts"]) <= len(found["cuts"]) / 5
     # The last shot after the credits, the credits, and the squirrel's flight stand apart for every eye.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from world_api.build.appearance import describe, light_gains
+from world_api.build.descriptors import describe, light_gains
 from world_api.core import Image
 from world_api.world import TRACK_LOOK_DIMENSION
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, made_source
-from world_api.build.appearance import colour_words
+from world_api.build.descriptors import colour_words
 from world_api.build.moving_things import MovingThings
 from world_api.build.stage import Records
 from world_api.core import Box, DetectedObject, Image, TimeSpan

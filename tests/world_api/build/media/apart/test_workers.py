@@ -39,7 +39,7 @@ def halt(worker: MediaWorker) -> int:
 
 
 def test_a_decoder_that_says_nothing_is_ended_and_named(film: Path) -> None:
-    with closing(MediaWorker(Limits(patience=0.8))) as worker:
+    with closing(MediaWorker(Limits(timeout=0.8))) as worker:
         number = halt(worker)
         with pytest.raises(MediaFault) as caught:
             worker.probe(film)
@@ -49,7 +49,7 @@ def test_a_decoder_that_says_nothing_is_ended_and_named(film: Path) -> None:
 
 
 def test_a_worker_that_died_of_a_request_answers_the_next(film: Path) -> None:
-    with closing(MediaWorker(Limits(patience=6.0))) as worker:
+    with closing(MediaWorker(Limits(timeout=6.0))) as worker:
         halt(worker)
         with pytest.raises(MediaFault):
             worker.ask({"do": "probe"}, film)
@@ -81,14 +81,14 @@ def test_random_access_outlives_its_process(film: Path) -> None:
 def handed_over(film: Path) -> tuple[MediaWorker, DecoderProcess]:
     worker = MediaWorker()
     worker.probe(film)
-    process = worker.hand_over()
+    process = worker.detach()
     assert process is not None
     return worker, process
 
 
 def test_a_process_that_was_handed_over_outlives_its_worker(film: Path) -> None:
     worker, process = handed_over(film)
-    assert worker.hand_over() is None
+    assert worker.detach() is None
     worker.close()
     del worker
     gc.collect()
@@ -101,7 +101,7 @@ def test_a_process_that_was_handed_over_outlives_its_worker(film: Path) -> None:
 def test_a_worker_that_handed_its_process_over_starts_another_and_ends_only_that(film: Path) -> None:
     worker, process = handed_over(film)
     worker.probe(film)
-    own = worker.hand_over()
+    own = worker.detach()
     assert own is not None
     assert number_of(own) != number_of(process)
     own.end()

@@ -13,14 +13,15 @@ import pytest
 
 from tests.support.building import Silent, StandingClock
 from tests.support.subtitle_files import video_with
+from world_api import open_world
 from world_api.api import build_world
 from world_api.core import MediaFault, TimeSpan
+from world_api.media import SubtitleSource, choose_subtitles
 from world_api.media.container import DEFAULT_LIMITS, Limits, probe
 from world_api.media.decoder import MediaWorker, VideoSound
 from world_api.media.decoder_server import DecoderServer
 from world_api.media.process import Wire
-from world_api.media.subtitle_choice import choose_subtitles, read_source
-from world_api.media.subtitles import SubtitleSource
+from world_api.media.subtitles import read_source
 from world_api.options import BuildOptions, Listening
 from world_api.recipes import speech_stage
 from world_api.world import open_world

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from world_api.core import Image
+from world_api.media import Want
 from world_api.media.container import DEFAULT_LIMITS, Limits, probe
 from world_api.media.decoder_server import DecoderServer
-from world_api.media.frames import Want
 from world_api.media.process import Message, Wire
 from world_api.media.shared_memory import Slots, anonymous_file
 
@@ -43,7 +43,7 @@ def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
         wire.send({**answer[0], "done": True})
         messages: list[Message] = []
         while not (messages and "done" in messages[-1]):
-            message = wire.receive(patience=1.0)[0]
+            message = wire.receive(timeout=1.0)[0]
             message.pop("slot", None)
             messages.append(message)
         for file in (ours, theirs, handle):
@@ -87,6 +87,6 @@ def test_to_send_nothing_is_no_sign_of_life() -> None:
     wire.hold({"t": 2.0})
     wire.flush()
     assert wire.sent_at > before
-    assert [wire.receive(patience=1.0)[0] for _ in range(2)] == [{"t": 1.0}, {"t": 2.0}]
+    assert [wire.receive(timeout=1.0)[0] for _ in range(2)] == [{"t": 1.0}, {"t": 2.0}]
     os.close(ours)
     os.close(theirs)

@@ -19,8 +19,7 @@ from world_api.build.speech import LONGEST, RecognisedSpeech, SubtitleLines, cut
 from world_api.build.stage import Clip, Records, Stage
 from world_api.core import SAMPLE_RATE, Samples, SpokenLine, SpokenWord, TimeSpan
 from world_api.media.container import probe
-from world_api.media.subtitle_choice import Subtitles, choose_subtitles
-from world_api.media.subtitles import SubtitleSource, read_file
+from world_api.media.subtitles import Subtitles, SubtitleSource, choose_subtitles, read_subtitles
 
 
 def clip(number: int = 0, sound: Samples | None = None, *, start: float = 0.0) -> Clip:
@@ -210,7 +209,7 @@ def test_a_detector_decides_by_what_it_has_heard_so_far() -> None:
 
 @pytest.mark.shared_data
 def test_real_speech_is_detected_and_little_else(shared_data: Path) -> None:
-    from world_api.media.audio import read_audio
+    from world_api.media import read_audio
 
     found = EnergyVoiceDetector().voiced(read_audio(shared_data / "video" / "composite_337s.mp4", 100.0, 170.0))
     truth = [(4.0, 15.0), (50.0, 57.1), (58.0, 60.99), (62.0, 67.3)]
@@ -222,7 +221,7 @@ def test_real_speech_is_detected_and_little_else(shared_data: Path) -> None:
 
 def subtitles(path: Path, language: str = "", kind: Literal["sidecar", "embedded"] = "sidecar") -> Subtitles:
     source = SubtitleSource(kind=kind, name=path.name, language=language, path=path)
-    return Subtitles(source=source, cues=read_file(path).cues, why="it was named")
+    return Subtitles(source=source, cues=read_subtitles(path).cues, why="it was named")
 
 
 def test_a_streams_lines_shift_with_the_picture_and_are_known_at_their_end(tmp_path: Path) -> None:

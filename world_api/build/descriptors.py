@@ -1,33 +1,32 @@
-"""How a followed thing looks, as a vector: the colours of its upper, middle and lower third, and its shape.
+"""Descriptors: of a tracked thing (the colours of its thirds and its shape), of a whole picture, and colour words.
 
-Colours are taken under the light of the scene (grey world: the mean of the empty scene is taken for grey), so that the same
-thing looks alike in another scene. All parts are square roots of shares, so that the dot product of two vectors is a
-weighted Bhattacharyya coefficient: 1 for the same, 0 for nothing in common.
+Colours of things are corrected for the light of the scene (grey world: the mean of the empty scene becomes grey), so that the same
+thing has a similar descriptor in another scene. All parts are square roots of shares, so that the dot product of two vectors is
+a weighted Bhattacharyya coefficient: 1 for the same, 0 for nothing in common.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.build.background import Background, Blob, Mask
+from world_api.build.background import Mask
 from world_api.core.lexicon import COLOURS
 from world_api.core.ports import Image, Vector
 
 _PARTS, _BINS = 3, 8
 _SHAPE_BINS = 4
-#: Lab ranges (of 255) that the bins of lightness and of the two colour axes span; what lies beyond is in the last one.
+#: Lab ranges (of 255) of the bins of lightness and of the two colour axes; values outside are in the outermost bin.
 _RANGES = ((0.0, 255.0), (96.0, 160.0), (96.0, 160.0))
-#: How much lightness, the two colour axes and the shape count.
+#: Weights of lightness, the two colour axes and the shape.
 _WEIGHTS, _SHAPE_WEIGHT = (0.4, 0.27, 0.27), 0.06
-#: Height over width (natural logarithm) that the bins of the shape span.
+#: Range of the bins of the shape: natural logarithm of height over width.
 _SLIM = (-1.0, 1.5)
-#: The mean of the empty scene is brought to this level, each channel by at most so much.
+#: The mean of the empty scene is scaled to this level, each channel by at most this factor.
 _GREY, _MOST = 118.0, 1.8
 _FEWEST = 120
 _THIN = np.ones((3, 3), dtype=np.uint8)
@@ -41,7 +40,7 @@ def light_gains(scene: Image) -> NDArray[np.float32]:
 
 
 def describe(picture: Image, mask: Mask, gains: NDArray[np.float32]) -> Vector | None:
-    """The look of the masked part of a picture (BGR, same size as the mask), unit length; None when too little is seen."""
+    """Describe the masked part of a picture (BGR, same size as the mask), unit length; None if too little is visible."""
     inner = cv2.erode(mask, _THIN)
     rows, columns = np.nonzero(inner)
     if len(rows) < _FEWEST:
@@ -61,27 +60,6 @@ def describe(picture: Image, mask: Mask, gains: NDArray[np.float32]) -> Vector |
     vector = np.sqrt(np.concatenate([np.concatenate(channels, axis=1).ravel(), shape]))
     found: Vector = (vector / np.linalg.norm(vector)).astype(np.float32)
     return found
-
-
-@dataclass(frozen=True, kw_only=True)
-class TwoPictures:
-    """How blobs look in a picture and in the one before it, which was seen at a time (seconds), each BGR."""
-
-    before_picture: Image
-    before_time: float
-    picture: Image
-    scene: Background
-
-    def before(self, blob: Blob, time: float) -> Vector | None:
-        """The look of a blob that was seen at a time, if the picture before is not older."""
-        return self._describe(self.before_picture, blob) if time >= self.before_time else None
-
-    def now(self, blob: Blob) -> Vector | None:
-        """The look of a blob in the picture."""
-        return self._describe(self.picture, blob)
-
-    def _describe(self, picture: Image, blob: Blob) -> Vector | None:
-        return describe(picture[blob.place], blob.mask, light_gains(self.scene.picture))
 
 
 def _shares(values: NDArray[np.float32], part: NDArray[np.int64], low: float, high: float) -> NDArray[np.float64]:
@@ -104,15 +82,77 @@ def _soft(values: NDArray[np.float64], low: float, high: float, bins: int) -> ND
     return found
 
 
-#: A colour is named when it covers this share of the region; at most so many are named.
+_GRID, _ORIENTATIONS, _COLOUR_STEPS = 4, 4, 4
+#: Lightness fills its range; the two colour axes of natural pictures stay near the middle.
+_LAB_RANGES = ((0, 255), (96, 159), (96, 175))
+#: Added to every cell, so that a picture without edges has a flat layout.
+_EDGE_FLOOR = 50.0
+
+Look = NDArray[np.float32]  #: of unit length
+
+
+def look_of(picture: Image) -> Look:
+    """Colour and edge layout of a small BGR picture: 128 numbers of unit length.
+
+    Half is a colour histogram (4 x 4 x 4 in CIE Lab), half the strength of edges by direction in a 4 x 4 grid; both under
+    a square root, so that the cosine of two looks is the Bhattacharyya coefficient of their histograms.
+    """
+    halves = [_colours(picture), _edges(picture)]
+    vector = np.concatenate([np.sqrt(half / max(float(half.sum()), 1e-9) / 2) for half in halves])
+    length = float(np.linalg.norm(vector))
+    return (vector / length if length > 0 else vector).astype(np.float32)
+
+
+def _colours(picture: Image) -> NDArray[np.float64]:
+    lab = cv2.LUT(cv2.cvtColor(cv2.GaussianBlur(picture, (3, 3), 0), cv2.COLOR_BGR2LAB), _clipped())
+    ranges = [float(end) for low, high in _LAB_RANGES for end in (low, high + 1)]
+    histogram = cv2.calcHist([lab], [0, 1, 2], None, [_COLOUR_STEPS] * 3, ranges)
+    return np.asarray(histogram, dtype=np.float64).ravel()
+
+
+@cache
+def _clipped() -> NDArray[np.uint8]:
+    """A table that brings each of the three values into its range."""
+    table = np.stack([np.arange(256).clip(low, high) for low, high in _LAB_RANGES], axis=-1)
+    return table.astype(np.uint8)[None]
+
+
+def _edges(picture: Image) -> NDArray[np.float64]:
+    gray = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY)
+    right, down = cv2.Sobel(gray, cv2.CV_16S, 1, 0), cv2.Sobel(gray, cv2.CV_16S, 0, 1)
+    cells = _first_bins(*gray.shape) + _directions(right, down)
+    # Squares of whole numbers are exact; OpenCV's magnitude differs in the last bit by where the picture is in memory.
+    across, along = right.astype(np.float32), down.astype(np.float32)
+    strength = np.sqrt(across * across + along * along)
+    layout = np.bincount(cells.ravel(), weights=strength.ravel(), minlength=_GRID * _GRID * _ORIENTATIONS)
+    return np.asarray(layout, dtype=np.float64) + _EDGE_FLOOR
+
+
+def _directions(right: NDArray[np.int16], down: NDArray[np.int16]) -> NDArray[np.uint8]:
+    """The direction of a gradient without its sign, in eighths of a turn: 0 to 3 from horizontal on, without computing angles."""
+    falling = (((right ^ down) < 0) & (down != 0)) | (right == 0)
+    across, along = np.abs(down), np.abs(right)
+    flat = (across < along) | (falling & (across == along))
+    eighths: NDArray[np.uint8] = (falling.view(np.uint8) << 1) | (falling == flat).view(np.uint8)
+    return eighths
+
+
+@cache
+def _first_bins(height: int, width: int) -> NDArray[np.int64]:
+    """Where the bins of each pixel's cell of the grid begin."""
+    rows, columns = np.arange(height) * _GRID // height, np.arange(width) * _GRID // width
+    return (rows[:, None] * _GRID + columns[None, :]) * _ORIENTATIONS
+
+
+#: A colour is named if it covers this share of the region; at most this many are named.
 _SHARE, _MOST_COLOURS = 0.18, 3
-#: The fewest pixels that say anything.
+#: The fewest pixels from which colours are named.
 _FEWEST_PIXELS = 30
 #: The head's share of an upright figure's height; hair and skin are no clothing.
 _HEAD = 0.14
 _UPRIGHT = 1.8
 
-#: Colours are told apart to so many bits a channel.
+#: Bits of each channel that distinguish colours, and the bits that are dropped.
 _BITS, _STEP = 6, 2
 _WORDS = tuple(COLOURS)
 _NUMBER = {word: number for number, word in enumerate(_WORDS)}
@@ -146,7 +186,7 @@ def colour_words(picture: Image, mask: Mask) -> list[str]:
 
 @cache
 def _names() -> NDArray[np.uint8]:
-    """The number of the colour word of every colour, each channel to so many bits: looking it up costs little."""
+    """A look-up table from coarse colours to the number of their colour word."""
     levels = (np.arange(1 << _BITS, dtype=np.uint8) << _STEP) + (1 << _STEP >> 1)
     colours = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3).astype(np.uint8)
     return _name(colours).astype(np.uint8)
