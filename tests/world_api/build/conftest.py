@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent
-from world_api.build import Stage
 from world_api.build.checkpoint import RowStore
 from world_api.build.scheduler import Scheduler
 from world_api.build.stage import Stage

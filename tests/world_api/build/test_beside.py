@@ -14,7 +14,6 @@ from tests.support.command_line import Cli
 from world_api.api import build_world, open_session
 from world_api.build.source import clear_beside, find_beside, recording_of
 from world_api.core import world_lock
-from world_api.media.growing_file import ABANDONED, being_written
 from world_api.operations import run
 from world_api.options import BuildOptions
 from world_api.session.vision import FOLDER as ON_DEMAND

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from tests.support.building import Silent, StandingClock
 from tests.support.command_line import Cli
-from world_api import open_world
 from world_api.api import build_world, open_session
 from world_api.media import DecodePass, VideoFrames, probe
 from world_api.media.frames import Fitter

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent, StandingClock
-from world_api import open_world
 from world_api.api import build_world, open_session
 from world_api.core import VideoWorldError
 from world_api.media.container import Limits

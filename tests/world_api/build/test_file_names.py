@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from world_api import list_worlds, open_world
 from world_api.api import source_path
 from world_api.core import Image
 from world_api.world import list_worlds, open_world

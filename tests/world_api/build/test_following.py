@@ -15,7 +15,6 @@ import av
 import pytest
 
 from tests.support.building import Broken, Listener, Silent, StandingClock
-from world_api import World, list_worlds, open_world
 from world_api.api import build_world as build
 from world_api.api import open_session
 from world_api.build.builder import Job, build_world

@@ -13,7 +13,6 @@ import pytest
 
 from tests.support.building import Silent, StandingClock
 from tests.support.subtitle_files import video_with
-from world_api import open_world
 from world_api.api import build_world
 from world_api.core import MediaFault, TimeSpan
 from world_api.media import SubtitleSource, choose_subtitles
