@@ -19,10 +19,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
-from tool_induction.compiler.price import JUDGEMENT
-from tool_induction.judging.answers import asked_item, asked_question, chosen
-from tool_induction.judging.port import Judge
-from tool_induction.language import limits
+from tool_induction import limits
+from tool_induction.judge.port import JUDGEMENT, Judge, asked_item, asked_question, chosen
 from tool_induction.toolset import ToolDeclaration
 from world_api.core.faults import OperationFault, ToolFault
 from world_api.core.last_resort import INTERNAL_FAULT, observed

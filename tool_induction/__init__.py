@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tool_induction.compiler.compiling import Compilation, CompiledTool, compile_document
+    from tool_induction.compiler.compilation import Compilation, CompiledTool, compile_document
     from tool_induction.language.diagnostics import Diagnostic
     from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
     from tool_induction.runtime.budget import RunLimits
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tool_induction.toolset import LibraryTools, ToolDeclaration
 
 _HOMES = {
-    "Compilation": "tool_induction.compiler.compiling",
-    "CompiledTool": "tool_induction.compiler.compiling",
+    "Compilation": "tool_induction.compiler.compilation",
+    "CompiledTool": "tool_induction.compiler.compilation",
     "Diagnostic": "tool_induction.language.diagnostics",
     "LibraryTools": "tool_induction.toolset",
     "Memo": "tool_induction.runtime.calls",
@@ -30,7 +30,7 @@ _HOMES = {
     "ToolDeclaration": "tool_induction.toolset",
     "ToolLibrary": "tool_induction.library",
     "Trace": "tool_induction.runtime.trace",
-    "compile_document": "tool_induction.compiler.compiling",
+    "compile_document": "tool_induction.compiler.compilation",
     "freeze_library": "tool_induction.library",
     "load_library": "tool_induction.library",
     "run_tool": "tool_induction.runtime.runner",

@@ -8,13 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tool_induction.compiler.positions import Position, at_line, locate_all
-from tool_induction.documents.credentials import blotted, without_secrets
+from tool_induction.compiler.source import Position, at_line, blotted, locate_all, without_secrets
 from world_api.core.printable import pictured
 
 if TYPE_CHECKING:
-    from tool_induction.compiler.compiling import Compilation
-    from tool_induction.compiler.price import Price
+    from tool_induction.compiler.compilation import Compilation, Price
     from tool_induction.language.diagnostics import Diagnostic, Path
 
 _PARSER_PLACE = re.compile(r"at line (\d+), column (\d+)")

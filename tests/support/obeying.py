@@ -7,7 +7,7 @@ import json
 import re
 from typing import Any
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.compilation import compile_document
 from tool_induction.language.diagnostics import Diagnostic
 
 Json = Any

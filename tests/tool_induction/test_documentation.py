@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tool_induction.aggregates import AGGREGATES
-from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.compilation import compile_document
+from tool_induction.language.expressions import FILTERS
 from tool_induction.language.model import STEP_MODELS
-from tool_induction.language.parsing import FILTERS
 from tool_induction.language.types import known_types
 from tool_induction.runtime.runner import run_tool
 

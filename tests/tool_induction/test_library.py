@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.compilation import compile_document
 from tool_induction.libraries.manifest import sealed, written
 from tool_induction.library import (
     Origin,

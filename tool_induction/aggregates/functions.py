@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, islice, pairwise
 from typing import TypeAlias, TypeGuard
 
-from tool_induction.language import limits
+from tool_induction import limits
 from tool_induction.language.evaluation import Json, as_text, weight
 from world_api.core.canonical import canonical
 from world_api.core.faults import ToolFault

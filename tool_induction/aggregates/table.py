@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from tool_induction import limits
 from tool_induction.aggregates import functions
-from tool_induction.language import limits
 from tool_induction.language.evaluation import Json
-from tool_induction.language.syntax import Scalar
+from tool_induction.language.expressions import Scalar
 from tool_induction.language.types import (
     ANY,
     BOOL,

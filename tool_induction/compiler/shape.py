@@ -7,12 +7,13 @@ document's own places are kept: what moved is still reported where it stood.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from tool_induction.advice.meant import OTHER_KEYS, a_name, holder_of, misplaced, other_key, unknown_word
+from tool_induction import limits
 from tool_induction.aggregates import AGGREGATES, ALIASES
 from tool_induction.aggregates.spellings import (
     ALIASES_WITH,
@@ -21,13 +22,14 @@ from tool_induction.aggregates.spellings import (
     ORDERS,
     PARAMETER_ALIASES,
 )
-from tool_induction.documents.schema import tool_schema
-from tool_induction.judging.shaping import check_judges
-from tool_induction.language import limits
-from tool_induction.language.diagnostics import Findings, Path, did_you_mean, shorten
+from tool_induction.documents import tool_schema
+from tool_induction.judge.port import plain_answer
+from tool_induction.language.diagnostics import Findings, Path, Suggestion, did_you_mean, move_to, shorten, write
 from tool_induction.language.evaluation import weight
 from tool_induction.language.keys import TOOL_NAME_PATTERN
 from tool_induction.language.model import LOOPING, STEP_MODELS, accepts
+from tool_induction.language.types import operation_types
+from world_api.operations import EVERY_OPERATION
 
 _BLOCKS = ("steps", "do", "then", "else")
 
@@ -402,3 +404,125 @@ def _kind(value: Any) -> str:
 
 def _shown(value: Any) -> str:
     return shorten(json.dumps(value, ensure_ascii=False), 60)
+
+
+#: characters of allowed words that a message lists
+_LISTED = 200
+
+
+def a_name(text: str, *, is_tool: bool) -> str:
+    """The nearest text that can be a name."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", shorten(text, 40)) if is_tool else shorten(text, 40)
+    near = re.sub(r"[^A-Za-z0-9]+", "_", words).strip("_")
+    near = near.lower() if is_tool else near
+    said = f"did you mean {near!r}?" if near[:1].isalpha() and near != text else ""
+    return f"tool names are lower case; {said}".rstrip("; ") if is_tool else said
+
+
+#: keys as models like to spell them -> ours, where it exists at that place
+OTHER_KEYS = {
+    "tool_name": ("name", "tool", "id"),
+    "enum": ("values", "options", "choices"),
+    "params": ("arguments", "args", "parameters", "inputs", "input", "with"),
+    "inputs": ("input", "items", "list", "from", "over", "parameters", "params", "args"),
+    "save_as": ("output", "outputs", "as", "result", "bind", "store_as", "name"),
+    "loop_over": ("for_each", "foreach", "over", "items", "map"),
+    "where": ("condition", "filter", "predicate", "expression", "if"),
+    "condition": ("where", "if", "expression", "when"),
+    "operation": ("aggregate", "op", "function", "name"),
+    "value": ("expression", "expr", "from"),
+    "fields": ("select", "keys", "map"),
+    "from": ("value", "source", "expression"),
+    "max_items": ("limit", "max", "top_k"),
+    "api": ("operation", "name", "function"),
+}
+
+
+def other_key(key: str, known: Mapping[str, Any]) -> str:
+    """Which key was most likely meant."""
+    meant = [ours for ours, others in OTHER_KEYS.items() if key in others and ours in known]
+    return f"did you mean {meant[0]!r}?" if meant else did_you_mean(key, known)
+
+
+def misplaced(key: str, step: Mapping[str, Any], where: Path) -> str | Suggestion:
+    """A parameter that stands beside ``params``, put into them."""
+    kind, given = step.get("type"), step.get("params", {})
+    target = str(step.get({"call_world_api": "api", "aggregate": "operation"}.get(str(kind), "")))
+    known: Mapping[str, Any] = {}
+    if kind == "call_world_api" and target in EVERY_OPERATION:
+        known = operation_types(target).parameters
+    elif kind == "aggregate" and (spec := AGGREGATES.get(ALIASES.get(target, target))) is not None:
+        known = spec.params
+    if key not in known or not isinstance(given, dict) or key in given:
+        return ""
+    return move_to((*where, "params"), (*where, key), {key: step[key]}, exists="params" in step)
+
+
+def holder_of(tool: Any, error: Any) -> Mapping[str, Any]:
+    """The object in which the value stands that an error is about."""
+    for part in list(error.absolute_path)[:-1]:
+        tool = tool[part]
+    return tool if isinstance(tool, dict) else {}
+
+
+def unknown_word(error: Any, where: Path, findings: Findings, holder: Mapping[str, Any]) -> None:
+    """Note a word that is none of those allowed at its place."""
+    found = error.instance if isinstance(error.instance, str) else json.dumps(error.instance)[:60]
+    is_step = error.validator_value == list(STEP_MODELS)
+    suggestion: str | Suggestion = did_you_mean(found, error.validator_value)
+    words = ", ".join(word for word in error.validator_value if word != "judge")
+    if is_step and (not suggestion or "call" in found):
+        suggestion = _step_suggestion(found, holder, where[:-1]) or suggestion
+    listed = f": {words}" if len(words) <= _LISTED else ""
+    findings.add(
+        "E_SHAPE",
+        where,
+        f"there is no step type {found!r}" if is_step else f"{found!r} is not one of the words allowed here{listed}",
+        found=found,
+        expected=words,
+        suggestion=suggestion,
+    )
+
+
+def _step_suggestion(word: str, step: Mapping[str, Any], where: Path) -> str | Suggestion:
+    if word in EVERY_OPERATION:
+        return write(where, {"type": "call_world_api", "api": word})
+    if word in AGGREGATES or word in ALIASES:
+        return write(where, {"type": "aggregate", "operation": word})
+    if "call" in word and "api" in step:
+        return "did you mean 'call_world_api'?"
+    return "did you mean 'call_tool'?" if "call" in word and "tool" in step else ""
+
+
+def check_judges(tool: Any, path: Path, findings: Findings, *, allowed: bool) -> None:
+    """Note every judge step where none is allowed, and answers that cannot be told apart."""
+    if isinstance(tool, dict):
+        if tool.get("type") == "judge" and allowed:
+            _answers(tool.get("answers"), (*path, "answers"), findings)
+        elif tool.get("type") == "judge":
+            findings.add(
+                "E_SHAPE",
+                (*path, "type"),
+                "the step type 'judge' is switched off (--allow-judge): a tool asks no language model",
+                found="judge",
+                suggestion="return the ordered material and leave the judgement to the caller",
+            )
+        for key in _BLOCKS:
+            for place, step in enumerate(tool[key] if isinstance(tool.get(key), list) else ()):
+                check_judges(step, (*path, key, place), findings, allowed=allowed)
+
+
+def _answers(answers: Any, path: Path, findings: Findings) -> None:
+    """The answers of a judge step must differ in more than spelling, and leave room for what is asked about."""
+    if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
+        return  # the schema says so
+    seen: set[str] = set()
+    for place, answer in enumerate(answers):
+        word = plain_answer(answer)
+        if not word or word in seen:
+            why = "says nothing" if not word else "is another one in other spelling"
+            findings.add("E_SHAPE", (*path, place), f"the answer {answer!r} {why}", found=answer)
+        seen.add(word)
+    if sum(map(len, answers)) > limits.MAX_ANSWERS_CHARACTERS:
+        message = f"all answers together have more than {limits.MAX_ANSWERS_CHARACTERS} characters"
+        findings.add("E_SIZE", path, message, expected=f"at most {limits.MAX_ANSWERS_CHARACTERS}")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from tool_induction.language import limits
+from tool_induction import limits
 
 ErrorCode = Literal[
     "E_JSON",

@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from tool_induction.language import limits
-from tool_induction.language.syntax import (
+from tool_induction import limits
+from tool_induction.language.expressions import (
     Arithmetic,
     Broken,
     Choice,

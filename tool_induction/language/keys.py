@@ -11,10 +11,20 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from tool_induction.language import limits
+from tool_induction import limits
 from tool_induction.language.diagnostics import Findings, Path, write_value
-from tool_induction.language.parsing import ExpressionFault, parse_expression, parse_value
-from tool_induction.language.syntax import Broken, Const, Expr, JsonList, JsonRecord, to_json, to_text
+from tool_induction.language.expressions import (
+    Broken,
+    Const,
+    Expr,
+    ExpressionFault,
+    JsonList,
+    JsonRecord,
+    parse_expression,
+    parse_value,
+    to_json,
+    to_text,
+)
 
 Schema = dict[str, Any]
 

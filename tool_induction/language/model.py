@@ -15,10 +15,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
 
-from tool_induction.language import keys, limits
+from tool_induction import limits
+from tool_induction.language import keys
 from tool_induction.language.diagnostics import Findings, Path
+from tool_induction.language.expressions import Const, Expr
 from tool_induction.language.keys import Key, Kind, Reading
-from tool_induction.language.syntax import Const, Expr
 from tool_induction.language.types import (
     ANY,
     STRING,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.compilation import compile_document
 from tool_induction.language.diagnostics import Diagnostic, format_path
 from tool_induction.reference.cases import Case, Json
 from tool_induction.reference.catalogue import CASES

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tool_induction.language.evaluation import weight_and_depth
-from tool_induction.language.limits import MAX_VALUE_DEPTH
 from tool_induction.language.model import StopStatus
+from tool_induction.limits import MAX_VALUE_DEPTH
 from world_api.core.faults import ToolFault
 
 #: Calls that tools on a session may have under way at a time. More helps where calls wait for others; fewer threads are

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tool_induction.aggregates.functions import span_of
-from tool_induction.checking.typed import list_field
+from tool_induction.checker.environment import list_field
 from tool_induction.language.evaluation import Json
 from tool_induction.language.types import INT, RecordType, operation_types, plain
 from tool_induction.runtime.budget import Meter

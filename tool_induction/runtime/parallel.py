@@ -16,10 +16,10 @@ from operator import or_
 from threading import Lock, Semaphore
 from typing import Any, TypeAlias
 
-from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.evaluation import Json
+from tool_induction.language.expressions import names
 from tool_induction.language.model import Block, Call, JudgeStep, Require, Step, binds, blocks, values
-from tool_induction.language.syntax import names
 from tool_induction.runtime.budget import Meter
 from tool_induction.runtime.calls import Answer, Asks, Memo, OperationCalls, World, whole_numbers
 from world_api.core.parallel import ordered_map

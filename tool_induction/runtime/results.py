@@ -9,15 +9,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
+from tool_induction import limits
 from tool_induction.aggregates.functions import evidence_of, is_evidence, span_of
-from tool_induction.language import limits
 from tool_induction.language.evaluation import Json, as_text, evaluate, weight
+from tool_induction.language.expressions import Expr, Field, Index, Name, names, walk
 from tool_induction.language.model import Output, Tool, binds, values, walk_steps
-from tool_induction.language.syntax import Expr, Field, Index, Name, names, walk
 from tool_induction.language.types import INT, STRING, TIME, ListType, plain
 from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.steps import completed
 from tool_induction.runtime.trace import TraceNode
+from tool_induction.runtime.values import completed
 from world_api.core.canonical import canonical
 from world_api.core.faults import ToolFault, VideoWorldError
 from world_api.core.spans import TimeSpan

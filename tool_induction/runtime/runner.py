@@ -7,19 +7,18 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.compiler.emit import asks_judge, inputs_schema
-from tool_induction.judging.port import Judge
+from tool_induction.compiler.compilation import CompiledTool
+from tool_induction.compiler.faces import asks_judge, inputs_schema
+from tool_induction.judge.port import Judge
 from tool_induction.language.diagnostics import closest
 from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Output
 from tool_induction.language.types import RecordType, plain
 from tool_induction.runtime.budget import Meter, RunLimits
 from tool_induction.runtime.calls import Caller, Memo, OperationCalls, World, WorldState
-from tool_induction.runtime.interpreter import Interpreter
+from tool_induction.runtime.interpreter import Interpreter, Judging, no_judge
 from tool_induction.runtime.parallel import Parallel
 from tool_induction.runtime.results import Outcome, cited, note_evidence, presented
-from tool_induction.runtime.steps import Judging, no_judge
 from tool_induction.runtime.trace import Trace, Untraced
 from tool_induction.runtime.values import Unfit, check_json, fitted
 from world_api.core.cost import Cost

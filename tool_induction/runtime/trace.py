@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeAlias
 
 from tool_induction.language.diagnostics import format_path
-from tool_induction.language.model import Aggregate, Call, If, JudgeStep, Require, Step
+from tool_induction.language.expressions import Expr, names
+from tool_induction.language.model import Aggregate, Call, If, JudgeStep, Require, Step, binds, values, walk_steps
 from tool_induction.runtime.budget import Stopped
-from tool_induction.runtime.origins import Source
 from world_api.core.faults import VideoWorldError
 
 _MOST_ITEMS = 8  #: items of one loop that are shown though they gave no evidence and did not fail
@@ -300,3 +300,53 @@ def _numbers(calls: Sequence[int]) -> str:
         else:
             runs.append([call])
     return ", ".join(f"#{run[0]}" if len(run) == 1 else f"#{run[0]}-#{run[-1]}" for run in runs)
+
+
+Calls: TypeAlias = frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where an output came from: numbers of calls, and positions in the evidence shown with the result."""
+
+    calls: tuple[int, ...] = ()
+    evidence: tuple[int, ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """The wire form; what is empty is left out."""
+        parts = {"calls": self.calls, "evidence": self.evidence}
+        return {name: list(numbers) for name, numbers in parts.items() if numbers}
+
+
+class Origins:
+    """The calls behind the names of one scope; a name that is not in it came from no call."""
+
+    def __init__(self, calls: Mapping[str, Calls]) -> None:
+        self._calls = dict(calls)
+
+    def inside(self, name: str, calls: Calls) -> Origins:
+        """Those of an inner scope, in which one more name is bound."""
+        return Origins({**self._calls, name: calls})
+
+    def of(self, *exprs: Expr) -> Calls:
+        """The calls behind the names that expressions read."""
+        return self._behind(name for expr in exprs for name in names(expr))
+
+    def read_by(self, step: Step) -> Calls:
+        """The calls behind the names that a step reads; of all steps inside it too, except for a branch."""
+        steps = (step,) if isinstance(step, If) else walk_steps((step,))
+        return self._behind(name for one in steps for _, value in values(one) for name in names(value))
+
+    def bind(self, step: Step, made: Calls) -> None:
+        """Note what a step has bound; ``made`` are the calls made during it."""
+        if isinstance(step, If):  # what its steps bind is known by now; which of them ran hangs on the condition
+            decided = self.read_by(step)
+            for name in binds(step):
+                self._calls[name] = self._calls.get(name, frozenset()) | decided
+            return
+        is_answer = isinstance(step, Call) and step.kind == "api" and step.loop is None
+        for name in binds(step):
+            self._calls[name] = made if is_answer else made | self.read_by(step)
+
+    def _behind(self, found: Iterable[str]) -> Calls:
+        return frozenset[int]().union(*(self._calls.get(name, frozenset()) for name in found))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 
-from tool_induction.language import limits
+from tool_induction import limits
+from tool_induction.aggregates.functions import span_of, times
 from tool_induction.language.evaluation import Json, kind
 from tool_induction.language.types import (
     INTERVAL,
@@ -19,8 +20,10 @@ from tool_induction.language.types import (
     RecordType,
     ScalarType,
     Type,
+    plain,
     show,
 )
+from world_api.core.spans import round_time
 
 _NUMBER_SIZE = 6  #: bytes of a number, a truth value or null with its comma, on the average
 
@@ -141,3 +144,14 @@ def _scalar(value: Json, name: str, place: str) -> Json:
 def _unfit(value: Json, wanted: str, place: str) -> Unfit:
     shown = f"{value:g}" if isinstance(value, float) else kind(value)
     return Unfit(f"{place}{': ' if place else ''}{wanted} is wanted, found {shown}")
+
+
+def completed(value: Json, type_: Type) -> Json:
+    """Intervals with their centre and duration, wherever the type says that there is one."""
+    inner = plain(type_)
+    if isinstance(inner, ListType) and isinstance(value, list):
+        return [completed(item, inner.item) for item in value]
+    if not isinstance(inner, RecordType) or inner.name != INTERVAL.name or not isinstance(value, dict):
+        return value
+    span = span_of(value)
+    return value if span is None else times(span) | {"duration": round_time(span.duration)} | value

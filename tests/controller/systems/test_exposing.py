@@ -9,7 +9,7 @@ import pytest
 
 from controller.toolsets import FallbackTools
 from tests.support.systems import FOUND
-from tool_induction.judging.port import ScriptedJudge
+from tool_induction.judge.port import ScriptedJudge
 from tool_induction.library import load_library
 from tool_induction.toolset import ToolDeclaration
 from world_api.backends.chat.completions import Call, completion

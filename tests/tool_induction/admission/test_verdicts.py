@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tool_induction.admission import REASONS, admit, schema_worlds
-from tool_induction.compiler.price import Price
+from tool_induction.compiler.compilation import Price
 from tool_induction.language.types import INT
 from tool_induction.library import load_library
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import Compilation, compile_document
+from tool_induction.compiler.compilation import Compilation, compile_document
 from tool_induction.language.types import FLOAT, INT, NUMBER, STRING, OptionalType, RecordType, fit
 from tool_induction.runtime.runner import run_tool
 

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.language import limits
+from tool_induction import limits
+from tool_induction.compiler.compilation import compile_document
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from tool_induction.compiler.emit import (
-    inputs_schema,
-    mcp_face,
-    openai_face,
-    result_schema,
-    signature_card,
-    writes_of,
-)
+from tool_induction.compiler.faces import inputs_schema, mcp_face, openai_face, result_schema, signature_card, writes_of
 from tool_induction.library import load_library
 from tool_induction.runtime.runner import run_tool
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.compilation import compile_document
 from tool_induction.language.diagnostics import CODES
 
 LOOP = {"video_id": "{{video_id}}", "timestamp": "{{item.center_time}}", "category": "person"}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.compiler.positions import locate
+from tool_induction.compiler.compilation import compile_document
+from tool_induction.compiler.source import locate
 from tool_induction.reference.cases import changed
 
 SEARCH: Any = {

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.positions import at_line, locate, locate_all
+from tool_induction.compiler.source import at_line, locate, locate_all
 from tool_induction.language.diagnostics import format_path
 
 TEXT = """{

@@ -1,7 +1,7 @@
 import json
 from typing import Any
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.compilation import compile_document
 from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace, tree_lines
 from world_api.core.canonical import content_hash

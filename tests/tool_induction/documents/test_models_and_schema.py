@@ -10,11 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from tool_induction import limits
 from tool_induction.aggregates import AGGREGATES
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.documents import Aggregate, Block, CallWorldApi, If, Input, Loop, Output, Require, Set, Tool
-from tool_induction.documents.schema import language_schema, tool_schema
-from tool_induction.language import limits
+from tool_induction.compiler.compilation import compile_document
+from tool_induction.documents import (
+    Aggregate,
+    Block,
+    CallWorldApi,
+    If,
+    Input,
+    Loop,
+    Output,
+    Require,
+    Set,
+    Tool,
+    language_schema,
+    tool_schema,
+)
 from tool_induction.language.diagnostics import Findings
 from tool_induction.language.model import STEP_MODELS, accepts, read_tool
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tool_induction.documents.credentials import BLOT
+from tool_induction.compiler.source import BLOT
 
 Induce = Callable[..., Any]
 KEY = "sk-proj-" + "ABCDEFGHIJKLMNOPQRSTUVWX0123456789"

@@ -7,11 +7,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.price import JUDGEMENT
-from tool_induction.judging.chat import ChatJudge
-from tool_induction.judging.port import ScriptedJudge
-from tool_induction.judging.recorded import RecordedJudge
-from tool_induction.judging.remembered import RememberedJudge
+from tool_induction.judge.models import ChatJudge, RecordedJudge
+from tool_induction.judge.port import JUDGEMENT, RememberedJudge, ScriptedJudge
 from world_api.backends.chat.caching import CachingChatModel
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.endpoint import Endpoint

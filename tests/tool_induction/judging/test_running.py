@@ -11,13 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.command_line import Cli
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.compiler.price import JUDGEMENT
-from tool_induction.judging.answers import chosen, plain_answer
-from tool_induction.judging.chat import ChatJudge
-from tool_induction.judging.port import ScriptedJudge
-from tool_induction.judging.recorded import RecordedJudge
-from tool_induction.language import limits
+from tool_induction import limits
+from tool_induction.compiler.compilation import compile_document
+from tool_induction.judge.models import ChatJudge, RecordedJudge
+from tool_induction.judge.port import JUDGEMENT, ScriptedJudge, chosen, plain_answer
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.calls import Memo
 from tool_induction.runtime.runner import run_tool

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from tool_induction.language import limits
+from tool_induction import limits
 from tool_induction.language.evaluation import evaluate
-from tool_induction.language.parsing import parse_expression, parse_value
+from tool_induction.language.expressions import parse_expression, parse_value
 from world_api.core.faults import ToolFault
 
 

@@ -3,10 +3,9 @@ from typing import Any
 
 import pytest
 
-from tool_induction.language import limits
+from tool_induction import limits
 from tool_induction.language.evaluation import evaluate
-from tool_induction.language.parsing import ExpressionFault, parse_expression, parse_value
-from tool_induction.language.syntax import Const, Text, to_json
+from tool_induction.language.expressions import Const, ExpressionFault, Text, parse_expression, parse_value, to_json
 from world_api.core.faults import ToolFault
 
 

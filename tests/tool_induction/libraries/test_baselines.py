@@ -7,7 +7,7 @@ from functools import lru_cache
 import pytest
 
 from tool_induction.admission import admit
-from tool_induction.compiler.compiling import Compilation, compile_document
+from tool_induction.compiler.compilation import Compilation, compile_document
 from tool_induction.domains import load_domain
 from tool_induction.library import TOOLS_FILE, find_library, load_library, read_bytes
 

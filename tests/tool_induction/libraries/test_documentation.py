@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.price import JUDGEMENT
+from tool_induction.judge.port import JUDGEMENT
 from tool_induction.library import load_library
 from videoworld import main
 

@@ -119,7 +119,7 @@ def test_a_fork_of_a_fork_keeps_the_whole_lineage(tmp_path: Path) -> None:
 
 
 def test_what_an_induction_knew_of_itself_stands_in_the_lineage(tmp_path: Path, seed_text: str) -> None:
-    from tool_induction.compiler.compiling import compile_document
+    from tool_induction.compiler.compilation import compile_document
     from tool_induction.library import Origin, freeze_library
 
     tools = compile_document(seed_text).tools

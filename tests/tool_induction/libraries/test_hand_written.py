@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tool_induction.admission.worlds import schema_worlds
-from tool_induction.compiler.emit import result_schema
+from tool_induction.compiler.faces import result_schema
 from tool_induction.libraries.examples import ExampleRuns, example_arguments, material_of
 from tool_induction.library import load_library
 from tool_induction.runtime.budget import RunLimits

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Cli
-from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.compilation import compile_document
 from tool_induction.libraries.examples import IMAGINED, ExampleRuns, example_arguments
 from tool_induction.libraries.review_html import review_html
 from tool_induction.libraries.review_text import review_text

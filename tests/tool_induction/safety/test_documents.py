@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.documents.credentials import without_secrets
+from tool_induction.compiler.compilation import compile_document
+from tool_induction.compiler.source import without_secrets
 from tool_induction.library import Origin, freeze_library
 from world_api.core.faults import ToolFault
 from world_api.operations import OPERATIONS

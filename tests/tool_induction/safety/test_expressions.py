@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tool_induction.admission import schema_worlds
-from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.compilation import compile_document
 from tool_induction.runtime.runner import run_tool
 
 ESCAPES = {

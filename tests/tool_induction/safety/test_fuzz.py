@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.support.damaged_documents import damaged
 from tests.support.tool_documents import documents
 from tool_induction.admission.trials import schema_trials, tried
-from tool_induction.compiler.compiling import Compilation, compile_document
-from tool_induction.compiler.positions import locate
+from tool_induction.compiler.compilation import Compilation, compile_document
+from tool_induction.compiler.source import locate
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.calls import Memo
 from tool_induction.runtime.runner import run_tool

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.bombs import BOMBS
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.compiler.positions import locate
-from tool_induction.language import limits
+from tool_induction import limits
+from tool_induction.compiler.compilation import compile_document
+from tool_induction.compiler.source import locate
 
 ROOT = Path(__file__).resolve().parents[3]
 MEGABYTES = 200
@@ -22,7 +22,7 @@ CEILING_SECONDS = 300
 _CHILD = """
 import json, sys
 from tests.support.bombs import BOMBS
-from tool_induction.compiler.compiling import compile_document
+from tool_induction import compile_document
 
 def peak():
     for line in open("/proc/self/status"):
@@ -94,7 +94,7 @@ def test_a_document_above_the_limit_is_refused_before_it_is_parsed(monkeypatch: 
     def parsed(*_: object, **__: object) -> object:
         raise AssertionError("it was parsed")
 
-    monkeypatch.setattr("tool_induction.compiler.decode.json.loads", parsed)
+    monkeypatch.setattr("tool_induction.compiler.source.json.loads", parsed)
 
     for source in (b"[" * 1_000_001, "[" * 1_000_001, b" " * 40_000_000, "\u00e9" * 600_000):
         (found,) = compile_document(source).diagnostics
@@ -105,7 +105,7 @@ def test_a_document_that_is_nested_too_deep_is_refused_before_it_is_parsed(monke
     def parsed(*_: object, **__: object) -> object:
         raise AssertionError("it was parsed")
 
-    monkeypatch.setattr("tool_induction.compiler.decode.json.loads", parsed)
+    monkeypatch.setattr("tool_induction.compiler.source.json.loads", parsed)
 
     for source in ("[" * 500_000, '{"a":' * 100_000, "[" * 50 + "]" * 50):
         (found,) = compile_document(source).diagnostics

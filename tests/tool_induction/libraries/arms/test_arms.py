@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Cli
+from tool_induction import limits
 from tool_induction.admission.worlds import schema_worlds
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.compiler.emit import openai_face
+from tool_induction.compiler.compilation import compile_document
+from tool_induction.compiler.faces import openai_face
 from tool_induction.domains.guard import Seen
-from tool_induction.language import limits
 from tool_induction.language.model import walk_steps
 from tool_induction.libraries.arms.composites import composites_like, document_of
 from tool_induction.libraries.arms.making import ARM_KINDS, make_arm

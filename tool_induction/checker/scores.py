@@ -6,9 +6,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tool_induction.checking.typed import Typed
-from tool_induction.language.model import free_name
-from tool_induction.language.syntax import (
+from tool_induction.checker.environment import Typed
+from tool_induction.language.expressions import (
     Compare,
     Const,
     Expr,
@@ -20,6 +19,7 @@ from tool_induction.language.syntax import (
     Name,
     to_text,
 )
+from tool_induction.language.model import free_name
 from tool_induction.language.types import (
     ANY,
     SCORE,
@@ -37,7 +37,7 @@ from tool_induction.language.types import (
 )
 
 if TYPE_CHECKING:
-    from tool_induction.checking.expressions import Inference
+    from tool_induction.checker.expressions import Inference
 
 
 _RANK = (

@@ -1,13 +1,4 @@
-"""The language as JSON Schema (2020-12), made from the document model, and as a schema for structured outputs.
-
-Steps are dispatched on ``type`` with ``if`` / ``then``: a fault is then reported against the step that was meant, where
-``oneOf`` would report it against every other kind of step as well.
-
-What a model may be made to write has two forms. ``loose`` is the language itself in the keywords that constrained decoders
-know (``anyOf`` and ``$ref`` in place of ``if`` / ``then``). ``strict`` keeps to the rules of OpenAI's strict mode, which has
-no maps with free keys: there, what is a map in a document is a list of ``{name, value}``, and ``document_from_emission``
-makes the document of it.
-"""
+"""Tool documents: the models with which a tool can be written in Python, and the JSON Schema made from them."""
 
 from __future__ import annotations
 
@@ -15,24 +6,55 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from tool_induction import limits
 from tool_induction.aggregates import AGGREGATES
-from tool_induction.language import limits
 from tool_induction.language.keys import Key
 from tool_induction.language.model import (
     LOOP_KEYS,
     LOOPING,
     STEP_MODELS,
+    Aggregate,
     Block,
+    CallTool,
+    CallWorldApi,
+    Filter,
+    If,
     Input,
+    JudgeStep,
     Loop,
     Output,
     Part,
+    Project,
+    Require,
+    Set,
     Tool,
     keys_of,
 )
 from tool_induction.language.types import known_types
 from world_api.exposure.schemas import strict_schema
 from world_api.operations import OPERATIONS, operations_for
+
+__all__ = [
+    "Aggregate",
+    "Block",
+    "CallTool",
+    "CallWorldApi",
+    "Filter",
+    "If",
+    "Input",
+    "JudgeStep",
+    "Loop",
+    "Output",
+    "Project",
+    "Require",
+    "Set",
+    "Tool",
+    "document_from_emission",
+    "emission_schema",
+    "language_schema",
+    "tool_schema",
+]
+
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

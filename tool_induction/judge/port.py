@@ -1,14 +1,82 @@
-"""Closed answers: how they are compared, and what is sent of a question and an item."""
+"""The port of the judge step, and the fake that ships with the product."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Lock
+from typing import Protocol
 
 from tool_induction.language.evaluation import Json
 from world_api.backends.chat.prompts import DATA, data_line
-from world_api.core.canonical import json_line, parse_json
+from world_api.core.canonical import canonical, json_line, parse_json
+from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault
 from world_api.core.printable import printable
+
+#: the most that one judgement of one item costs; what is sent is cut so that it holds
+JUDGEMENT = Cost(model_calls=1, tokens=1_200, seconds=1.0)
+
+
+class Judge(Protocol):
+    """Answers a closed question about each of some items. The same question gets the same answer."""
+
+    name: str  #: who judges; a remembered answer is that of this name only
+
+    def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
+        """One of the answers for each item, in order.
+
+        Raises:
+            ToolFault: ``bad_judgement``: it gave none of the answers.
+            BackendFault: what the model behind it names.
+        """
+        ...
+
+
+class ScriptedJudge:
+    """Plays answers in order, whatever is asked, and keeps what it was asked."""
+
+    def __init__(self, answers: Sequence[str], *, name: str = "scripted") -> None:
+        self.name = name
+        self.asked: list[tuple[str, tuple[str, ...], str]] = []
+        self._answers = tuple(answers)
+
+    def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
+        """The next answers of the script.
+
+        Raises:
+            ToolFault: ``script_ended``.
+        """
+        start = len(self.asked)
+        if start + len(items) > len(self._answers):
+            raise ToolFault("script_ended", f"the script holds {len(self._answers)} answers", hint="write one an item")
+        self.asked += [(question, tuple(answers), item) for item in items]
+        return self._answers[start : start + len(items)]
+
+
+class RememberedJudge:
+    """A judge that is asked once about the same; threads may share it."""
+
+    def __init__(self, judge: Judge) -> None:
+        self.name = judge.name
+        self._judge = judge
+        self._known: dict[str, str] = {}
+        self._lock = Lock()
+
+    def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
+        """The remembered answers, and new ones where there are none.
+
+        Raises:
+            ToolFault, BackendFault: what the judge names.
+        """
+        with self._lock:
+            return [self._one(question, answers, item) for item in items]
+
+    def _one(self, question: str, answers: Sequence[str], item: str) -> str:
+        key = canonical([question, list(answers), item])
+        if key not in self._known:
+            [self._known[key]] = self._judge.answer(question, answers, [item])
+        return self._known[key]
+
 
 _QUESTION_BYTES, _ITEM_BYTES = 400, 1_200
 _HIDDEN = ("evidence", "parent", "center_time")

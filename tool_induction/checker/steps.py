@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tool_induction.checking.aggregates import check_aggregate
-from tool_induction.checking.environment import Environment, facts_of, is_path
-from tool_induction.checking.expressions import Inference
-from tool_induction.checking.nulls import base_name, implicit_require
-from tool_induction.checking.ranges import (
+from tool_induction import limits
+from tool_induction.checker.aggregates import check_aggregate
+from tool_induction.checker.environment import Environment, Fact, Typed, facts_of, is_path, joined_field, list_field
+from tool_induction.checker.expressions import Inference
+from tool_induction.checker.nulls import base_name, implicit_require
+from tool_induction.checker.ranges import (
     Instead,
     check_span,
     check_value,
@@ -21,21 +22,21 @@ from tool_induction.checking.ranges import (
     whole_condition,
     within_video,
 )
-from tool_induction.checking.results import (
-    TIMES,
-    bounded,
-    flattened_size,
-    known_item,
-    loop_item,
-    operation_result,
-    tool_result,
-)
-from tool_induction.checking.scores import refuse_score_argument
-from tool_induction.checking.typed import Typed
-from tool_induction.checking.values import Wanted, check_constant, want, want_list
-from tool_induction.judging.checking import check_judge
-from tool_induction.language import limits
+from tool_induction.checker.scores import refuse_score_argument
+from tool_induction.checker.values import Wanted, check_constant, want, want_list
 from tool_induction.language.diagnostics import Edit, Findings, Suggestion, leave_out, write_step
+from tool_induction.language.expressions import (
+    Const,
+    Expr,
+    Field,
+    Filtered,
+    Items,
+    JsonList,
+    Name,
+    names,
+    to_json,
+    to_text,
+)
 from tool_induction.language.model import (
     Aggregate,
     Block,
@@ -52,21 +53,26 @@ from tool_induction.language.model import (
     binds,
     taken_names,
 )
-from tool_induction.language.syntax import Const, Expr, Field, Filtered, Items, JsonList, Name, names, to_json, to_text
 from tool_induction.language.types import (
     ANY,
     BOOL,
+    NULL,
     STRING,
+    TIME,
+    AnyType,
     EnumType,
     ListType,
     OptionalType,
     RecordType,
     Type,
+    is_numeric,
     join,
     operation_types,
     optional,
     plain,
     show,
+    with_field,
+    world_types,
 )
 from world_api.operations import EVERY_OPERATION
 
@@ -380,3 +386,175 @@ class StepChecker:
 def _loses(first: Type, both: Type) -> bool:
     """Whether two branches share so little that what follows could not use it."""
     return isinstance(both, RecordType) and isinstance(first, RecordType) and bool(first.fields) and not both.fields
+
+
+TIMES = ("start_time", "end_time", "center_time")
+STATUSES = ("ok", "empty", "ambiguous", "partial", "budget_exhausted", "error")
+
+
+def evidence_list() -> ListType:
+    """The type of evidence lists."""
+    return ListType(item=world_types()["Evidence"], bound=limits.DEFAULT_LIST_ITEMS, typical=limits.TYPICAL_LIST_ITEMS)
+
+
+def operation_result(name: str, params: Mapping[str, Expr]) -> Type:
+    """The record an operation gives; a constant ``top_k``, or what it declares, bounds its list. Items carry their evidence."""
+    result = operation_types(name).result
+    if not isinstance(result, RecordType):
+        return result
+    # SegmentInfo is itself called a Segment; a result record is never an item, so it loses the name.
+    result = replace(result, name="")
+    one = list_field(result)
+    if one is None:
+        return result
+    key, rows = one
+    asked = params.get("top_k")
+    stated = isinstance(asked, Const) and isinstance(asked.value, int)
+    declared = limits.DEFAULT_LIST_ITEMS if rows.bound is None else rows.bound
+    bound = asked.value if isinstance(asked, Const) and isinstance(asked.value, int) else declared
+    item = with_field(rows.item, "evidence", evidence_list()) if isinstance(rows.item, RecordType) else rows.item
+    typical = bound if stated else min(bound, limits.TYPICAL_LIST_ITEMS)
+    return with_field(result, key, ListType(item=item, bound=bound, typical=typical, stated=stated))
+
+
+def tool_result(outputs: Mapping[str, Type]) -> RecordType:
+    """The record a tool gives its caller: its outputs, and what the runtime adds."""
+    record = RecordType(fields=tuple(outputs.items()))
+    ends = [outputs[key] for key in TIMES[:2] if key in outputs and is_numeric(plain(outputs[key]))]
+    if "center_time" not in outputs and len(ends) == 2:
+        sure = not any(isinstance(end, OptionalType | AnyType) for end in ends)
+        record = with_field(record, "center_time", TIME if sure else optional(TIME))
+    for key, type_ in (("status", EnumType(STATUSES)), ("summary", STRING), ("evidence", evidence_list())):
+        record = with_field(record, key, type_)
+    return record
+
+
+def loop_item(item: Type, result: Type) -> tuple[Type, str | None]:
+    """The type of what a loop collects, and the list field that is flattened (None: results are kept whole)."""
+    if isinstance(result, ListType):
+        return inherit(result.item, item), ""
+    one = joined_field(result)
+    if one is not None:
+        return inherit(one[1].item, item), one[0]
+    return inherit(result, item), None
+
+
+def inherit(inner: Type, item: Type) -> Type:
+    """A loop's product keeps its own times; what it lacks comes from the item it was made from."""
+    if isinstance(plain(inner), AnyType):
+        return ANY
+    made = plain(inner)
+    if not isinstance(made, RecordType):
+        return inner
+    source = plain(item)
+    sure = item == source
+    start = made.get("start_time")
+    for key in TIMES:
+        have = source if is_numeric(source) else source.get(key) if isinstance(source, RecordType) else None
+        # The times of an item are taken over together, and only where the product has no start of its own.
+        if made.get(key) is None and have is not None and (start is None or start != plain(start)):
+            made = with_field(made, key, have if sure and start is None else optional(have))
+    if made.get("evidence") is None:
+        made = with_field(made, "evidence", evidence_list())
+    parent = STRING if isinstance(source, EnumType) else source
+    made = with_field(made, "parent", parent if sure else optional(parent))
+    return optional(made) if inner != plain(inner) else made
+
+
+def flattened_size(rows: ListType, result: Type, bound: int, typical: int) -> tuple[int, int]:
+    """How many items a loop collects: at most, and as a rule."""
+    inner = result if isinstance(result, ListType) else (joined_field(result) or ("", None))[1]
+    if inner is None:
+        return bound, typical
+    each = limits.DEFAULT_LIST_ITEMS if inner.bound is None else inner.bound
+    usual = limits.TYPICAL_LIST_ITEMS if inner.typical is None else inner.typical
+    return bound * each, typical * usual
+
+
+def bounded(loop: Loop, rows: ListType, at: Inference) -> Loop:
+    """The loop with its bounds; ``max_items`` is written out where only a default bounds the list."""
+    if loop.max_items is None and rows.bound is None:
+        if isinstance(rows.item, AnyType) and at.findings.errors:
+            return replace(loop, bound=1, typical=1)  # the list's own fault has been reported
+        with at.at("loop_over"):
+            at.note(
+                "E_UNBOUNDED",
+                "nothing says how long this list can be",
+                expected="max_items",
+                suggestion=f'add "max_items": 20 to this step, or another number up to {limits.MAX_LOOP_ITEMS}',
+            )
+        return replace(loop, bound=1, typical=1)
+    most = limits.MAX_LOOP_ITEMS if rows.bound is None else min(rows.bound, limits.MAX_LOOP_ITEMS)
+    if loop.max_items is None and not rows.stated:
+        most = min(most, limits.DEFAULT_LOOP_ITEMS)
+        loop = replace(loop, max_items=most)
+        at.note(
+            "W_IMPLICIT_BINDING",
+            f"the list has no bound of its own; the loop takes its first {most} items",
+            expected=f'"max_items": {most}',
+        )
+    if loop.max_items is not None:
+        most = min(most, loop.max_items)
+    typical = limits.TYPICAL_LIST_ITEMS if rows.typical is None else rows.typical
+    return replace(loop, bound=most, typical=min(typical, most), least=1 if rows.filled and loop.until is None else 0)
+
+
+def known_item(item: Type, facts: frozenset[Fact], path: str = "item") -> Type:
+    """What a filter's condition tells about every item it keeps: which fields are there, which lists are not empty."""
+    if ("absent", path) in facts:
+        return NULL
+    if ("present", path) in facts:
+        item = plain(item)
+    if ("filled", path) in facts and isinstance(item, ListType):
+        return replace(item, filled=True)
+    if isinstance(item, RecordType) and any(text.startswith(f"{path}.") for _, text in facts):
+        for key, type_ in item.fields:
+            item = with_field(item, key, known_item(type_, facts, f"{path}.{key}"))
+    return item
+
+
+#: the field under which an item's answer stands
+ANSWER = "answer"
+
+
+def check_judge(step: JudgeStep, environment: Environment, at: Inference) -> tuple[JudgeStep, Environment]:
+    """The step, written out, and what is known after it."""
+    with at.at("inputs"):
+        rows = want_list(at, step.inputs, "a judge step")
+    with at.at("question"):
+        question = want(at, step.question, Wanted(type=STRING, name="question"))
+    type_ = rows.type if isinstance(rows.type, ListType) else ListType(item=ANY)
+    most = limits.MAX_JUDGED_ITEMS if type_.bound is None else min(type_.bound, limits.MAX_JUDGED_ITEMS)
+    if step.max_items is None and (not type_.stated or most > limits.DEFAULT_JUDGED_ITEMS):
+        step = replace(step, max_items=limits.DEFAULT_JUDGED_ITEMS)
+        at.note(
+            "W_IMPLICIT_BINDING",
+            f"the first {step.max_items} items are judged, since nothing says how many",
+            expected=f'"max_items": {step.max_items}',
+        )
+    bound = most if step.max_items is None else min(most, step.max_items)
+    usual = limits.TYPICAL_LIST_ITEMS if type_.typical is None else type_.typical
+    certain = type_.filled and not isinstance(type_.item, OptionalType)
+    step = replace(
+        step,
+        inputs=rows.expr,
+        question=question,
+        bound=bound,
+        typical=min(usual, bound),
+        least=1 if certain else 0,
+    )
+    judged = ListType(
+        item=_judged(type_.item, step.answers), bound=bound, typical=step.typical, stated=True, filled=certain
+    )
+    return step, environment.bind(step.save_as, judged)
+
+
+def _judged(item: Type, answers: tuple[str, ...]) -> Type:
+    """A record with its answer; anything else as the ``parent`` of one."""
+    inner = plain(item)
+    answer = EnumType(answers)
+    if isinstance(inner, RecordType):
+        return with_field(inner, ANSWER, answer)
+    if isinstance(inner, AnyType):
+        return RecordType(fields=((ANSWER, answer),), is_open=True)
+    return RecordType(fields=((ANSWER, answer), ("parent", inner)))

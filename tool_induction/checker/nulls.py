@@ -12,12 +12,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tool_induction.checking.environment import PLACES
-from tool_induction.checking.scores import instead_of_score, is_score
-from tool_induction.checking.typed import Typed, list_field
+from tool_induction.checker.environment import PLACES, Typed, list_field
+from tool_induction.checker.scores import instead_of_score, is_score
 from tool_induction.language.diagnostics import Findings, Path, Suggestion
-from tool_induction.language.model import Require, free_name
-from tool_induction.language.syntax import (
+from tool_induction.language.expressions import (
     Compare,
     Const,
     Expr,
@@ -31,6 +29,7 @@ from tool_induction.language.syntax import (
     names,
     to_text,
 )
+from tool_induction.language.model import Require, free_name
 from tool_induction.language.types import (
     BOOKKEEPING,
     BOOL,
@@ -46,7 +45,7 @@ from tool_induction.language.types import (
 )
 
 if TYPE_CHECKING:
-    from tool_induction.checking.expressions import Inference
+    from tool_induction.checker.expressions import Inference
 
 
 def as_condition(at: Inference, expr: Expr) -> Expr:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from tool_induction.judging.port import Judge
+    from tool_induction.judge.port import Judge
     from world_api.core.ports import Clock
 
 AllowJudgeOption = Annotated[
@@ -35,8 +35,7 @@ def judge_of(
         BackendFault: ``endpoint_not_configured`` and what else is wrong with an endpoint.
         EpisodeFault: ``recording_damaged``, ``recording_schema``.
     """
-    from tool_induction.judging.chat import ChatJudge
-    from tool_induction.judging.recorded import RecordedJudge
+    from tool_induction.judge.models import ChatJudge, RecordedJudge
     from world_api.core.faults import ToolFault
     from world_api.exposure.models import endpoint_model
 

@@ -6,14 +6,13 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from tool_induction.checking.environment import Environment, Fact, facts_of, is_path
-from tool_induction.checking.nulls import Demand, as_condition, null_not_handled, own_lists, with_default
-from tool_induction.checking.ranges import check_divisor, check_span, signed_type, whole_condition
-from tool_induction.checking.scores import is_score, refuse_comparison, refuse_mixture
-from tool_induction.checking.typed import Typed, is_list, list_field
+from tool_induction.checker.environment import Environment, Fact, Typed, facts_of, is_list, is_path, list_field
+from tool_induction.checker.nulls import Demand, as_condition, null_not_handled, own_lists, with_default
+from tool_induction.checker.ranges import check_divisor, check_span, signed_type, whole_condition
+from tool_induction.checker.scores import is_score, refuse_comparison, refuse_mixture
 from tool_induction.language.diagnostics import Code, Findings, Path, Suggestion, did_you_mean
-from tool_induction.language.parsing import OTHER_FILTERS
-from tool_induction.language.syntax import (
+from tool_induction.language.expressions import (
+    OTHER_FILTERS,
     Arithmetic,
     Broken,
     Choice,

@@ -16,8 +16,8 @@ from typing import Any
 
 from tool_induction.aggregates import AGGREGATES
 from tool_induction.language.diagnostics import Findings, Path
+from tool_induction.language.expressions import Const, Expr, Field, JsonRecord, Name, located, walk
 from tool_induction.language.model import Aggregate, Call, Require, Set, Tool, values, walk_steps
-from tool_induction.language.syntax import Const, Expr, Field, JsonRecord, Name, located, walk
 from tool_induction.language.types import TIME, EnumType, ListType, RecordType, operation_types, plain
 from world_api.core.canonical import canonical
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tool_induction.checking.environment import DISTINCT, KEPT, OPERATIONS, OPPOSITE, facts_of
-from tool_induction.checking.nulls import as_condition, ask_for, missing
-from tool_induction.checking.typed import Typed
+from tool_induction.checker.environment import DISTINCT, KEPT, OPERATIONS, OPPOSITE, Typed, facts_of
+from tool_induction.checker.nulls import as_condition, ask_for, missing
 from tool_induction.language.diagnostics import Suggestion, write_value
-from tool_induction.language.syntax import (
+from tool_induction.language.expressions import (
     Arithmetic,
     Choice,
     Comparator,
@@ -55,7 +54,7 @@ from tool_induction.language.types import (
 )
 
 if TYPE_CHECKING:
-    from tool_induction.checking.expressions import Inference
+    from tool_induction.checker.expressions import Inference
 
 
 _ANY = float("inf")

@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, field_type, surely_timed
-from tool_induction.checking.environment import DISTINCT, KEPT, Environment, Fact
-from tool_induction.checking.expressions import Inference
-from tool_induction.checking.nulls import own_lists
-from tool_induction.checking.ranges import Instead, Range, is_percentage, is_result, range_of, whole_condition
-from tool_induction.checking.scores import is_score, refuse_mixture, refuse_score, refuse_score_argument
-from tool_induction.checking.typed import Typed, list_field
-from tool_induction.checking.values import Wanted, want, want_list
+from tool_induction.checker.environment import DISTINCT, KEPT, Environment, Fact, Typed, list_field
+from tool_induction.checker.expressions import Inference
+from tool_induction.checker.nulls import own_lists
+from tool_induction.checker.ranges import Instead, Range, is_percentage, is_result, range_of, whole_condition
+from tool_induction.checker.scores import is_score, refuse_mixture, refuse_score, refuse_score_argument
+from tool_induction.checker.values import Wanted, want, want_list
 from tool_induction.language.diagnostics import Findings, Path, did_you_mean, leave_out, write_step, write_value
-from tool_induction.language.model import Aggregate
-from tool_induction.language.syntax import (
+from tool_induction.language.expressions import (
     Compare,
     Const,
     Expr,
@@ -29,6 +27,7 @@ from tool_induction.language.syntax import (
     Scalar,
     to_text,
 )
+from tool_induction.language.model import Aggregate
 from tool_induction.language.types import (
     ANY,
     BOOKKEEPING,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tool_induction.checking.results import STATUSES, evidence_list
-from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.checker.steps import STATUSES, evidence_list
+from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.model import Call, JudgeStep, Tool, walk_steps
 from tool_induction.language.types import (
     INTERVAL,

@@ -1,30 +1,30 @@
-"""Passes 2 and 3: the names of a tool.
-
-Pass 2: do the operations, tools, aggregates and parameters exist? Accepted other spellings are replaced. Pass 3: is every
-name bound before it is read, once, and read at all?
-"""
+"""Pass 3: is every name of a tool bound before it is read, bound once, and read at all?"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
-from tool_induction.advice.parameters import (
-    field_name,
-    filter_afterwards,
-    list_alone,
-    moved_to_params,
-    parameter_instead,
+from tool_induction.aggregates import AGGREGATES
+from tool_induction.language.diagnostics import (
+    Findings,
+    Path,
 )
-from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
-from tool_induction.aggregates.spellings import INSTEAD
-from tool_induction.language.diagnostics import Code, Findings, Path, Suggestion, closest, write
+from tool_induction.language.expressions import (
+    Broken,
+    Const,
+    Expr,
+    Field,
+    Name,
+    located,
+    to_text,
+    walk,
+)
 from tool_induction.language.model import (
     Aggregate,
     Block,
     Call,
-    Entries,
     Filter,
     If,
     Project,
@@ -33,312 +33,11 @@ from tool_induction.language.model import (
     Step,
     Tool,
     binds,
-    taken_names,
     values,
     walk_steps,
 )
-from tool_induction.language.parsing import RESERVED_TOOL_NAMES
-from tool_induction.language.syntax import (
-    Broken,
-    Const,
-    Expr,
-    Field,
-    JsonList,
-    JsonRecord,
-    Name,
-    located,
-    to_text,
-    walk,
-)
-from tool_induction.language.types import operation_types, takes_words
-from world_api.operations import EVERY_OPERATION, OPERATIONS
-
-
-def resolve(tool: Tool, tools: Mapping[str, Tool | None], findings: Findings, *, groups: Collection[str] = ()) -> Tool:
-    """The tool with canonical aggregate names; everything unknown is noted.
-
-    No tool takes the name of an operation that is off: it could not be offered beside it.
-
-    Args:
-        tool: the tool as it was read.
-        tools: the tools of the file by name, None for one that could not be read.
-        findings: where everything unknown is noted.
-        groups: the optional groups of operations that are on.
-    """
-    if tool.name in EVERY_OPERATION:
-        findings.add("E_NAME", (*tool.path, "tool_name"), f"{tool.name!r} is the name of an operation", found=tool.name)
-    if tool.name in RESERVED_TOOL_NAMES:
-        message = f"{tool.name!r} is the name of a function that controllers offer beside the tools"
-        findings.add("E_NAME", (*tool.path, "tool_name"), message, found=tool.name, suggestion="choose another name")
-    return replace(tool, steps=_Resolver(tool, tools, findings, groups).block(tool.steps))
-
-
-def _read_by_field(tool: Tool) -> frozenset[str]:
-    """The saved names of which a field is read somewhere."""
-    read = [value for step in walk_steps(tool.steps) for _, value in values(step)]
-    read += [output.source for output in tool.outputs if output.source is not None]
-    nodes = (node for value in read for node in walk(value))
-    named = frozenset(node.base.name for node in nodes if isinstance(node, Field) and isinstance(node.base, Name))
-    saved = [name for step in tool.steps for name in binds(step)]
-    # an output that nothing is bound to is read from the last step's result
-    is_open = any(output.source is None and output.name not in saved for output in tool.outputs)
-    return named | frozenset(saved[-1:] if is_open else ())
-
-
-class _Resolver:
-    """Resolves the steps of one tool."""
-
-    def __init__(
-        self,
-        tool: Tool,
-        tools: Mapping[str, Tool | None],
-        findings: Findings,
-        groups: Collection[str],
-    ) -> None:
-        self._tools = tools
-        self._read_by_field = _read_by_field(tool)
-        self._taken = taken_names(tool)
-        self._findings = findings
-        self._groups = groups
-
-    def block(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        return tuple(map(self._step, steps))
-
-    def _step(self, step: Step) -> Step:
-        match step:
-            case Call(kind="api"):
-                return self._operation(step)
-            case Call():
-                return self._tool(step)
-            case Aggregate():
-                return _check_aggregate(step, self._findings)
-            case If():
-                return replace(step, then=self.block(step.then), otherwise=self.block(step.otherwise))
-            case Block():
-                return replace(step, body=self.block(step.body))
-        return step
-
-    def _operation(self, step: Call) -> Call:
-        found = EVERY_OPERATION.get(step.target)
-        if found is None:
-            self._unknown_operation(step)
-            return step
-        if found.group and found.group not in self._groups:
-            self._findings.add(
-                "E_OPERATION_OFF",
-                (*step.path, "api"),
-                f"{step.target!r} is an operation of the optional group {found.group!r}, which is off",
-                found=step.target,
-                expected=", ".join(OPERATIONS),
-                suggestion=f"do without it; where all systems that are compared may have it, switch it on (--with {found.group})",
-            )
-        types = operation_types(step.target)
-        return self._parameters(step, list(types.parameters), types.required)
-
-    def _unknown_operation(self, step: Call) -> None:
-        known = [name for name, item in EVERY_OPERATION.items() if not item.group or item.group in self._groups]
-        suggestion: str | Suggestion = self._findings.near(step.target, known)
-        if step.target in self._tools:
-            called = {"type": "call_tool", "tool": step.target}
-            suggestion = write(step.path, called, without=["api"]).after("it is a tool")
-        elif step.target in AGGREGATES:
-            suggestion = (
-                f'it is an aggregate: a step of type "aggregate" has {step.target!r} as its "operation" '
-                'and the list as "inputs"'
-            )
-        _unknown("E_UNKNOWN_API", "operation", step.target, (*step.path, "api"), known, suggestion, self._findings)
-
-    def _tool(self, step: Call) -> Call:
-        if step.target not in self._tools:
-            suggestion: str | Suggestion = self._findings.near(step.target, self._tools)
-            if step.target in EVERY_OPERATION:
-                called = {"type": "call_world_api", "api": step.target}
-                suggestion = write(step.path, called, without=["tool"]).after("it is an operation")
-            path = (*step.path, "tool")
-            _unknown("E_UNKNOWN_TOOL", "tool", step.target, path, self._tools, suggestion, self._findings)
-            return step
-        target = self._tools[step.target]
-        if target is None:
-            message = f"{step.target!r} cannot be called before its own faults are mended"
-            self._findings.add("E_UNKNOWN_TOOL", (*step.path, "tool"), message, found=step.target, follows=True)
-            return step
-        required = frozenset(item.name for item in target.inputs if item.required)
-        return self._parameters(step, [item.name for item in target.inputs], required)
-
-    def _parameters(self, step: Call, known: list[str], required: frozenset[str]) -> Call:
-        """The step; the values of parameters that do not exist are not looked at any further."""
-        findings = self._findings
-        given = [name for name, _ in step.params]
-        missing = [name for name in known if name in required and name not in given]
-        for name, value in step.params:
-            if name not in known:
-                meant = closest(name, missing) if missing else None
-                by_field = step.save_as in self._read_by_field
-                findings.add(
-                    "E_UNKNOWN_PARAM",
-                    (*step.path, "params", name),
-                    f"{step.target} has no parameter {name!r}",
-                    found=name,
-                    expected=", ".join(known),
-                    suggestion=findings.near(name, missing)
-                    or filter_afterwards(step, name, value, is_read_by_field=by_field, taken=self._taken)
-                    or findings.near(name, known),
-                )
-                missing = [name for name in missing if name != meant]  # misspelt, not missing
-        for name in missing:
-            findings.add(
-                "E_MISSING_PARAM",
-                (*step.path, "params") if step.params else step.path,
-                f"{step.target} needs the parameter {name!r}",
-                found=", ".join(given),
-                expected=name,
-            )
-        return replace(step, params=_without_unknown(step.params, known))
-
-
-def _unknown(
-    code: Code,
-    what: str,
-    name: str,
-    path: Path,
-    known: Collection[str],
-    suggestion: str | Suggestion,
-    findings: Findings,
-) -> None:
-    findings.add(
-        code, path, f"there is no {what} {name!r}", found=name, expected=", ".join(known), suggestion=suggestion
-    )
-
-
-def _without_unknown(params: Entries, known: Collection[str]) -> Entries:
-    return tuple((name, value if name in known else Broken(to_text(value))) for name, value in params)
-
-
-def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
-    name = ALIASES.get(step.operation, step.operation)
-    spec = AGGREGATES.get(name)
-    if spec is None:
-        _unknown_aggregate(step, findings)
-        return step
-    if name != step.operation:
-        findings.add(
-            "W_ALIAS",
-            (*step.path, "operation"),
-            f"the aggregate {step.operation!r} is read as {name!r}",
-            found=step.operation,
-            expected=name,
-        )
-    inputs = _check_inputs(step, spec, findings)
-    # Parameters that stand among the inputs have been reported there and are not missed again.
-    misplaced = _keys(step.inputs) & set(spec.params) if inputs is not step.inputs else set()
-    step = replace(
-        step, params=(*step.params, *((key, Broken(key)) for key in sorted(misplaced - dict(step.params).keys())))
-    )
-    _check_aggregate_parameters(step, spec, findings)
-    return replace(step, operation=name, inputs=inputs, params=_without_unknown(step.params, spec.params))
-
-
-def _unknown_aggregate(step: Aggregate, findings: Findings) -> None:
-    suggestion = INSTEAD.get(step.operation) or findings.near(step.operation, AGGREGATES)
-    path = (*step.path, "operation")
-    _unknown("E_UNKNOWN_AGGREGATE", "aggregate", step.operation, path, AGGREGATES, suggestion, findings)
-
-
-def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> Expr:
-    """Records of names are for pairs; anything else in one is a parameter that stands in the wrong place."""
-    if step.inputs == Const(None) and spec.takes != "nothing":
-        wanted = _inputs_in_words(spec)
-        findings.add("E_MISSING_PARAM", step.path, f"{spec.name} needs 'inputs': {wanted}", expected="inputs")
-        return Broken("inputs")
-    if not isinstance(step.inputs, JsonRecord):
-        return step.inputs
-    keys = [key for key, _ in step.inputs.entries]
-    pair = ["a", "b"] if spec.takes == "pair" else []
-    if (pair and sorted(keys) == pair) or spec.takes in ("mix", "slots", "lists"):
-        return step.inputs
-    if not keys and spec.takes == "list":
-        wanted = _inputs_in_words(spec)
-        findings.add("E_TYPE", (*step.path, "inputs"), f"{spec.name} needs {wanted}", found="{}", expected=wanted)
-    meant: Expr = Broken("inputs")
-    for key, value in step.inputs.entries:
-        if key in pair:
-            continue
-        suggestion = moved_to_params(key, value, step, spec) or parameter_instead(step, key, value, spec)
-        if spec.takes == "list" and key not in spec.params and (key in _LIST_WORDS or len(keys) == 1):
-            meant = value if not isinstance(value, JsonRecord | JsonList) else meant
-            suggestion = list_alone(key, step, spec)
-        findings.add(
-            "E_UNKNOWN_PARAM",
-            (*step.path, "inputs", key),
-            f"the inputs of {spec.name} are {_inputs_in_words(spec)}, not a record with {key!r}",
-            found=key,
-            expected=_inputs_in_words(spec),
-            suggestion=suggestion,
-        )
-    for key in pair:
-        if key not in keys:
-            findings.add(
-                "E_MISSING_PARAM", (*step.path, "inputs"), f"{spec.name} needs the input {key!r}", expected=key
-            )
-    return meant
-
-
-#: keys under which models like to put the list itself
-_LIST_WORDS = ("items", "list", "input", "values", "data", "segments", "candidates", "detections")
-
-
-def _inputs_in_words(spec: AggregateSpec) -> str:
-    return {
-        "list": "one list",
-        "lists": "a list of lists",
-        "pair": "a pair of lists {a, b}",
-        "mix": "any saved names",
-        "slots": "a list of items",
-        "nothing": "nothing",
-    }[spec.takes]
-
-
-def _check_aggregate_parameters(step: Aggregate, spec: AggregateSpec, findings: Findings) -> None:
-    given = [name for name, _ in step.params]
-    missing = [name for name, parameter in spec.params.items() if parameter.required and name not in given]
-    for name, value in step.params:
-        if name in spec.params:
-            if spec.params[name].role in ("key", "number_key", "text_key") and not _is_key(value):
-                findings.add(
-                    "E_TYPE",
-                    (*step.path, "params", name),
-                    f"{name!r} names a field of the items, as plain text",
-                    expected="the name of a field",
-                    suggestion=field_name(value, (*step.path, "params", name)),
-                )
-            continue
-        findings.add(
-            "E_UNKNOWN_PARAM",
-            (*step.path, "params", name),
-            f"{spec.name} has no parameter {name!r}",
-            found=name,
-            expected=", ".join(spec.params) or "none",
-            suggestion=parameter_instead(step, name, value, spec),
-        )
-        meant = closest(name, missing)
-        missing = [name for name in missing if name != meant]  # misspelt, not missing
-    for name in missing:
-        findings.add(
-            "E_MISSING_PARAM",
-            (*step.path, "params") if step.params else step.path,
-            f"{spec.name} needs the parameter {name!r}",
-            found=", ".join(given),
-            expected=name,
-        )
-
-
-def _keys(inputs: Expr) -> set[str]:
-    return {key for key, _ in inputs.entries} if isinstance(inputs, JsonRecord) else set()
-
-
-def _is_key(value: Expr) -> bool:
-    return isinstance(value, Broken) or (isinstance(value, Const) and isinstance(value.value, str))
-
+from tool_induction.language.types import takes_words
+from world_api.operations import EVERY_OPERATION
 
 ITEM = "item"
 #: a name, or a path from one
