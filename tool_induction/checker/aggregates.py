@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import replace
 
 from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, field_type, surely_timed
 from tool_induction.checker.environment import DISTINCT, KEPT, Environment, Fact, Typed, list_field
 from tool_induction.checker.expressions import Inference
 from tool_induction.checker.nulls import own_lists
-from tool_induction.checker.ranges import Instead, Range, is_percentage, is_result, range_of, whole_condition
+from tool_induction.checker.ranges import is_percentage, is_result, whole_condition
 from tool_induction.checker.scores import is_score, refuse_mixture, refuse_score, refuse_score_argument
 from tool_induction.checker.values import Wanted, want, want_list
-from tool_induction.language.diagnostics import Findings, Path, did_you_mean, leave_out, write_step, write_value
+from tool_induction.language.diagnostics import Findings, did_you_mean, leave_out
 from tool_induction.language.expressions import (
     Compare,
     Const,
     Expr,
     Field,
     Filtered,
-    Items,
     JsonList,
     JsonRecord,
     Name,
-    Scalar,
     to_text,
 )
 from tool_induction.language.model import Aggregate
@@ -150,7 +146,7 @@ def _rows(typed: Typed, at: Inference) -> ListType:
         at.note(
             "E_TYPE",
             f"a flat list is wanted, found {show(typed.type)}",
-            found=show(typed.type),
+            found=typed.type,
             expected=f"list<{show(inner.item)}>",
             suggestion="join the lists first with the aggregate concat_lists",
         )
@@ -170,7 +166,7 @@ def _pair(inputs: Expr, spec: AggregateSpec, at: Inference) -> tuple[Expr, list[
             at.note(
                 "E_TYPE",
                 f"{spec.name} takes two lists",
-                found=to_text(inputs),
+                found=inputs,
                 expected='{"a": ..., "b": ...}',
                 suggestion='"inputs" is a record of two lists, {"a": ..., "b": ...}',
             )
@@ -199,7 +195,7 @@ def _several(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
             at.note(
                 "E_TYPE",
                 f"a list of lists is wanted, found {show(rows.type)}",
-                found=show(rows.type),
+                found=rows.type,
                 expected=f"list<{show(rows.type)}>",
                 suggestion=f"{to_text(rows.expr)} is one list already: leave this step out and take that, or name several lists",
             )
@@ -241,9 +237,9 @@ def _need_times(inputs: Expr, rows: ListType, spec: AggregateSpec, at: Inference
     at.note(
         "E_TYPE",
         f"{spec.name} needs items with times; these are {show(item)}",
-        found=show(item),
+        found=item,
         expected="items with start_time and end_time",
-        suggestion=own_lists(inputs, item, at.environment.taken)
+        suggestion=own_lists(item)
         or "keep start_time and end_time when you project, or loop over the segments they came from",
     )
 
@@ -259,15 +255,13 @@ def _params(step: Aggregate, spec: AggregateSpec, lists: list[ListType], at: Inf
                 done.append((name, value))
             elif parameter.role == "condition":
                 inside = Inference(at.environment.walk("item", item, step.inputs), at.findings, at.path)
-                done.append((name, whole_condition(inside, value, _without_condition(step, item, at.path))))
+                done.append((name, whole_condition(inside, value)))
             elif parameter.role == "value":
                 written = want(at, value, Wanted(type=parameter.type, name=name))
                 refuse_score_argument(at, written, parameter.type, name)
                 is_share = name == "min_score" and given.get("key", _CONFIDENCE) == _CONFIDENCE and is_result(item)
                 check_limits(at, name, written, SHARE if is_share else parameter)
-                if spec.takes == "slots" and name == "labels":
-                    check_labels(at, written, step.inputs)
-                elif spec.name == "nth" and lists:
+                if spec.name == "nth" and lists:
                     check_place(at, written, lists[0])
                 done.append((name, written))
             else:
@@ -277,15 +271,6 @@ def _params(step: Aggregate, spec: AggregateSpec, lists: list[ListType], at: Inf
     if "key" in spec.params and "key" not in given:
         done.extend(_implied_key(spec, item, at))
     return tuple(done)
-
-
-def _without_condition(step: Aggregate, item: Type, path: Path) -> Instead:
-    """What ``any`` or ``all`` says where the condition is true of every item."""
-    if step.operation == "all":
-        true = {"type": "set", "value": True, "save_as": step.save_as}
-        return {True: write_step(step.path, true).after("it is true of every list")}
-    # Without a condition truth values are asked themselves, and of other items whether there is one.
-    return {True: leave_out(path)} if plain(item) not in (ANY, BOOL) else {}
 
 
 def _check_key(value: Expr, parameter: Parameter, item: Type, spec: AggregateSpec, at: Inference, rows: Expr) -> None:
@@ -303,13 +288,12 @@ def _check_key(value: Expr, parameter: Parameter, item: Type, spec: AggregateSpe
             f"the items ({show(inner)}) have no field {key!r}",
             found=key,
             expected=", ".join(inner.keys),
-            suggestion=own_lists(rows, inner, at.environment.taken, having=(key.split(".")[0],))
-            or did_you_mean(key, inner.keys),
+            suggestion=own_lists(inner, having=(key.split(".")[0],)) or did_you_mean(key, inner.keys),
         )
         return
     found = field_type(inner, key)
     if parameter.role == "number_key" and not is_numeric(plain(found)):
-        at.note("E_TYPE", f"{spec.name} needs numbers; {key!r} is {show(found)}", found=show(found), expected="number")
+        at.note("E_TYPE", f"{spec.name} needs numbers; {key!r} is {show(found)}", found=found, expected="number")
     if spec.name == "filter_by_score" and is_score(found):
         instead = 'use "key": "confidence"' if inner.get("confidence") is not None else ""
         refuse_score(at, Field(Name("item"), key), "no threshold applies to it", instead=instead)
@@ -322,7 +306,7 @@ def _implied_key(spec: AggregateSpec, item: Type, at: Inference) -> list[tuple[s
         return []
     if spec.name in ("pick_best", "top_k", "filter_by_score"):
         if spec.name == "filter_by_score" and inner.get("confidence") is None:
-            at.note("E_TYPE", "the items have no confidence", found=show(inner), expected="confidence")
+            at.note("E_TYPE", "the items have no confidence", found=inner, expected="confidence")
         return []
     wanted = spec.params["key"].role
     fits = {"text_key": is_text, "number_key": is_numeric}.get(wanted, lambda _: False)
@@ -341,7 +325,7 @@ def _implied_key(spec: AggregateSpec, item: Type, at: Inference) -> list[tuple[s
     at.note(
         "E_MISSING_PARAM",
         f"{spec.name} needs 'key': the items are records",
-        found=show(inner),
+        found=inner,
         expected=", ".join(options or inner.keys),
         suggestion=f'"key" among "params" is one of {", ".join(options)}' if options else "",
     )
@@ -385,79 +369,3 @@ def check_place(at: Inference, number: Expr, rows: ListType) -> None:
             found=str(number.value),
             expected=f"a place from {-bound} to {bound - 1}",
         )
-
-
-def check_labels(at: Inference, labels: Expr, slots: Expr) -> None:
-    """Note labels that are more, or fewer, than the items they stand for, and those that tell no two of them apart."""
-    given, wanted = _size(at, labels), _size(at, slots)
-    if given.most == 0:
-        at.note(
-            "E_TYPE",
-            "there are no labels",
-            found=to_text(labels),
-            expected="one label for each item",
-            suggestion=leave_out(at.path),
-        )
-        return
-    if given.most >= wanted.least and given.least <= wanted.most:
-        _check_each_label(at, labels, slots)
-        return
-    number = wanted.least if given.most < wanted.least else wanted.most
-    at.note(
-        "E_TYPE",
-        f"there are {'fewer' if given.most < wanted.least else 'more'} labels than items, of which there are {number:g}",
-        found=to_text(labels),
-        expected=f"{number:g} labels, one for each item",
-        suggestion=_labels_for(labels, slots),
-    )
-
-
-def _size(at: Inference, rows: Expr) -> Range:
-    if isinstance(rows, Items | JsonList):
-        return Range(len(rows.items), len(rows.items))
-    return range_of(at, Filtered(rows, "length", ()))
-
-
-def _check_each_label(at: Inference, labels: Expr, slots: Expr) -> None:
-    """Note a label that is empty, or that an item before it has."""
-    if not isinstance(labels, JsonList | Items):
-        return
-    texts = [item.value if isinstance(item, Const) else None for item in labels.items]
-    meant = _distinct(texts, slots)
-    for place, text in enumerate(texts):
-        is_empty = isinstance(text, str) and not text.strip()
-        if text is None or not (is_empty or text in texts[:place]):
-            continue
-        with at.at(*([place] if isinstance(labels, JsonList) else [])):
-            at.note(
-                "E_TYPE",
-                "a label must not be empty" if is_empty else f"{text!r} is the label of another item, too",
-                found=str(text),
-                expected="a label that no other item has",
-                suggestion=write_value(at.path, meant[place]) if meant and isinstance(labels, JsonList) else "",
-            )
-
-
-def _labels_for(labels: Expr, slots: Expr) -> str:
-    """The labels that were given, as many as there are items."""
-    if not isinstance(labels, JsonList | Items):
-        return ""
-    meant = _distinct([item.value if isinstance(item, Const) else None for item in labels.items], slots)
-    return f'write "labels": {json.dumps(meant, ensure_ascii=False)}' if meant else ""
-
-
-def _distinct(texts: Sequence[Scalar], slots: Expr) -> list[str]:
-    """A label for each item: the one given; where that is missing, empty or taken, what it is read from, or its place.
-
-    There are none where a label that was given, or the number of items, is not known before the tool runs.
-    """
-    if not isinstance(slots, JsonList | Items) or None in texts:
-        return []
-    meant: list[str] = []
-    for place, slot in enumerate(slots.items):
-        others = [*meant, *texts[place + 1 : len(slots.items)]]
-        given = str(texts[place]).strip() if place < len(texts) else ""
-        read = slot.name if isinstance(slot, Name) else ""
-        free = [text for text in (read, f"{place + 1}", f"item {place + 1}") if text and text not in others]
-        meant.append(str(texts[place]) if given and texts[place] not in meant else free[0])
-    return meant

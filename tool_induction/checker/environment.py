@@ -118,8 +118,6 @@ class Environment:
     follows: Mapping[Fact, frozenset[Fact]] = field(default_factory=dict)
     #: texts that were joined of the texts of a list, and are empty where that is
     joined: frozenset[str] = frozenset()
-    #: the names that the tool uses anywhere
-    taken: frozenset[str] = frozenset()
     #: computed numbers that may be below zero
     signed: frozenset[str] = frozenset()
     #: lists in another order, or with other items made of theirs -> the list that is exactly as long

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import cast, get_args
 
 from tool_induction.checker.environment import Environment, Fact, Typed, facts_of, is_list, is_path, list_field
 from tool_induction.checker.nulls import Demand, as_condition, null_not_handled, own_lists, with_default
@@ -72,8 +73,6 @@ class Inference:
         self.demands: list[Demand] | None = None
         #: the condition being looked at, as a whole
         self.condition: Expr | None = None
-        #: the names the step binds
-        self.binds: tuple[str, ...] = ()
         #: whether the place is a parameter of a call, which may be done for each item of a list
         self.in_call = False
 
@@ -82,12 +81,13 @@ class Inference:
         code: Code,
         message: str,
         *,
-        found: str = "",
-        expected: str = "",
+        found: str | Type | Expr = "",
+        expected: str | Type | Expr = "",
         suggestion: str | Suggestion = "",
     ) -> None:
-        """Note a finding at the place being looked at."""
-        self.findings.add(code, self.path, message, found=found, expected=expected, suggestion=suggestion)
+        """Note a finding at the current place; types and expressions are written as text."""
+        shown = {"found": _as_text(found), "expected": _as_text(expected)}
+        self.findings.add(code, self.path, message, suggestion=suggestion, **shown)
 
     def knowing(self, facts: Iterable[Fact]) -> Inference:
         """The same place, where more is known; what is found there has been told already."""
@@ -184,7 +184,7 @@ class Inference:
         self.note(
             "E_OPTIONAL",
             f"{base} is always null here, so it has no {expr.key!r}",
-            found=to_text(expr),
+            found=expr,
             expected=f"a place where {base} is there",
             suggestion=f"ask the other way round: \"{{{{ {base} is not none }}}}\"; in an 'if' that is 'then' and 'else' swapped",
         )
@@ -201,7 +201,7 @@ class Inference:
                 + (f'; or loop_over: "{base}" with {{{{ item.{expr.key} }}}}' if self.in_call and not walked else "")
             )
             if walked is not None:
-                joined = own_lists(walked, inner, self.environment.taken, having=(expr.key,))
+                joined = own_lists(inner, having=(expr.key,))
                 suggestion = f"{suggestion}; or {joined}" if joined else suggestion
         elif is_list(inner) and OTHER_FILTERS.get(expr.key, expr.key) == "length":
             suggestion = f"for how many there are write {base} | length"
@@ -212,7 +212,7 @@ class Inference:
         self.note(
             "E_TYPE",
             f"{base} is {show(inner)} and has no field {expr.key!r}",
-            found=show(inner),
+            found=inner,
             expected=expected,
             suggestion=suggestion,
         )
@@ -245,14 +245,14 @@ class Inference:
             return base
         one = list_field(inner)
         if one is None:
-            self.note("E_TYPE", f"a list is wanted, found {show(base.type)}", found=show(base.type), expected="a list")
+            self.note("E_TYPE", f"a list is wanted, found {show(base.type)}", found=base.type, expected="a list")
             return Typed(base.expr, ANY)
         written = Field(base.expr, one[0])
         self.note(
             "W_IMPLICIT_BINDING",
             f"where a list is wanted, {to_text(base.expr)} is read as {to_text(written)}",
-            found=to_text(base.expr),
-            expected=to_text(written),
+            found=base.expr,
+            expected=written,
         )
         type_: Type = optional(one[1]) if isinstance(base.type, OptionalType) else one[1]
         return Typed(written, self.environment.narrowed(written, type_))
@@ -290,19 +290,16 @@ class Inference:
             self.note(
                 "W_COERCED",
                 f"{to_text(typed.expr)} may be null and then leaves nothing in the text",
-                found=show(typed.type),
+                found=typed.type,
                 expected="string",
                 suggestion=f"to have a word in its place, {{{{ {to_text(typed.expr)} | default('nothing') }}}}",
             )
         elif isinstance(typed.type, ListType | RecordType):
-            self.note("W_COERCED", f"{to_text(typed.expr)} is written into the text as JSON", found=show(typed.type))
+            self.note("W_COERCED", f"{to_text(typed.expr)} is written into the text as JSON", found=typed.type)
         return typed.expr
 
     def _choice(self, expr: Choice) -> Typed:
-        whole = to_text(expr)
-        taken = {True: to_text(expr.then), False: to_text(expr.otherwise)}
-        instead = {holds: f"put {side} in place of {whole}" for holds, side in taken.items()}
-        condition = whole_condition(self, expr.condition, instead)
+        condition = whole_condition(self, expr.condition)
         sides: list[Typed] = []
         for branch, holds in ((expr.then, True), (expr.otherwise, False)):
             facts = facts_of(condition, self.environment, holds=holds)
@@ -314,10 +311,16 @@ class Inference:
             self.note(
                 "E_TYPE",
                 f"the two sides of 'if' / 'else' differ: {show(then.type)} and {show(otherwise.type)}",
-                found=show(otherwise.type),
-                expected=show(then.type),
+                found=otherwise.type,
+                expected=then.type,
             )
         return Typed(Choice(condition, then.expr, otherwise.expr), ANY if type_ is None else type_)
+
+
+def _as_text(value: str | Type | Expr) -> str:
+    if isinstance(value, str):
+        return value
+    return show(value) if isinstance(value, get_args(Type)) else to_text(cast("Expr", value))
 
 
 def as_number(at: Inference, expr: Expr) -> Typed:
@@ -331,7 +334,7 @@ def _number(at: Inference, typed: Typed) -> Typed:
         at.note(
             "E_TYPE",
             f"arithmetic works on numbers; {to_text(typed.expr)} is {show(typed.type)}",
-            found=show(typed.type),
+            found=typed.type,
             expected="number",
             suggestion=_instead_of_arithmetic(inner, to_text(typed.expr)),
         )
@@ -436,8 +439,8 @@ def _with_null(at: Inference, written: Compare, left: Typed, right: Typed) -> Ex
         at.note(
             "W_COERCED",
             f"{to_text(value)} is null where nobody calibrated it, and then passes the threshold",
-            found=to_text(written),
-            expected=to_text(lenient),
+            found=written,
+            expected=lenient,
             suggestion=f"to drop such items write {to_text(value)} | default(0)",
         )
         return lenient
@@ -452,12 +455,7 @@ def _not_empty(at: Inference, written: Compare, left: Typed, right: Typed) -> Ex
     if written.op != "!=" or value is None or not isinstance(value.type, OptionalType) or not is_path(value.expr):
         return written
     both = Logic("and", IsNone(value.expr, negated=True), written)
-    at.note(
-        "W_COERCED",
-        f"{to_text(value.expr)} may be null, which is no text either",
-        found=to_text(written),
-        expected=to_text(both),
-    )
+    at.note("W_COERCED", f"{to_text(value.expr)} may be null, which is no text either", found=written, expected=both)
     return both
 
 
@@ -477,8 +475,8 @@ def _equality(at: Inference, first: Type, second: Type, written: Compare) -> Non
         at.note(
             "E_TYPE",
             f"{to_text(written)} can never be equal: {show(first)} and {show(second)}",
-            found=show(second),
-            expected=show(first),
+            found=second,
+            expected=first,
         )
 
 
@@ -487,9 +485,7 @@ def _membership(at: Inference, expr: Compare) -> Expr:
     holder, item = plain(right.type), plain(left.type)
     if is_text(holder):
         if not is_text(item):
-            at.note(
-                "E_TYPE", f"only a string can be in a string, not {show(item)}", found=show(item), expected="string"
-            )
+            at.note("E_TYPE", f"only a string can be in a string, not {show(item)}", found=item, expected="string")
         for side in (left, right):
             if isinstance(side.type, OptionalType):
                 null_not_handled(at, side, "an operand of 'in'")
@@ -516,7 +512,7 @@ def filtered(at: Inference, expr: Filtered) -> Typed:
             if isinstance(text.type, OptionalType):
                 null_not_handled(at, text, f"the operand of '{expr.name}'", with_default(text, "''"))
             elif not is_text(text.type):
-                at.note("E_TYPE", f"'{expr.name}' works on strings", found=show(text.type), expected="string")
+                at.note("E_TYPE", f"'{expr.name}' works on strings", found=text.type, expected="string")
             return Typed(Filtered(text.expr, expr.name, ()), STRING)
     number = as_number(at, expr.value)
     arguments = tuple(as_number(at, argument).expr for argument in expr.arguments)
@@ -545,8 +541,8 @@ def _default(at: Inference, expr: Filtered) -> Typed:
         at.note(
             "E_TYPE",
             f"the default is {show(fallback.type)}, the value {show(plain(value.type))}",
-            found=show(fallback.type),
-            expected=show(plain(value.type)),
+            found=fallback.type,
+            expected=plain(value.type),
         )
         return Typed(written, plain(value.type))
     return Typed(written, type_)
@@ -564,7 +560,7 @@ def _extreme(at: Inference, expr: Filtered) -> Typed:
         at.note(
             "E_TYPE",
             f"'{expr.name}' works on numbers, found {show(rows.type)}",
-            found=show(rows.type),
+            found=rows.type,
             expected="list<number>",
             suggestion=f'use the aggregate "{expr.name}" with a key',
         )

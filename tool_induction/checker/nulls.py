@@ -29,7 +29,7 @@ from tool_induction.language.expressions import (
     names,
     to_text,
 )
-from tool_induction.language.model import Require, free_name
+from tool_induction.language.model import Require
 from tool_induction.language.types import (
     BOOKKEEPING,
     BOOL,
@@ -72,7 +72,7 @@ def _condition(at: Inference, expr: Expr) -> Expr:
     at.note(
         "E_TYPE",
         f"a condition is true or false, found {show(typed.type)}",
-        found=show(typed.type),
+        found=typed.type,
         expected="bool",
         suggestion=instead_of_score(at, typed.expr)
         if is_score(inner)
@@ -87,7 +87,7 @@ def _coerced(at: Inference, typed: Typed, written: Expr) -> Expr:
     at.note(
         "W_COERCED",
         f"as a condition, {to_text(typed.expr)} is read as {to_text(written)}",
-        found=show(typed.type),
+        found=typed.type,
         expected="bool",
     )
     return written
@@ -106,8 +106,8 @@ def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str | Sug
     at.note(
         "E_OPTIONAL",
         f"{text} may be null, and {where} may not",
-        found=show(typed.type),
-        expected=show(plain(typed.type)),
+        found=typed.type,
+        expected=plain(typed.type),
         suggestion=way_out or instead_of_null(at, typed.expr, root),
     )
 
@@ -122,7 +122,7 @@ def missing(at: Inference, value: Expr, condition: Expr, message: str) -> None:
     if at.demands is not None:
         at.demands.append(Demand(path=at.path, of=value, condition=condition))
         return
-    at.note("E_OPTIONAL", message, found=to_text(value), suggestion=ask_for(at, condition, value))
+    at.note("E_OPTIONAL", message, found=value, suggestion=ask_for(at, condition, value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +180,7 @@ def _first_null(at: Inference, expr: Expr) -> Expr | None:
 def instead_of_null(at: Inference, value: Expr, root: Expr | None) -> str:
     """What to write where ``value`` may be null; ``root`` is the part of it that is asked for, if it is a path."""
     if root is None or (isinstance(root, Field) and root.key == "confidence"):
-        return _default(at, value) or _saved_first(at, value)
+        return _default(at, value) or "save it first with a 'set', and say what happens without it with a 'require'"
     return ask_for(at, there(at, root), value)
 
 
@@ -195,21 +195,19 @@ def there(at: Inference, root: Expr) -> Expr:
 
 
 def ask_for(at: Inference, condition: Expr, value: Expr | None = None) -> str:
-    """How to see to it that a condition holds at this place; ``value`` is what may be missing and can have a default."""
+    """Suggest how to make a condition hold at this place; ``value`` is what may be null and can have a default."""
     environment = at.environment
-    read = names(condition)
-    walked = [name for name in read if name in environment.walked]
-    inside = [name for name in read if environment.outside is not None and name not in environment.outside]
-    if (walked or inside) and at.condition is not None:
-        return f"ask first, as the condition: {json.dumps(_braced(Logic('and', condition, at.condition)), ensure_ascii=False)}"
-    if walked:
-        variable = walked[0]
-        if _tells_of_items(condition):
-            return _filter(environment.walked[variable], renamed(condition, variable), environment.taken)
-        return _default(at, value) or _around(at, condition)
-    if inside:
-        other = _default(at, value)
-        return _around(at, condition) + (f"; or {other}" if other else "")
+    is_local = any(
+        name in environment.walked or (environment.outside is not None and name not in environment.outside)
+        for name in names(condition)
+    )
+    if is_local and at.condition is not None:
+        both = _braced(Logic("and", condition, at.condition))
+        return f"ask first, as the condition: {json.dumps(both, ensure_ascii=False)}"
+    if is_local:
+        default = _default(at, value)
+        text = f"put an 'if' with the condition {_braced(condition)} around the step, or filter the list before"
+        return f"in a loop a 'require' ends the whole tool; {text}" + (f"; or {default}" if default else "")
     where = "in a last step" if "steps" not in at.path else "before the loop" if environment.outside else "before"
     return f"say {where} what happens without it: {require(condition)}"
 
@@ -218,21 +216,8 @@ def require(condition: Expr) -> str:
     """The step that ends a tool where a condition does not hold, with a reason that a reader understands."""
     few = isinstance(condition, Compare) and isinstance(condition.right, Const) and condition.right.value
     reason = f"fewer than {few + 1} were found" if isinstance(few, int) and few else "nothing was found"
-    return _step({"type": "require", "condition": _braced(condition), "status": "empty", "reason": reason})
-
-
-def _around(at: Inference, condition: Expr) -> str:
-    step: dict[str, object] = {"type": "if", "condition": _braced(condition), "then": ["..."]}
-    if at.binds:
-        step["else"] = [{"type": "set", "value": None, "save_as": name} for name in at.binds]
-    text = _step(step).replace('["..."]', "[this step]")
-    return f"in a loop a 'require' ends the whole tool; put an 'if' around the step: {text}"
-
-
-def _filter(rows: Expr, condition: Expr, taken: Collection[str]) -> str:
-    name = free_name("known", taken)
-    step: dict[str, object] = {"type": "filter", "inputs": _braced(rows), "where": _braced(condition), "save_as": name}
-    return f"leave out before what has none, and walk through {name!r}: {_step(step)}"
+    step = {"type": "require", "condition": _braced(condition), "status": "empty", "reason": reason}
+    return json.dumps(step, ensure_ascii=False)
 
 
 def _default(at: Inference, value: Expr | None) -> str:
@@ -256,62 +241,16 @@ def _of_type(type_: Type) -> Expr | None:
     return Const("unknown") if is_text(type_) else None
 
 
-def _saved_first(at: Inference, value: Expr) -> str:
-    name = free_name("value", at.environment.taken)
-    step: dict[str, object] = {"type": "set", "value": _braced(value), "save_as": name}
-    return f"save it first, and say what happens without it: {_step(step)}, {require(IsNone(Name(name), negated=True))}"
-
-
-def own_lists(
-    rows: Expr, item: Type, taken: Collection[str], *, having: Collection[str] = ("start_time", "timestamp")
-) -> str:
-    """How the lists that items hold become one list, where items with a field are wanted and their lists hold such."""
-    if not isinstance(item, RecordType):
-        return ""
-    for key, type_ in item.fields:
+def own_lists(item: Type, *, having: Collection[str] = ("start_time", "timestamp")) -> str:
+    """Suggest joining the lists that items hold, if these have the fields that are wanted."""
+    for key, type_ in item.fields if isinstance(item, RecordType) else ():
         inner = plain(type_)
         held = plain(inner.item) if isinstance(inner, ListType) and key not in BOOKKEEPING else None
         if isinstance(held, RecordType) and any(held.get(wanted) is not None for wanted in having):
-            name = free_name(f"every_{key}", taken)
-            taken_out = {"type": "set", "value": _braced(Field(Name("item"), key)), "save_as": free_name("part", taken)}
-            step: dict[str, object] = {"type": "loop", "loop_over": _braced(rows), "do": [taken_out], "save_as": name}
-            return f"each item holds a list {key!r}; join those before, and take {name!r} instead: {_step(step)}"
+            step = '{"type": "loop", "loop_over": <the items>, "do": [{"type": "set", "value": "{{ item.%s }}", ...}]}'
+            return f"each item holds a list {key!r}; join those before with {step % key}"
     return ""
-
-
-def _tells_of_items(condition: Expr) -> bool:
-    """Whether a filter that asks so tells it of the items it keeps: of their fields, not of single places in lists."""
-    match condition:
-        case IsNone(value, True):
-            pass
-        case Compare(Filtered(value, "length"), ">", Const(0)):
-            pass
-        case _:
-            return False
-    while isinstance(value, Field):
-        value = value.base
-    return isinstance(value, Name)
-
-
-def renamed(expr: Expr, variable: str) -> Expr:
-    """A condition on a loop variable, as a filter writes it."""
-    match expr:
-        case Name(name):
-            return Name("item") if name == variable else expr
-        case Field(base, key):
-            return Field(renamed(base, variable), key)
-        case IsNone(value, negated):
-            return IsNone(renamed(value, variable), negated)
-        case Compare(left, op, right):
-            return Compare(renamed(left, variable), op, right)
-        case Filtered(value, name, arguments):
-            return Filtered(renamed(value, variable), name, arguments)
-    return expr
 
 
 def _braced(expr: Expr) -> str:
     return f"{{{{ {to_text(expr)} }}}}"
-
-
-def _step(step: dict[str, object]) -> str:
-    return json.dumps(step, ensure_ascii=False)

@@ -7,17 +7,15 @@ comes from a caller or from a result is checked when it is known.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from tool_induction.checker.environment import DISTINCT, KEPT, OPERATIONS, OPPOSITE, Typed, facts_of
 from tool_induction.checker.nulls import as_condition, ask_for, missing
-from tool_induction.language.diagnostics import Suggestion, write_value
 from tool_induction.language.expressions import (
     Arithmetic,
     Choice,
-    Comparator,
     Compare,
     Const,
     Expr,
@@ -39,7 +37,6 @@ from tool_induction.language.expressions import (
 from tool_induction.language.types import (
     BOOL,
     FLOAT,
-    INT,
     NULL,
     TIME,
     AnyType,
@@ -174,12 +171,7 @@ def _check_text(at: Inference, name: str, value: Expr) -> None:
     if isinstance(value, Name):
         missing(at, value, Compare(Filtered(value, "length", ()), ">", Const(0)), message)
     else:
-        at.note(
-            "E_OPTIONAL",
-            message,
-            found=text,
-            suggestion=_instead_of_nothing(at, value),
-        )
+        at.note("E_OPTIONAL", message, found=text, suggestion=_instead_of_nothing(at, value))
 
 
 def _instead_of_nothing(at: Inference, value: Expr) -> str:
@@ -235,8 +227,8 @@ def from_the_start(at: Inference, value: Expr) -> Expr:
     at.note(
         "W_COERCED",
         f"{to_text(value)} may lie before the video's start, and is then read as 0",
-        found=to_text(value),
-        expected=to_text(written),
+        found=value,
+        expected=written,
     )
     return written
 
@@ -296,17 +288,8 @@ def check_span(
             "the stretch ends before it begins" if is_turned else "the stretch ends where it begins",
             found=f"{to_text(start)} to {to_text(end)}",
             expected="an end after the start",
-            suggestion=_in_order(at, start, end) if is_turned else "",
+            suggestion="swap start and end, or add the seconds to the start" if is_turned else "",
         )
-
-
-def _in_order(at: Inference, start: Expr, end: Expr) -> str:
-    swapped = f'"start_time": "{{{{ {to_text(end)} }}}}", "end_time": "{{{{ {to_text(start)} }}}}"'
-    (first, _), (last, added) = _shifted(at, start), _shifted(at, end)
-    if first == last and start == first and added < 0:
-        later = to_text(Arithmetic(start, "+", Const(-added)))
-        return f'for the time after it write "end_time": "{{{{ {later} }}}}", for the time before it {swapped}'
-    return f"swap the two: {swapped}"
 
 
 def _lasts(at: Inference, start: Expr, end: Expr) -> bool | None:
@@ -345,11 +328,6 @@ def is_shifted(at: Inference, time: Expr) -> bool:
 
 #: fields of operations' results whose values lie within bounds that their types do not say
 _BOUNDS = {"confidence": Range(0, 1), "duration": Range(least=0)}
-#: the comparison that was probably meant, where one never depends on anything at the edge of a range
-_NEAREST: dict[Comparator, Comparator] = {">=": ">", "<=": "<", "<": "<=", ">": ">="}
-_TURNED: dict[Comparator, Comparator] = {"<": ">", ">": "<"}
-#: what to write in place of a condition that is always true, or never: it depends on the step it stands in
-Instead: TypeAlias = Mapping[bool, str | Suggestion]
 
 
 def is_result(type_: Type) -> bool:
@@ -358,54 +336,51 @@ def is_result(type_: Type) -> bool:
     return isinstance(record, RecordType) and record.is_result
 
 
-def whole_condition(at: Inference, expr: Expr, instead: Instead | None = None, *, is_required: bool = False) -> Expr:
-    """A condition, written out; one that is always true, or never, is noted, with ``instead`` of it.
-
-    ``is_required``: the steps after it need that it holds.
-    """
+def whole_condition(at: Inference, expr: Expr) -> Expr:
+    """Return a condition with everything implicit written out; note one that is always true, or never."""
     written = as_condition(at, expr)
-    _check(at, written, instead or {}, is_required=is_required)
+    _check_constant(at, written)
     return written
 
 
-def _check(at: Inference, condition: Expr, instead: Instead, *, is_required: bool = False) -> None:
-    quiet = at.knowing(())
-    value = _truth(quiet, condition)
+def _check_constant(at: Inference, condition: Expr) -> None:
+    value = _truth(at.knowing(()), condition)
     if value is None:
         return
-    asked = _asked(condition)
+    shown = _compared_confidence(condition)
+    sides = (shown.left, shown.right) if isinstance(shown, Compare) else ()
+    suggestion = "leave it out, or compare with something that depends on the video"
+    if any(isinstance(side, Field) and side.key == "confidence" for side in sides):
+        suggestion = "compare it with a number from 0 to 1: a confidence is one"
     at.note(
         "W_CONSTANT_CONDITION",
-        f"{to_text(asked)} is {'always' if value else 'never'} true, so it decides nothing",
-        found=to_text(asked),
+        f"{to_text(shown)} is {'always' if value else 'never'} true, so it decides nothing",
+        found=shown,
         expected="a condition that can be true and can be false",
-        suggestion=_meant(quiet, asked, value=value, is_required=is_required)
-        or instead.get(value, "")
-        or _confidence_range(asked),
+        suggestion=suggestion,
     )
 
 
 def check_value(at: Inference, typed: Typed) -> None:
-    """Note a value that is always true, or never, although it is worked out; a constant says so itself."""
+    """Note a computed value that is always true, or never; a constant says so itself."""
     if typed.type == BOOL and not isinstance(typed.expr, Const | Name | Field):
-        written = {value: write_value(at.path, f"{{{{ {str(value).lower()} }}}}") for value in (True, False)}
-        _check(at, typed.expr, written)
+        _check_constant(at, typed.expr)
 
 
-def _asked(condition: Expr) -> Expr:
+def _compared_confidence(condition: Expr) -> Expr:
     """The comparison of a confidence, without what was written out for a confidence that nobody calibrated."""
     match condition:
-        case Logic("or", IsNone(Field(_, "confidence") as value, False), Compare() as asked) if value in (
-            asked.left,
-            asked.right,
+        case Logic("or", IsNone(Field(_, "confidence") as value, False), Compare() as compared) if value in (
+            compared.left,
+            compared.right,
         ):
-            return asked
+            return compared
     return condition
 
 
 def _truth(at: Inference, condition: Expr) -> bool | None:
     """What a condition always is; None where that depends."""
-    match _asked(condition):
+    match _compared_confidence(condition):
         case Const(bool(value)):
             return value
         case Not(value):
@@ -490,34 +465,6 @@ def _cannot_all_hold(conditions: list[tuple[str, float | str]]) -> bool:
     return not any(all(OPERATIONS[op](one, value) for op, value in bounds) for one in tried)
 
 
-def _meant(at: Inference, condition: Expr, *, value: bool, is_required: bool) -> str:
-    """The comparisons that were probably meant, where there are such that depend on the video."""
-    if not isinstance(condition, Compare):
-        return ""
-    left, op, right = condition.left, condition.op, condition.right
-    meant: list[Expr] = []
-    match left, right:
-        case Field(_, "confidence"), Const(int() | float() as most) if is_percentage(most):
-            meant = [replace(condition, right=Const(most / 100))]
-        case Const(int() | float() as most), Field(_, "confidence") if is_percentage(most):
-            meant = [replace(condition, left=Const(most / 100))]
-        case _ if op in _NEAREST and plain(at.infer(left).type) in (INT, FLOAT):
-            meant = [replace(condition, op=_NEAREST[op])]
-            if not value and isinstance(right if op == "<" else left, Const) and op in _TURNED:
-                # Less than the least there can be: 'more than it' may be meant, and is where the steps after it need that.
-                meant = [replace(condition, op=_TURNED[op]), *([] if is_required else meant)]
-    texts = [f'"{{{{ {to_text(one)} }}}}"' for one in meant if _truth(at, one) is None]
-    return f"did you mean {' or '.join(texts)}?" if texts else ""
-
-
 def is_percentage(number: float) -> bool:
     """Whether a number that should be a share, from 0 to 1, can be meant as so many of a hundred."""
     return 10 <= number <= 100
-
-
-def _confidence_range(condition: Expr) -> str:
-    if isinstance(condition, Compare) and any(
-        isinstance(side, Field) and side.key == "confidence" for side in (condition.left, condition.right)
-    ):
-        return "compare it with a number from 0 to 1: a confidence is one"
-    return ""

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tool_induction.checker.environment import Typed
 from tool_induction.language.expressions import (
     Compare,
-    Const,
     Expr,
     Field,
     Filtered,
     Items,
     JsonList,
     JsonRecord,
-    Name,
     to_text,
 )
-from tool_induction.language.model import free_name
 from tool_induction.language.types import (
     ANY,
     SCORE,
@@ -29,11 +25,9 @@ from tool_induction.language.types import (
     RecordType,
     ScalarType,
     Type,
-    fit,
     is_numeric,
     plain,
     show,
-    world_types,
 )
 
 if TYPE_CHECKING:
@@ -44,9 +38,6 @@ _RANK = (
     "rank instead, with the aggregate top_k, sort_by or pick_best; "
     "whether anything was found is asked with 'length' or 'is not none'"
 )
-
-#: what a projection keeps by itself
-_KEPT = ("start_time", "end_time", "center_time", "evidence")
 
 
 def is_score(type_: Type) -> bool:
@@ -119,9 +110,10 @@ def refuse_score_argument(at: Inference, value: Expr, wanted: Type, name: str) -
         "E_SCORE",
         f"{to_text(value)} holds rank scores, and {name}, declared {show(wanted)}, says nothing of them: they only order the "
         "hits of one search, and would be taken for other numbers",
-        found=show(found),
+        found=found,
         expected="no rank scores, or items whose type declares them",
-        suggestion=_declared_or_left_out(at, value, found, name),
+        suggestion="declare the input with a named type that has scores, such as list<Segment>, or leave the scores out before "
+        'with a step of type "project"',
     )
 
 
@@ -139,88 +131,24 @@ def _hides_score(found: Type, wanted: Type) -> bool:
     return False
 
 
-def _declared_or_left_out(at: Inference, value: Expr, found: Type, name: str) -> str:
-    """How to hand on what holds rank scores: declared, where a type name does that, or without them."""
-    inner = plain(found)
-    item = plain(inner.item) if isinstance(inner, ListType) else inner
-    if not isinstance(item, RecordType):
-        return _RANK
-    declares = world_types().get(item.name)
-    is_declared = (
-        declares is not None
-        and name.isidentifier()
-        and fit(item, declares).how == "yes"
-        and not _hides_score(item, declares)
-    )
-    type_name = f"list<{item.name}>" if inner is not item else item.name
-    declared = f'declare {name!r} in the called tool as "{type_name}"; or ' if is_declared else ""
-    kept = [key for key, type_ in item.fields if not _hides_score(type_, ANY)]
-    if inner is item:
-        fields = {key: f"{{{{ {to_text(Field(value, key))} }}}}" for key in kept}
-        return f"{declared}hand on its other fields: {json.dumps(fields, ensure_ascii=False)}"
-    step = {
-        "type": "project",
-        "inputs": f"{{{{ {to_text(value)} }}}}",
-        "fields": {key: f"{{{{ item.{key} }}}}" for key in kept if key not in _KEPT},
-        "save_as": free_name("rows", at.environment.taken),
-    }
-    return f"{declared}leave the scores out before, and hand on that list: {json.dumps(step, ensure_ascii=False)}"
-
-
 def refuse_score(at: Inference, score: Expr, why: str, comparison: Compare | None = None, *, instead: str = "") -> None:
     """Note a rank score where it means nothing, with what to write instead."""
     at.note(
         "E_SCORE",
         f"{to_text(score)} is a rank score, which only orders the hits of one search: {why}",
-        found=to_text(comparison or score),
+        found=comparison or score,
         expected="confidence, or a ranking",
-        suggestion=", or ".join(filter(None, (instead, instead_of_score(at, score, comparison)))),
+        suggestion=", or ".join(filter(None, (instead, instead_of_score(at, score)))),
     )
 
 
-def instead_of_score(at: Inference, score: Expr, comparison: Compare | None = None) -> str:
-    """The same comparison of the confidence, where there is one; else a ranking."""
-    instead = None if comparison is None else _with_confidence(at, score, comparison)
-    said = f"write {to_text(instead)} instead of {to_text(comparison)}, or " if instead and comparison else ""
-    return f"{said}{_top(at, score) or _RANK}"
-
-
-def _with_confidence(at: Inference, score: Expr, comparison: Compare) -> Expr | None:
-    """``item.score > 0.5`` as ``item.confidence > 0.5``; an unknown confidence passes no upper bound."""
+def instead_of_score(at: Inference, score: Expr) -> str:
+    """Suggest a ranking, and the confidence if the item has one."""
     value = score.value if isinstance(score, Filtered) and score.name == "default" else score
     holder = plain(at.knowing(()).infer(value.base).type) if isinstance(value, Field) else None
-    found = holder.get("confidence") if isinstance(holder, RecordType) else None
-    other = comparison.right if comparison.left == score else comparison.left
-    share = not isinstance(other, Const) or (isinstance(other.value, int | float) and 0 <= other.value <= 1)
-    if not isinstance(value, Field) or found is None or not is_numeric(plain(found)) or not share:
-        return None
-    confidence: Expr = Field(value.base, "confidence")
-    low = comparison.op in ((">", ">=") if comparison.left == score else ("<", "<="))
-    if comparison.op in ("in", "not in", "==", "!="):
-        return None
-    if isinstance(found, OptionalType) and not low:
-        confidence = Filtered(confidence, "default", (Const(1),))
-    if comparison.left == score:
-        return replace(comparison, left=confidence)
-    return replace(comparison, right=confidence)
-
-
-def _top(at: Inference, score: Expr) -> str:
-    """The step that keeps the best of the list that a variable walks through."""
-    if not isinstance(score, Field) or not isinstance(score.base, Name):
-        return ""
-    rows = at.environment.walked.get(score.base.name)
-    if rows is None:
-        return ""
-    replaces = at.path[-1] == "where" and len(at.binds) == 1
-    step = {
-        "type": "aggregate",
-        "operation": "top_k",
-        "inputs": f"{{{{ {to_text(rows)} }}}}",
-        "params": {"k": 3, "key": score.key},
-        "save_as": at.binds[0] if replaces else free_name("best", at.environment.taken),
-    }
-    return f"keep the best {'instead' if replaces else 'before'}: {json.dumps(step, ensure_ascii=False)}"
+    if not isinstance(value, Field) or not isinstance(holder, RecordType) or holder.get("confidence") is None:
+        return _RANK
+    return f"compare {to_text(Field(value.base, 'confidence'))} instead, or {_RANK}"
 
 
 def with_scores(found: Type, declared: Type) -> Type:

@@ -11,7 +11,6 @@ from tool_induction.checker.environment import Environment, Fact, Typed, facts_o
 from tool_induction.checker.expressions import Inference
 from tool_induction.checker.nulls import base_name, implicit_require
 from tool_induction.checker.ranges import (
-    Instead,
     check_span,
     check_value,
     from_the_start,
@@ -24,7 +23,7 @@ from tool_induction.checker.ranges import (
 )
 from tool_induction.checker.scores import refuse_score_argument
 from tool_induction.checker.values import Wanted, check_constant, want, want_list
-from tool_induction.language.diagnostics import Edit, Findings, Suggestion, leave_out, write_step
+from tool_induction.language.diagnostics import Findings
 from tool_induction.language.expressions import (
     Const,
     Expr,
@@ -34,7 +33,6 @@ from tool_induction.language.expressions import (
     JsonList,
     Name,
     names,
-    to_json,
     to_text,
 )
 from tool_induction.language.model import (
@@ -51,7 +49,6 @@ from tool_induction.language.model import (
     Step,
     Tool,
     binds,
-    taken_names,
 )
 from tool_induction.language.types import (
     ANY,
@@ -92,8 +89,6 @@ class StepChecker:
         self._signatures = signatures
         self._findings = findings
         self._inputs: frozenset[str] = frozenset()
-        #: how many other steps stand in the block of the step that is looked at
-        self._siblings = 0
         #: the steps at which the tool may end as ``ok``, and what is known there
         self.answers: list[tuple[Require, Environment]] = []
 
@@ -101,7 +96,7 @@ class StepChecker:
         """The steps of a tool, written out, and what is known after them."""
         inputs = {item.name: item.type for item in tool.inputs}
         self._inputs = frozenset(inputs)
-        return self.block(tool.steps, Environment(types=inputs, taken=taken_names(tool)), outermost=True)
+        return self.block(tool.steps, Environment(types=inputs), outermost=True)
 
     def block(
         self, steps: tuple[Step, ...], environment: Environment, *, loops: int = 0, outermost: bool = False
@@ -112,7 +107,6 @@ class StepChecker:
             if outermost:
                 asked, environment = self._demanded(step, environment)
                 done.extend(asked)
-            self._siblings = len(steps) - 1
             written, environment = self._step(step, environment, loops)
             done.append(written)
         return tuple(done), environment
@@ -142,11 +136,6 @@ class StepChecker:
             environment = environment.assume(facts_of(require.condition, environment))
         return asked, environment
 
-    def _at(self, environment: Environment, step: Step) -> Inference:
-        at = Inference(environment, self._findings, step.path)
-        at.binds = binds(step)
-        return at
-
     def _step(self, step: Step, environment: Environment, loops: int) -> tuple[Step, Environment]:
         match step:
             case Call():
@@ -158,23 +147,23 @@ class StepChecker:
             case Project():
                 return self._project(step, environment)
             case Aggregate():
-                return check_aggregate(step, environment, self._at(environment, step))
+                return check_aggregate(step, environment, Inference(environment, self._findings, step.path))
             case Set():
                 return self._set(step, environment)
             case JudgeStep():
-                return check_judge(step, environment, self._at(environment, step))
+                return check_judge(step, environment, Inference(environment, self._findings, step.path))
             case If():
                 return self._if(step, environment, loops)
             case Require():
                 return self._require(step, environment)
 
     def _call(self, step: Call, environment: Environment, loops: int) -> tuple[Step, Environment]:
-        at = self._at(environment, step)
+        at = Inference(environment, self._findings, step.path)
         inside, loop, rows = environment, None, None
         if step.loop is not None:
             loop, rows = self._loop(step, step.loop, at, loops)
             inside = environment.walk(loop.variable, rows.item, loop.over, loop=True)
-        params = self._params(step, self._at(inside, step))
+        params = self._params(step, Inference(inside, self._findings, step.path))
         step = replace(step, params=params)
         result = self._result(step)
         if loop is None or rows is None:
@@ -186,7 +175,7 @@ class StepChecker:
         keeps = rows.filled and flattens is None and step.on_error != "skip"
         collected = ListType(item=item, bound=bound, typical=typical, stated=True, filled=keeps)
         after = environment.bind(step.save_as, collected)
-        loop = self._until(loop, self._at(inside.bind(step.save_as, collected), step))
+        loop = self._until(loop, Inference(inside.bind(step.save_as, collected), self._findings, step.path))
         return replace(step, loop=loop, flattens=flattens), after
 
     def _loop(self, step: Call | Block, loop: Loop, at: Inference, loops: int) -> tuple[Loop, ListType]:
@@ -201,11 +190,7 @@ class StepChecker:
         if loop.until is None:
             return loop
         with at.at("until"):
-            instead: Instead = {
-                True: "the loop always ends after its first item: to go on to the others leave 'until' out",
-                False: leave_out(at.path),
-            }
-            return replace(loop, until=whole_condition(at, loop.until, instead))
+            return replace(loop, until=whole_condition(at, loop.until))
 
     def _params(self, step: Call, at: Inference) -> tuple[tuple[str, Expr], ...]:
         wanted: Mapping[str, Type] = {}
@@ -240,7 +225,7 @@ class StepChecker:
         return operation_result(step.target, dict(step.params)) if step.target in EVERY_OPERATION else ANY
 
     def _loop_block(self, step: Block, environment: Environment, loops: int) -> tuple[Step, Environment]:
-        at = self._at(environment, step)
+        at = Inference(environment, self._findings, step.path)
         loop, rows = self._loop(step, step.loop, at, loops)
         inside = environment.walk(loop.variable, rows.item, loop.over, loop=True)
         body, after_body = self.block(step.body, inside, loops=loops + 1)
@@ -253,31 +238,28 @@ class StepChecker:
             item = optional(item)
         bound, typical = flattened_size(rows, plain(result), loop.bound, loop.typical)
         collected = ListType(item=item, bound=bound, typical=typical, stated=True)
-        loop = self._until(loop, self._at(after_body.bind(step.save_as, collected), step))
+        loop = self._until(loop, Inference(after_body.bind(step.save_as, collected), self._findings, step.path))
         return replace(step, body=body, loop=loop, flattens=flattens), environment.bind(step.save_as, collected)
 
     def _filter(self, step: Filter, environment: Environment) -> tuple[Step, Environment]:
-        at = self._at(environment, step)
+        at = Inference(environment, self._findings, step.path)
         with at.at("inputs"):
             rows = want_list(at, step.inputs, "a filter")
         type_ = rows.type if isinstance(rows.type, ListType) else ListType(item=ANY)
-        inside = self._at(environment.walk("item", type_.item, rows.expr), step)
-        same = {"type": "set", "value": to_json(rows.expr), "save_as": step.save_as}
+        inside = Inference(environment.walk("item", type_.item, rows.expr), self._findings, step.path)
         with inside.at("where"):
-            where = whole_condition(
-                inside, step.where, {True: write_step(step.path, same).after("it keeps every item")}
-            )
+            where = whole_condition(inside, step.where)
         facts = facts_of(where, inside.environment)
         typical = None if type_.typical is None else max(1, (type_.typical + 1) // 2)
         kept = replace(type_, item=known_item(type_.item, facts), filled=False, typical=typical, name="")
         return replace(step, inputs=rows.expr, where=where), environment.bind(step.save_as, kept)
 
     def _project(self, step: Project, environment: Environment) -> tuple[Step, Environment]:
-        at = self._at(environment, step)
+        at = Inference(environment, self._findings, step.path)
         with at.at("inputs"):
             rows = want_list(at, step.inputs, "a projection")
         type_ = rows.type if isinstance(rows.type, ListType) else ListType(item=ANY)
-        inside = self._at(environment.walk("item", type_.item, rows.expr), step)
+        inside = Inference(environment.walk("item", type_.item, rows.expr), self._findings, step.path)
         item = plain(type_.item)
         made: dict[str, Type] = {}
         for key in (*TIMES, "evidence"):
@@ -301,7 +283,7 @@ class StepChecker:
         return replace(step, inputs=rows.expr, fields=tuple(fields)), after
 
     def _set(self, step: Set, environment: Environment) -> tuple[Step, Environment]:
-        at = self._at(environment, step)
+        at = Inference(environment, self._findings, step.path)
         with at.at("value"):
             typed = at.infer(step.value)
             check_value(at, typed)
@@ -320,13 +302,9 @@ class StepChecker:
         return replace(step, value=typed.expr), after
 
     def _if(self, step: If, environment: Environment, loops: int) -> tuple[Step, Environment]:
-        at = self._at(environment, step)
-        instead: Instead = {
-            True: self._unfolded(step, "then", step.then),
-            False: self._unfolded(step, "else", step.otherwise),
-        }
+        at = Inference(environment, self._findings, step.path)
         with at.at("condition"):
-            condition = whole_condition(at, step.condition, instead)
+            condition = whole_condition(at, step.condition)
         known = [facts_of(condition, environment, holds=holds) for holds in (True, False)]
         then, after_then = self.block(step.then, environment.assume(known[0]), loops=loops)
         otherwise, after_else = self.block(step.otherwise, environment.assume(known[1]), loops=loops)
@@ -338,8 +316,8 @@ class StepChecker:
                 at.note(
                     "E_BRANCH_MISMATCH",
                     f"{name!r} is {show(first)} after 'then' and {show(second)} after 'else'",
-                    found=show(second),
-                    expected=show(first),
+                    found=second,
+                    expected=first,
                     suggestion="give both branches the same shape, for instance by taking the list out of a record",
                 )
             environment = environment.bind(name, ANY if both is None else both)
@@ -348,33 +326,17 @@ class StepChecker:
             environment = environment.bind(name, ANY)
         return written, environment
 
-    def _unfolded(self, step: If, branch: str, steps: tuple[Step, ...]) -> str | Suggestion:
-        """The steps of the branch that always runs, in place of the 'if'."""
-        place, others = step.path[-1], self._siblings
-        if not 0 < others + len(steps) <= limits.MAX_STEPS or not isinstance(place, int):
-            return ""
-        if not steps:
-            return replace(leave_out(step.path), text="'then' never runs: leave the step out")
-        block = step.path[:-1]
-        moved = [
-            Edit(op="move", path=(*block, place + number), source=(*block, place + number, branch, 0))
-            for number in range(len(steps))
-        ]
-        text = f"only '{branch}' ever runs: put its steps in place of this step"
-        return Suggestion(text, (*moved, Edit(op="remove", path=(*block, place + len(steps)))))
-
     def _require(self, step: Require, environment: Environment) -> tuple[Step, Environment]:
-        at = self._at(environment, step)
-        needless = replace(leave_out(step.path), text="leave the step out") if self._siblings else ""
+        at = Inference(environment, self._findings, step.path)
         with at.at("condition"):
-            condition = whole_condition(at, step.condition, {True: needless}, is_required=True)
+            condition = whole_condition(at, step.condition)
         with at.at("reason"):
             reason = want(at, step.reason, Wanted(type=STRING, name="reason"))
         if environment.outside is not None and not names(condition) <= environment.outside:
             at.note(
                 "W_REQUIRE_IN_LOOP",
                 f"the whole tool ends at the first item for which {to_text(condition)} does not hold, not only that item",
-                found=to_text(condition),
+                found=condition,
                 suggestion="to leave out such items, filter the list before the loop, or put an 'if' around the steps",
             )
         if step.status == "ok":

@@ -78,7 +78,7 @@ def want(at: Inference, expr: Expr, wanted: Wanted) -> Expr:
             "E_TYPE",
             f"{wanted.name}: expected {show(inner)}, found a list",
             found="a list",
-            expected=show(inner),
+            expected=inner,
             suggestion=f"write {{{example}}}",
         )
         return expr
@@ -93,10 +93,7 @@ def unwrapped(at: Inference, typed: Typed, wanted: Type) -> Typed:
         return typed
     written = Field(typed.expr, one[0])
     at.note(
-        "W_IMPLICIT_BINDING",
-        f"{to_text(typed.expr)} is read as {to_text(written)}",
-        found=to_text(typed.expr),
-        expected=to_text(written),
+        "W_IMPLICIT_BINDING", f"{to_text(typed.expr)} is read as {to_text(written)}", found=typed.expr, expected=written
     )
     return at.infer(written)
 
@@ -107,8 +104,8 @@ def _single(at: Inference, typed: Typed, wanted: Wanted) -> Expr:
         at.note(
             "E_TYPE",
             f"expected {_in_words(wanted.type)}, found {_found(typed)}",
-            found=show(typed.type),
-            expected=show(wanted.type),
+            found=typed.type,
+            expected=wanted.type,
             suggestion=suggestion(at, typed, wanted),
         )
         return typed.expr
@@ -122,7 +119,7 @@ def _single(at: Inference, typed: Typed, wanted: Wanted) -> Expr:
         at.note(
             "E_TYPE",
             f"a whole number is wanted, and {to_text(typed.expr)} need not be one",
-            found=show(typed.type),
+            found=typed.type,
             expected="int",
             suggestion=write_value(at.path, f"{{{{ {_as_operand(typed.expr)} | round }}}}"),
         )
@@ -130,15 +127,15 @@ def _single(at: Inference, typed: Typed, wanted: Wanted) -> Expr:
         at.note(
             "E_TYPE",
             f"{to_text(typed.expr)} may also be {', '.join(word for word in have.values if word not in _words(inner))}",
-            found=show(typed.type),
-            expected=show(wanted.type),
+            found=typed.type,
+            expected=wanted.type,
         )
     elif found.how == "coerced":
         at.note(
             "W_COERCED",
             f"{show(typed.type)} where {show(wanted.type)} is wanted: {found.note}",
-            found=show(typed.type),
-            expected=show(wanted.type),
+            found=typed.type,
+            expected=wanted.type,
         )
     return typed.expr
 
@@ -176,8 +173,8 @@ def _narrowed_record(at: Inference, typed: Typed, wanted: RecordType) -> Expr:
     at.note(
         "W_COERCED",
         f"of {to_text(typed.expr)} only {', '.join(wanted.keys)} are handed on",
-        found=show(typed.type),
-        expected=show(wanted),
+        found=typed.type,
+        expected=wanted,
     )
     return written
 
@@ -241,8 +238,8 @@ def want_list(at: Inference, expr: Expr, what: str) -> Typed:
         at.note(
             "W_COERCED",
             f"{to_text(rows.expr)} may be null; {what} reads null as the empty list",
-            found=show(rows.type),
-            expected=show(plain(rows.type)),
+            found=rows.type,
+            expected=plain(rows.type),
         )
         return at.infer(written)
     return rows
@@ -462,7 +459,7 @@ class _Binder:
             at.note(
                 "E_TYPE",
                 f"the output {output.name!r} is int, and {to_text(typed.expr)} need not be a whole number",
-                found=show(typed.type),
+                found=typed.type,
                 expected="int",
                 suggestion='declare it "float", or bind it to "{{ ... | round }}"',
             )
@@ -471,7 +468,7 @@ class _Binder:
             at.note(
                 "W_COERCED",
                 f"the output {output.name!r} is {output.type_name}, its value {show(typed.type)}: {note}",
-                found=show(typed.type),
+                found=typed.type,
                 expected=output.type_name,
                 suggestion=f'to keep the values, declare it "{_type_name(typed.type)}"' if not found.note else "",
             )
@@ -479,8 +476,8 @@ class _Binder:
             at.note(
                 "E_TYPE",
                 f"the output {output.name!r} is declared {show(output.type)}, its value is {show(typed.type)}",
-                found=show(typed.type),
-                expected=show(output.type),
+                found=typed.type,
+                expected=output.type,
                 suggestion=suggestion(at, typed, Wanted(type=output.type, name=output.name))
                 or _declared(output, _type_name(typed.type)),
             )

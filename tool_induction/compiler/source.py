@@ -6,8 +6,8 @@ import json
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -218,6 +218,7 @@ def _blot(found: re.Match[str]) -> str:
 
 
 _SPACE = " \t\r\n"
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,90 +244,64 @@ def _blank(letter: str) -> str:
     return letter if letter == "\t" else " " * columns(letter)
 
 
-@dataclass(kw_only=True)
-class _Wanted:
-    """Paths as a tree: which members of a value are asked for, and whether it is itself."""
-
-    path: Path | None = None
-    inside: dict[str | int, _Wanted] = field(default_factory=dict)
-
-
 def locate(text: str, path: Path) -> Position | None:
     """The position of the value at a path (for a member: with its key); None where it is not there."""
     return locate_all(text, [path]).get(path)
 
 
 def locate_all(text: str, paths: Iterable[Path]) -> dict[Path, Position]:
-    """The positions of many paths, the text being read once. Paths that are not there are left out."""
-    wanted = _Wanted()
-    for path in paths:
-        node = wanted
-        for part in path:
-            node = node.inside.setdefault(part, _Wanted())
-        node.path = path
-    finder = _Finder(text)
+    """Return the positions of many paths, the text being read once. Paths that are not there are left out."""
+    wanted = set(paths)
+    above = {path[:length] for path in wanted for length in range(len(path))}
+    spans: dict[Path, tuple[int, int]] = {}
+    start = _skip(text, 0)
+    if start < len(text):
+        spans[()] = (start, start + 1)
     try:
-        start = finder.skip(0)
-        finder.found(wanted, start, start + 1)
-        finder.visit(start, wanted)
+        _visit(text, start, (), above, spans)
     except (ValueError, IndexError, RecursionError):
-        pass  # no JSON from here on; what was found until here was
-    return finder.positions
+        pass  # no JSON from here on; the positions found before it count
+    line_starts = [0, *(place + 1 for place, letter in enumerate(text) if letter == "\n")]
+    return {path: _position(text, line_starts, *span) for path, span in spans.items() if path in wanted}
+
+
+def _visit(text: str, place: int, path: Path, above: Container[Path], spans: dict[Path, tuple[int, int]]) -> int:
+    """Note the span of every member of the value at a place, as deep as paths are wanted; return where the value ends."""
+    opened = text[place]
+    if path not in above or opened not in "{[":
+        return _DECODER.raw_decode(text, place)[1]
+    place, number = _skip(text, place + 1), 0
+    while text[place] not in "}]":
+        start, key = place, number
+        if opened == "{":
+            key, place = _DECODER.raw_decode(text, place)
+            place = _skip(text, _skip(text, place) + 1)
+        inner = (*path, key)
+        end = _visit(text, place, inner, above, spans)
+        spans[inner] = (start, end)  # of a key that stands twice, the last
+        place = _skip(text, end)
+        if text[place] == ",":
+            place = _skip(text, place + 1)
+        number += 1
+    return place + 1
+
+
+def _skip(text: str, place: int) -> int:
+    """Return the next place that is no white space."""
+    while place < len(text) and text[place] in _SPACE:
+        place += 1
+    return place
+
+
+def _position(text: str, line_starts: Sequence[int], start: int, end: int) -> Position:
+    line = bisect_right(line_starts, start)
+    begins, stops = line_starts[line - 1], text.find("\n", start)
+    stops = len(text) if stops < 0 else stops
+    length = max(1, min(end, stops) - start)
+    return Position(line=line, column=start - begins + 1, text=text[begins:stops].rstrip("\r"), length=length)
 
 
 def at_line(text: str, line: int, column: int) -> Position | None:
     """The position of a line and column, as a parser tells them."""
     lines = text.split("\n")
     return Position(line=line, column=column, text=lines[line - 1].rstrip("\r")) if 0 < line <= len(lines) else None
-
-
-class _Finder:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._decoder = json.JSONDecoder()
-        self._starts = [0, *(place + 1 for place, letter in enumerate(text) if letter == "\n")]
-        self.positions: dict[Path, Position] = {}
-
-    def skip(self, place: int) -> int:
-        """The next place that is no white space."""
-        while place < len(self._text) and self._text[place] in _SPACE:
-            place += 1
-        return place
-
-    def visit(self, place: int, wanted: _Wanted) -> int:
-        """Find what is wanted inside the value at a place; where the value ends."""
-        opened = self._text[place]
-        if not wanted.inside or opened not in "{[":
-            return self._decoder.raw_decode(self._text, place)[1]
-        place = self.skip(place + 1)
-        number = 0
-        while self._text[place] not in "}]":
-            shown = place
-            key: str | int = number
-            if opened == "{":
-                key, place = self._decoder.raw_decode(self._text, place)
-                place = self.skip(self.skip(place) + 1)
-            inner = wanted.inside.get(key)
-            end = self.visit(place, inner or _Wanted())
-            if inner is not None:
-                self.found(inner, shown, end)
-            place = self.skip(end)
-            if self._text[place] == ",":
-                place = self.skip(place + 1)
-            number += 1
-        return place + 1
-
-    def found(self, wanted: _Wanted, start: int, end: int) -> None:
-        """Note the position of a path that is asked for itself; of a key that stands twice, the last."""
-        if wanted.path is None or start >= len(self._text):
-            return
-        line = bisect_right(self._starts, start)
-        begins = self._starts[line - 1]
-        stops = self._text.find("\n", start)
-        stops = len(self._text) if stops < 0 else stops
-        self.positions[wanted.path] = Position(
-            line=line,
-            column=start - begins + 1,
-            text=self._text[begins:stops].rstrip("\r"),
-            length=max(1, min(end, stops) - start),
-        )

@@ -81,21 +81,16 @@ _SEVERITIES: dict[str, Severity] = {"E": "error", "W": "warning", "L": "lint"}
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """One change of a document, as JSON Patch (RFC 6902) has it. Paths start at the root of the file."""
+    """One change of a document, as in JSON Patch (RFC 6902). ``path`` starts at the root of the file."""
 
-    op: Literal["add", "replace", "remove", "move"]
+    op: Literal["add", "replace", "remove"]
     path: Path
     value: Any = None  #: of ``add`` and ``replace``
-    source: Path = ()  #: of ``move``: where the value stands
 
     def record(self) -> dict[str, Any]:
         """The wire form: an operation of a JSON Patch."""
-        made: dict[str, Any] = {"op": self.op, "path": _pointer(self.path)}
-        if self.op == "move":
-            made["from"] = _pointer(self.source)
-        elif self.op != "remove":
-            made["value"] = self.value
-        return made
+        value = {} if self.op == "remove" else {"value": self.value}
+        return {"op": self.op, "path": _pointer(self.path), **value}
 
 
 @dataclass(frozen=True)
@@ -125,20 +120,9 @@ def write_value(path: Path, value: Any) -> Suggestion:
     return Suggestion(f"write {json.dumps(value, ensure_ascii=False)}", (Edit(op="replace", path=path, value=value),))
 
 
-def write_step(path: Path, step: Mapping[str, Any]) -> Suggestion:
-    """``write {...} in place of this step``."""
-    text = f"write {json.dumps(step, ensure_ascii=False)} in place of this step"
-    return Suggestion(text, (Edit(op="replace", path=path, value=dict(step)),))
-
-
 def leave_out(path: Path) -> Suggestion:
     """``leave it out``."""
     return Suggestion("leave it out", (Edit(op="remove", path=path),))
-
-
-def rename(path: Path, name: str) -> Suggestion:
-    """``did you mean 'name'?`` for the key at ``path``."""
-    return Suggestion(f"did you mean {name!r}?", (Edit(op="move", path=(*path[:-1], name), source=path),))
 
 
 def move_to(holder: Path, path: Path, values: Mapping[str, Any], *, exists: bool) -> Suggestion:
@@ -225,10 +209,7 @@ class Findings:
             found=shorten(found),
             expected=shorten(expected),
             suggestion=shorten(advice.text, _SENTENCE),
-            edits=tuple(
-                replace(edit, path=self._original(edit.path), source=self._original(edit.source))
-                for edit in advice.edits
-            ),
+            edits=tuple(replace(edit, path=self._original(edit.path)) for edit in advice.edits),
             follows=follows,
         )
         if item not in self._seen:

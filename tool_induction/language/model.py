@@ -556,22 +556,6 @@ def walk_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
             yield from walk_steps(block)
 
 
-def taken_names(tool: Tool) -> frozenset[str]:
-    """Every name that a tool uses anywhere: a new step cannot save its result under one of them."""
-    steps = list(walk_steps(tool.steps))
-    taken = {step.save_as for step in steps if not isinstance(step, If | Require)}
-    taken |= {step.loop.variable for step in steps if isinstance(step, Call | Block) and step.loop is not None}
-    return frozenset(taken | {item.name for item in tool.inputs} | {item.name for item in tool.outputs})
-
-
-def free_name(name: str, taken: Collection[str]) -> str:
-    """A name like this one that nothing else has."""
-    tail = ""
-    while (made := name[: limits.MAX_NAME - len(tail)] + tail) in taken:
-        tail += "_"
-    return made
-
-
 def binds(step: Step) -> tuple[str, ...]:
     """The names a step binds for the steps after it."""
     match step:
