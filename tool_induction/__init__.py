@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tool_induction.runtime.runner import run_tool
     from tool_induction.runtime.trace import Trace
     from tool_induction.toolset import LibraryTools, ToolDeclaration
+    from world_api.core.faults import ToolFault
 
 _HOMES = {
     "Compilation": "tool_induction.compiler.compilation",
@@ -28,6 +29,7 @@ _HOMES = {
     "Origin": "tool_induction.library",
     "RunLimits": "tool_induction.runtime.budget",
     "ToolDeclaration": "tool_induction.toolset",
+    "ToolFault": "world_api.core.faults",
     "ToolLibrary": "tool_induction.library",
     "Trace": "tool_induction.runtime.trace",
     "compile_document": "tool_induction.compiler.compilation",
@@ -45,6 +47,7 @@ __all__ = [
     "Origin",
     "RunLimits",
     "ToolDeclaration",
+    "ToolFault",
     "ToolLibrary",
     "Trace",
     "compile_document",

@@ -13,7 +13,7 @@ import typer
 
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from tool_induction.libraries import commands as library_commands
-from tool_induction.runtime.budget import AT_A_TIME
+from tool_induction.limits import AT_A_TIME
 from world_api.exposure.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,

@@ -43,3 +43,6 @@ MAX_ANSWERS_CHARACTERS = 200  #: of all answers together
 MAX_JUDGED_ITEMS = 100  #: the largest max_items of a judge step
 DEFAULT_JUDGED_ITEMS = 20  #: written out where it says none
 MAX_PLANNED_TOKENS = 200_000  #: tokens of models that judge or look that one tool may need at most
+
+#: calls that tools on a session may have under way at a time; more would only wait for each other where they compute
+AT_A_TIME = 4

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tool_induction.compiler.source import Position, at_line, blotted, locate_all, without_secrets
+from tool_induction.compiler.source import Position, at_line, locate_all, redacted, without_secrets
 from world_api.core.printable import pictured
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class _Source:
 
     def __init__(self, text: str, paths: Iterable[Path]) -> None:
         self._text = text
-        self._lines = blotted(text).split("\n")
+        self._lines = redacted(text).split("\n")
         self._places = locate_all(text, paths)
 
     def place(self, item: Diagnostic) -> Position | None:

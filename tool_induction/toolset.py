@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.faces import description_of, inputs_schema, writes_of
-from tool_induction.runtime.budget import AT_A_TIME, RunLimits
+from tool_induction.limits import AT_A_TIME
+from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.calls import Caller, Memo, WorldState
 from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace

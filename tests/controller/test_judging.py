@@ -15,10 +15,8 @@ from controller.records.recorder import answer_recorded
 from controller.records.replay import replay_recorded
 from controller.systems import SystemContext, flat, hier
 from controller.toolsets import JudgedItems
-from tool_induction import limits
-from tool_induction.compiler.compilation import compile_document
-from tool_induction.judge.port import JUDGEMENT, ScriptedJudge
-from tool_induction.library import ToolLibrary
+from tool_induction import ToolLibrary, compile_document, limits
+from tool_induction.judge import JUDGEMENT, ScriptedJudge
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.operations import OPERATIONS

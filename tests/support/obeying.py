@@ -6,8 +6,7 @@ import copy
 import re
 from typing import Any
 
-from tool_induction.compiler.compilation import compile_document
-from tool_induction.language.diagnostics import Diagnostic
+from tool_induction import Diagnostic, compile_document
 
 Json = Any
 _MEANT = re.compile(r"did you mean '([^']+)'\?")

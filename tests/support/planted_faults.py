@@ -29,17 +29,9 @@ def beside(step: Json, key: str) -> None:
     step[key] = step["params"].pop(key)
 
 
-def in_inputs(step: Json, **record: Json) -> None:
-    """The list and its parameters stand in one record."""
-    step["inputs"] = {"segments": step["inputs"], **step.pop("params"), **record}
-
-
 SORT = aggregate("sort_by", "made", key="start_time", descending=True)
 RISING = aggregate("sort_by", "made", key="start_time", descending=False)
 RISING_ALONE = aggregate("sort_by", "made", key="start_time")
-LONG = {"type": "filter", "inputs": "found", "where": "{{ item.end_time > 100 and not item.start_time < 30 }}"}
-EITHER = {"type": "filter", "inputs": "found", "where": "{{ not (item.start_time > 300 or item.end_time < 50) }}"}
-
 #: a fault -> sound steps that end with a list or an item called 'made', and how the fault is planted into them
 PLANTS: dict[str, tuple[list[Json], Any]] = {
     "descendng": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "descendng", True)),
@@ -54,7 +46,6 @@ PLANTS: dict[str, tuple[list[Json], Any]] = {
         lambda steps: steps[-1].update(k=steps[-1].pop("params")["k"]),
     ),
     "a bound of the search beside params": ([search("found"), SORT], lambda steps: beside(steps[0], "top_k")),
-    "list and parameters in one record": ([search("found"), SORT], lambda steps: in_inputs(steps[-1])),
     "a key of what has no fields": (
         [
             {"type": "set", "value": [4, 9, 2], "save_as": "found"},
@@ -83,14 +74,6 @@ PLANTS: dict[str, tuple[list[Json], Any]] = {
     "an operation called as a tool": (
         [search("found"), SORT],
         lambda steps: steps[0].update(type="call_tool", tool=steps[0].pop("api")),
-    ),
-    "a condition in two pairs of braces": (
-        [search("found"), LONG | {"save_as": "made"}],
-        lambda steps: steps[-1].update(where="{{ item.end_time > 100 }} and not {{ item.start_time < 30 }}"),
-    ),
-    "a negation before braces": (
-        [search("found"), EITHER | {"save_as": "made"}],
-        lambda steps: steps[-1].update(where="not {{ item.start_time > 300 or item.end_time < 50 }}"),
     ),
 }  # fmt: skip
 

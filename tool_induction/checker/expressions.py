@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import cast, get_args
@@ -32,7 +31,6 @@ from tool_induction.language.expressions import (
     Negate,
     Not,
     Text,
-    to_json,
     to_text,
 )
 from tool_induction.language.types import (
@@ -347,9 +345,6 @@ def _number(at: Inference, typed: Typed) -> Typed:
 def arithmetic(at: Inference, expr: Arithmetic) -> Typed:
     """The written-out arithmetic; a time less a time is a duration."""
     sides = [at.infer(side) for side in (expr.left, expr.right)]
-    if expr.op == "+" and not any(is_numeric(plain(side.type)) for side in sides):
-        _added(at, sides[0], sides[1])
-        return Typed(Arithmetic(sides[0].expr, expr.op, sides[1].expr), ANY)
     left, right = (_number(at, side) for side in sides)
     written = Arithmetic(left.expr, expr.op, right.expr)
     if expr.op in "/%":
@@ -364,31 +359,10 @@ def arithmetic(at: Inference, expr: Arithmetic) -> Typed:
     return Typed(written, FLOAT)
 
 
-def _added(at: Inference, left: Typed, right: Typed) -> None:
-    """What was meant by '+' on things that are no numbers."""
-    first, second = to_text(left.expr), to_text(right.expr)
-    suggestion = "a text is joined by writing its parts one after the other, outside of expressions"
-    if is_list(plain(left.type)) and is_list(plain(right.type)):
-        suggestion = (
-            f'{{"type": "aggregate", "operation": "concat_lists", "inputs": ["{first}", "{second}"], "save_as": ...}}'
-        )
-    elif is_text(plain(left.type)) and is_text(plain(right.type)):
-        suggestion = f"{suggestion}: {json.dumps(to_json(Text((left.expr, right.expr))), ensure_ascii=False)}"
-    at.note(
-        "E_TYPE",
-        f"'+' adds numbers; {first} is {show(left.type)}",
-        found=f"{show(left.type)} + {show(right.type)}",
-        expected="numbers",
-        suggestion=suggestion,
-    )
-
-
 def _instead_of_arithmetic(type_: Type, text: str) -> str:
+    """Suggest what counts or joins a value that is no number."""
     if is_list(type_):
-        return (
-            f"for how many there are write {text} | length; concat_lists joins lists, difference_by takes one "
-            "from another"
-        )
+        return f"for how many there are write {text} | length; the aggregate concat_lists joins lists"
     if is_text(type_):
         return 'a text is joined by writing its parts one after the other, outside of expressions: "{{ a }}{{ b }}"'
     return ""
@@ -413,18 +387,11 @@ def compare(at: Inference, expr: Compare) -> Expr:
             f"{show(left.type)} and {show(right.type)} have no order",
             found=f"{show(left.type)} {expr.op} {show(right.type)}",
             expected="two numbers or two strings",
-            suggestion=_how_many(at, left, right),
+            suggestion=_instead_of_arithmetic(first, to_text(left.expr))
+            or _instead_of_arithmetic(second, to_text(right.expr)),
         )
         return written
     return _with_null(at, written, left, right)
-
-
-def _how_many(at: Inference, left: Typed, right: Typed) -> str:
-    """What is meant by a list that is compared with a number."""
-    for rows, number in ((left, right), (right, left)):
-        if is_list(plain(rows.type)) and is_numeric(plain(number.type)):
-            return f"for how many there are write {to_text(rows.expr)} | length"
-    return ""
 
 
 def _with_null(at: Inference, written: Compare, left: Typed, right: Typed) -> Expr:

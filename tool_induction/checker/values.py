@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -51,8 +50,6 @@ from tool_induction.language.types import (
     plain,
     show,
 )
-
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,7 +266,7 @@ def suggestion(at: Inference, typed: Typed, wanted: Wanted) -> str | Suggestion:
     if isinstance(goal, EnumType) and isinstance(inner, EnumType):
         return did_you_mean(inner.values[0], goal.values)
     if is_numeric(goal) and isinstance(inner, EnumType) and isinstance(typed.expr, Const):
-        return _as_a_number(at, inner.values[0], goal)
+        return _as_a_number(at, inner.values[0])
     if goal == BOOL and isinstance(typed.expr, Const) and typed.expr.value in ("true", "false"):
         return write_value(at.path, typed.expr.value == "true")
     if goal == STRING and is_numeric(inner):
@@ -277,16 +274,10 @@ def suggestion(at: Inference, typed: Typed, wanted: Wanted) -> str | Suggestion:
     return ""
 
 
-def _as_a_number(at: Inference, text: str, goal: Type) -> str | Suggestion:
+def _as_a_number(at: Inference, text: str) -> str | Suggestion:
     if text in at.environment.types:
         return f'did you mean "{{{{ {text} }}}}"?'
-    if not _NUMBER.fullmatch(text.strip()):
-        return "write a number"
-    number = float(text) if "." in text else int(text)
-    if goal == INT and not float(number).is_integer():
-        return "write a whole number, without quotes"
-    made = write_value(at.path, number)
-    return Suggestion(f"{made.text}, without quotes", made.edits)
+    return write_value(at.path, int(text)) if text.isdigit() else "write a number, without quotes"
 
 
 def _is_record(type_: Type) -> bool:
@@ -412,10 +403,8 @@ class _Binder:
             for name in saved
             if isinstance(record := plain(self._environment.type_of(name)), RecordType) and output.name in record.keys
         ]
-        near: str | Suggestion = did_you_mean(output.name, saved)
-        if len(holders) == 1:
-            near = _bound(output, f"{{{{ {holders[0]} }}}}")
-        elif holders:
+        near = did_you_mean(output.name, saved)
+        if holders:
             near = f'"from" is one of {", ".join(f"{{{{ {holder} }}}}" for holder in holders)}'
         elif output.name in {item.name for item in self._tool.inputs}:
             near = f'to hand the input back, "from": "{{{{ {output.name} }}}}"'
@@ -483,22 +472,13 @@ class _Binder:
             )
 
 
-def _bound(output: Output, source: str) -> Suggestion:
-    """Where the output comes from, in its declaration."""
-    return Suggestion(f'write "from": "{source}"', (_redeclared(output, output.type_name, source),))
-
-
 def _declared(output: Output, type_name: str) -> Suggestion:
-    """Another type of the output, in its declaration."""
+    """Suggest another type for an output."""
     source = None if output.source is None else to_json(output.source)
-    return Suggestion(f'to keep this value, declare it "{type_name}"', (_redeclared(output, type_name, source),))
-
-
-def _redeclared(output: Output, type_name: str, source: object) -> Edit:
     made = {"type": type_name, "description": output.description, "from": source}
-    return Edit(
-        op="add", path=output.path, value={key: value for key, value in made.items() if value not in ("", None)}
-    )
+    value = {key: value for key, value in made.items() if value not in ("", None)}
+    edit = Edit(op="add", path=output.path, value=value)
+    return Suggestion(f'to keep this value, declare it "{type_name}"', (edit,))
 
 
 def _type_name(type_: Type) -> str:

@@ -249,7 +249,7 @@ def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> E
         suggestion = moved_to_params(key, value, step, spec) or parameter_instead(key, spec)
         if spec.takes == "list" and key not in spec.params and (key in _LIST_WORDS or len(keys) == 1):
             meant = value if not isinstance(value, JsonRecord | JsonList) else meant
-            suggestion = list_alone(key, step, spec)
+            suggestion = 'the list stands by itself under "inputs", and what says how under "params"'
         findings.add(
             "E_UNKNOWN_PARAM",
             (*step.path, "inputs", key),
@@ -329,17 +329,6 @@ def moved_to_params(key: str, value: Expr, step: Aggregate, spec: AggregateSpec)
         return ""
     values = {key: _plain_json(value)}
     return move_to((*step.path, "params"), (*step.path, "inputs", key), values, exists=bool(step.params))
-
-
-def list_alone(key: str, step: Aggregate, spec: AggregateSpec) -> str | Suggestion:
-    """Suggest the list itself in place of the record around it; parameters beside it move to ``params``."""
-    assert isinstance(step.inputs, JsonRecord)  # noqa: S101 - called with records only
-    inside = {name: _plain_json(value) for name, value in step.inputs.entries}
-    params = {name: to_json(value) for name, value in step.params}
-    beside = {name: value for name, value in inside.items() if name != key}
-    if not beside.keys() <= spec.params.keys() - params.keys():
-        return 'the list stands by itself under "inputs", and what says how under "params"'
-    return write(step.path, {"inputs": inside[key]} | ({"params": params | beside} if beside else {}))
 
 
 def _plain_json(value: Expr) -> object:

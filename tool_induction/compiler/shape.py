@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from tool_induction import limits
@@ -231,7 +232,7 @@ def _validator() -> Any:
 def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool = False) -> bool:
     """Whether a tool has the language's shape; every fault is noted."""
     before = findings.errors
-    if _is_too_long(tool, path, findings) or _has_too_many_steps(tool, path, findings):
+    if _is_too_long(tool, path, findings):
         return False  # a schema looks at every item of a list whose length is wrong already
     check_judges(tool, path, findings, allowed=allow_judge)
     if accepts(tool):
@@ -249,19 +250,36 @@ def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool 
     return False
 
 
+def _steps_in(tool: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Yield every step of a tool, those in blocks too, each with its place."""
+    for key in _BLOCKS:
+        block = tool.get(key) if isinstance(tool, dict) else None
+        for place, step in enumerate(block if isinstance(block, list) else ()):
+            yield (*path, key, place), step
+            yield from _steps_in(step, (*path, key, place))
+
+
 def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
-    """Whether a block holds more steps, a tool more inputs or outputs, or a step more entries, than is allowed."""
-    if not isinstance(tool, dict):
-        return False
-    sizes = {"inputs": limits.MAX_INPUTS, "outputs": limits.MAX_OUTPUTS} if "steps" in tool else {}
-    sizes |= dict.fromkeys(_BLOCKS, limits.MAX_STEPS) | dict.fromkeys(("params", "fields"), limits.MAX_FIELDS)
-    for key, most in sizes.items():
-        inside = tool.get(key)
-        if isinstance(inside, list | dict) and len(inside) > most:
-            message = f"{len(inside)} is more than the {most} allowed here"
-            findings.add("E_SIZE", (*path, key), message, found=str(len(inside)), expected=f"at most {most}")
+    """Whether a tool or one of its blocks holds more steps, or a part of it more entries, than is allowed."""
+    for number, (where, part) in enumerate(chain([(path, tool)], _steps_in(tool, path))):
+        if number > limits.MAX_TOOL_STEPS:
+            message = f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all"
+            findings.add("E_SIZE", (*path, "steps"), message)
             return True
-    for key, inside in tool.items():
+        if isinstance(part, dict) and _has_too_much(part, where, findings):
+            return True
+    return False
+
+
+def _has_too_much(part: Mapping[str, Any], path: Path, findings: Findings) -> bool:
+    """Whether something directly in a tool or a step is too long."""
+    sizes = {"inputs": limits.MAX_INPUTS, "outputs": limits.MAX_OUTPUTS} if "steps" in part else {}
+    sizes |= dict.fromkeys(_BLOCKS, limits.MAX_STEPS) | dict.fromkeys(("params", "fields"), limits.MAX_FIELDS)
+    for key, inside in part.items():
+        if key in sizes and isinstance(inside, list | dict) and len(inside) > sizes[key]:
+            message = f"{len(inside)} is more than the {sizes[key]} allowed here"
+            findings.add("E_SIZE", (*path, key), message, found=str(len(inside)), expected=f"at most {sizes[key]}")
+            return True
         if key not in _BLOCKS and weight(inside, most=limits.MAX_VALUES) > limits.MAX_VALUES:
             message, allowed = f"this holds more than {limits.MAX_VALUES} values", f"{limits.MAX_VALUES}"
             if isinstance(inside, str):
@@ -269,26 +287,6 @@ def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
                 allowed = f"{limits.MAX_TEXT} characters"
             findings.add("E_SIZE", (*path, key), message, expected=f"at most {allowed}")
             return True
-    blocks = [(key, tool[key]) for key in _BLOCKS if isinstance(tool.get(key), list)]
-    return any(
-        _is_too_long(step, (*path, key, place), findings) for key, block in blocks for place, step in enumerate(block)
-    )
-
-
-def _has_too_many_steps(tool: Any, path: Path, findings: Findings) -> bool:
-    """Whether a tool has more steps than is allowed, those in blocks counted."""
-    steps = 0
-    rest = [tool]
-    while rest:
-        one = rest.pop()
-        inside = [
-            step for key in _BLOCKS if isinstance(one, dict) and isinstance(one.get(key), list) for step in one[key]
-        ]
-        steps += len(inside)
-        if steps > limits.MAX_TOOL_STEPS:
-            findings.add("E_SIZE", (*path, "steps"), f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all")
-            return True
-        rest.extend(inside)
     return False
 
 
@@ -495,21 +493,20 @@ def _step_suggestion(word: str, step: Mapping[str, Any], where: Path) -> str | S
 
 
 def check_judges(tool: Any, path: Path, findings: Findings, *, allowed: bool) -> None:
-    """Note every judge step where none is allowed, and answers that cannot be told apart."""
-    if isinstance(tool, dict):
-        if tool.get("type") == "judge" and allowed:
-            _answers(tool.get("answers"), (*path, "answers"), findings)
-        elif tool.get("type") == "judge":
-            findings.add(
-                "E_SHAPE",
-                (*path, "type"),
-                "the step type 'judge' is switched off (--allow-judge): a tool asks no language model",
-                found="judge",
-                suggestion="return the ordered material and leave the judgement to the caller",
-            )
-        for key in _BLOCKS:
-            for place, step in enumerate(tool[key] if isinstance(tool.get(key), list) else ()):
-                check_judges(step, (*path, key, place), findings, allowed=allowed)
+    """Note every judge step if none is allowed, and answers that cannot be told apart."""
+    for where, step in _steps_in(tool, path):
+        if not isinstance(step, dict) or step.get("type") != "judge":
+            continue
+        if allowed:
+            _answers(step.get("answers"), (*where, "answers"), findings)
+            continue
+        findings.add(
+            "E_SHAPE",
+            (*where, "type"),
+            "the step type 'judge' is switched off (--allow-judge): a tool asks no language model",
+            found="judge",
+            suggestion="return the ordered material and leave the judgement to the caller",
+        )
 
 
 def _answers(answers: Any, path: Path, findings: Findings) -> None:

@@ -7,6 +7,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -168,7 +169,7 @@ def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
             yield from _texts(item, (*path, key))
 
 
-BLOT = "[secret]"
+REDACTED = "[secret]"
 
 #: what issuers make recognisable on purpose, and what introduces a secret; no guess by randomness, which ids have too
 _SHAPES = (
@@ -194,13 +195,13 @@ def holds_secret(text: str) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """The text with everything blotted out that looks like a credential: for logs of what a model wrote."""
-    return _SECRET.sub(BLOT, text)
+    """The text with everything redacted out that looks like a credential: for logs of what a model wrote."""
+    return _SECRET.sub(REDACTED, text)
 
 
-def blotted(source: str) -> str:
-    """The text of a document, just as long and with the same lines, its secrets blotted out; also those written in escapes."""
-    return _SECRET.sub(_blot, _QUOTED.sub(_without_escaped, source))
+def redacted(source: str) -> str:
+    """The text of a document, just as long and with the same lines, its secrets redacted out; also those written in escapes."""
+    return _SECRET.sub(_masked, _QUOTED.sub(_without_escaped, source))
 
 
 def _without_escaped(quoted: re.Match[str]) -> str:
@@ -210,10 +211,10 @@ def _without_escaped(quoted: re.Match[str]) -> str:
         meant = json.loads(quoted[0], strict=False)
     except ValueError:
         return quoted[0]
-    return f'"{_blot(quoted)[1:-1]}"' if holds_secret(meant) else quoted[0]
+    return f'"{_masked(quoted)[1:-1]}"' if holds_secret(meant) else quoted[0]
 
 
-def _blot(found: re.Match[str]) -> str:
+def _masked(found: re.Match[str]) -> str:
     return _LETTER.sub("*", found[0])
 
 
@@ -257,10 +258,8 @@ def locate_all(text: str, paths: Iterable[Path]) -> dict[Path, Position]:
     start = _skip(text, 0)
     if start < len(text):
         spans[()] = (start, start + 1)
-    try:
+    with suppress(ValueError, IndexError, RecursionError):  # no JSON from there on; the positions found before count
         _visit(text, start, (), above, spans)
-    except (ValueError, IndexError, RecursionError):
-        pass  # no JSON from here on; the positions found before it count
     line_starts = [0, *(place + 1 for place, letter in enumerate(text) if letter == "\n")]
     return {path: _position(text, line_starts, *span) for path, span in spans.items() if path in wanted}
 

@@ -106,12 +106,12 @@ def chosen(said: str, answers: Sequence[str], *, judge: str) -> str:
     )
 
 
-def asked_question(question: str) -> str:
+def question_text(question: str) -> str:
     """The question as it is sent: cut to what its price allows."""
     return _cut(question, _QUESTION_BYTES)
 
 
-def asked_item(item: Json) -> str:
+def item_text(item: Json) -> str:
     """An item as it is sent: a text as it is, anything else as JSON without bookkeeping; cut to what its price allows."""
     if isinstance(item, dict):
         item = {key: value for key, value in item.items() if key not in _HIDDEN and value is not None}
@@ -124,7 +124,7 @@ def judged_material(question: str, item: str) -> str:
     No text in it can leave its field or pass for a mark of the conversation. An item that is JSON stands there as such; one
     that takes more bytes than its price allows, marks spelt out, stands there as the beginning of its text.
     """
-    text = printable(asked_item(item))
+    text = printable(item_text(item))
     try:
         value = parse_json(text)
     except ValueError:
@@ -133,7 +133,7 @@ def judged_material(question: str, item: str) -> str:
         value = text
     if _size(value) > _ITEM_BYTES:
         value = _cut_spelt(text, _ITEM_BYTES)
-    return data_line({"question": _cut_spelt(printable(asked_question(question)), _QUESTION_BYTES), DATA: value})
+    return data_line({"question": _cut_spelt(printable(question_text(question)), _QUESTION_BYTES), DATA: value})
 
 
 def _size(value: Json) -> int:

@@ -398,15 +398,12 @@ def syntax_hint(text: str) -> str:
 class ExpressionFault(Exception):
     """Why a text is not an expression of the language. The compiler turns it into a diagnostic."""
 
-    def __init__(
-        self, code: ErrorCode, message: str, *, found: str = "", suggestion: str = "", instead: str = ""
-    ) -> None:
+    def __init__(self, code: ErrorCode, message: str, *, found: str = "", suggestion: str = "") -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.found = found
         self.suggestion = suggestion
-        self.instead = instead  #: the whole text, mended
 
 
 def output(statement: Any) -> list[Expr]:
@@ -553,9 +550,6 @@ def _filter(node: Any) -> Expr:
     return Filtered(_convert(node.node), name, tuple(_convert(item) for item in node.args))
 
 
-_INNER_BRACES = re.compile(r"(?P<quote>['\"]?)\{\{\s*(?P<inner>[^{}]*?)\s*\}\}(?P=quote)")
-
-
 def parse_value(text: str) -> Expr:
     """A string of a document: a constant, one whole ``{{ expression }}`` (which keeps its type), or text.
 
@@ -589,28 +583,8 @@ def parse_expression(text: str) -> Expr:
             "text around '{{ }}' makes a string, but one expression is wanted here",
             found=stripped,
             suggestion="put the whole expression inside one pair of '{{ }}'",
-            instead=_in_one_pair(stripped),
         )
     return value
-
-
-def _in_one_pair(text: str) -> str:
-    """The expression that is left when the braces inside it are taken away; empty if that is none."""
-    bare = _INNER_BRACES.sub(lambda found: _as_part(found["inner"]), text)
-    try:
-        _parts(f"{{{{ {bare} }}}}")
-    except ExpressionFault:
-        return ""
-    return f"{{{{ {bare} }}}}"
-
-
-def _as_part(text: str) -> str:
-    """An expression as a part of a larger one: in brackets, unless it is a path or a constant."""
-    try:
-        parts = _parts(f"{{{{ {text} }}}}")
-    except ExpressionFault:
-        return text
-    return text if isinstance(parts[0], Name | Field | Index | Const) else f"({text})"
 
 
 def within_bounds(expr: Expr) -> bool:

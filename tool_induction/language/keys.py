@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from tool_induction import limits
-from tool_induction.language.diagnostics import Findings, Path, write_value
+from tool_induction.language.diagnostics import Findings, Path
 from tool_induction.language.expressions import (
     Broken,
     Const,
@@ -149,8 +149,7 @@ def _read(raw: Any, path: Path, reading: Reading, parse: Callable[[str], Expr]) 
     try:
         return parse(raw)
     except ExpressionFault as fault:
-        advice = write_value(path, fault.instead) if fault.instead else fault.suggestion
-        reading.findings.add(fault.code, path, fault.message, found=fault.found or raw, suggestion=advice)
+        reading.findings.add(fault.code, path, fault.message, found=fault.found or raw, suggestion=fault.suggestion)
         return Broken(raw)
 
 
@@ -166,12 +165,13 @@ def write_expression(expr: Expr) -> Any:
     return f"{{{{ {to_text(expr)} }}}}"
 
 
-def _is_expression(value: Any) -> bool:
+def is_expression(value: Any) -> bool:
+    """Whether a value of a document was parsed."""
     return isinstance(value, _EXPRESSIONS)
 
 
 def _is_optional_expression(value: Any) -> bool:
-    return value is None or _is_expression(value)
+    return value is None or is_expression(value)
 
 
 def expression(*types: str) -> Kind:
@@ -225,7 +225,7 @@ CONDITION = expression("string", "boolean")
 #: a saved name or an expression; a list or a record of them
 SOURCE = expression("string", "array", "object")
 LOOP_SOURCE = expression("string", "array")
-VALUE = Kind(schema={}, accepts=lambda value: True, read=read_value, write=to_json, is_read=_is_expression)
+VALUE = Kind(schema={}, accepts=lambda value: True, read=read_value, write=to_json, is_read=is_expression)
 #: any single value
 CONSTANT = replace(
     VALUE,

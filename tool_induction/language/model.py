@@ -570,28 +570,11 @@ def binds(step: Step) -> tuple[str, ...]:
 
 def values(step: Step) -> Iterator[tuple[str, Expr]]:
     """The values a step holds itself, each with its key (``params.query`` style for nested ones)."""
-    match step:
-        case Call():
-            for key, value in step.params:
-                yield f"params.{key}", value
-        case Filter():
-            yield from (("inputs", step.inputs), ("where", step.where))
-        case Project():
-            yield "inputs", step.inputs
-            yield from ((f"fields.{key}", value) for key, value in step.fields)
-        case Aggregate():
-            yield "inputs", step.inputs
-            yield from ((f"params.{key}", value) for key, value in step.params)
-        case Set():
-            yield "value", step.value
-        case JudgeStep():
-            yield from (("inputs", step.inputs), ("question", step.question))
-        case If():
-            yield "condition", step.condition
-        case Require():
-            yield from (("condition", step.condition), ("reason", step.reason))
     loop = step.loop if isinstance(step, Call | Block) else None
-    if loop is not None:
-        yield "loop_over", loop.over
-        if loop.until is not None:
-            yield "until", loop.until
+    for part in (step, loop):
+        for key in keys_of(type(part)) if part is not None else ():
+            value = getattr(part, key.attribute)
+            if keys.is_expression(value):
+                yield key.name, value
+            elif key.attribute in ("params", "fields"):
+                yield from ((f"{key.name}.{name}", inner) for name, inner in value)

@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from tool_induction.language.diagnostics import did_you_mean
-from world_api.operations import EVERY_OPERATION, OPERATIONS
 
 ScalarName = Literal["bool", "int", "float", "number", "string", "Time", "Score", "null"]
 
@@ -402,6 +401,8 @@ class OperationTypes:
 @lru_cache(maxsize=64)
 def operation_types(name: str) -> OperationTypes:
     """The types of one operation."""
+    from world_api.operations import EVERY_OPERATION
+
     parameters = EVERY_OPERATION[name].parameters_schema()
     return OperationTypes(
         parameters={
@@ -445,6 +446,8 @@ def _scalar_schema(name: str) -> dict[str, Any]:
 
 def takes_words(operation: str, parameter: str) -> bool:
     """Whether a parameter of an operation takes one of a closed list of words."""
+    from world_api.operations import EVERY_OPERATION
+
     if operation not in EVERY_OPERATION:
         return False
     return isinstance(plain(operation_types(operation).parameters.get(parameter, ANY)), EnumType)
@@ -503,6 +506,8 @@ class UnknownType(Exception):
 @lru_cache(maxsize=1)
 def world_types() -> Mapping[str, Type]:
     """The named records of the operations' results: Segment, Detection, Memory, Evidence ..."""
+    from world_api.operations import OPERATIONS
+
     found: dict[str, Type] = {}
     for operation in OPERATIONS.values():
         schema = operation.result_schema()

@@ -11,10 +11,6 @@ from tool_induction.language.model import StopStatus
 from tool_induction.limits import MAX_VALUE_DEPTH
 from world_api.core.faults import ToolFault
 
-#: Calls that tools on a session may have under way at a time. More helps where calls wait for others; fewer threads are
-#: less in each other's way where they compute.
-AT_A_TIME = 4
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from tool_induction.aggregates import AGGREGATES, AggregateSpec
 from tool_induction.aggregates.functions import evidence_of, span_of, times
 from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.judge.port import JUDGEMENT, Judge, asked_item, asked_question, chosen
+from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
 from tool_induction.language.evaluation import Json, as_text, evaluate, truth
 from tool_induction.language.expressions import Const, Expr
 from tool_induction.language.model import (
@@ -524,11 +524,11 @@ class Judging:
         """
         if self._judge is None:
             raise no_judge()
-        asked, made = asked_question(question), []
+        asked, made = question_text(question), []
         for item in rows:
             self._meter.item()
             self._meter.call()
-            made.append(_with_answer(item, self._answer(self._judge, asked, step.answers, asked_item(item))))
+            made.append(_with_answer(item, self._answer(self._judge, asked, step.answers, item_text(item))))
         return made
 
     def _answer(self, judge: Judge, question: str, answers: tuple[str, ...], item: str) -> str:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compilation import compile_document
-from tool_induction.compiler.lint import fold
+from tool_induction import compile_document
+from tool_induction.compiler import fold
 
 PLACE = "$.steps[1].value"
 

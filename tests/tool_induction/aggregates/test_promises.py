@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.listed_items import LISTS, TIMED, Item
-from tool_induction.aggregates import AGGREGATES
-from tool_induction.aggregates.functions import evidence_of, span_of
-from tool_induction.language.types import ANY, FLOAT, TIME, ListType, OptionalType, RecordType, optional
-from tool_induction.runtime.values import fitted
-from world_api.core.canonical import canonical
+from tool_induction.aggregates import AGGREGATES, evidence_of, span_of
+from tool_induction.language import ANY, FLOAT, TIME, ListType, OptionalType, RecordType, optional
+from tool_induction.runtime import fitted
 
 INTERVAL = {"start_time": 4.0, "end_time": 12.5}
 PARAMS: dict[str, dict[str, Any]] = {
@@ -48,6 +47,8 @@ ITEM = RecordType(
         ("evidence", ANY),
     )
 )
+
+canonical = partial(json.dumps, sort_keys=True)
 
 
 few = settings(max_examples=25)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tool_induction import compile_document
-from tool_induction.compiler.source import locate
+from tool_induction.compiler import locate
 
 EARLIEST = {"type": "aggregate", "operation": "pick_earliest", "inputs": "hits", "save_as": "first"}
 THERE = {"type": "require", "condition": "{{ first is not none }}", "status": "empty", "reason": "nothing"}

@@ -3,8 +3,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction import limits
-from tool_induction.compiler.compilation import compile_document
+from tool_induction import compile_document, limits
 
 
 @pytest.mark.parametrize(

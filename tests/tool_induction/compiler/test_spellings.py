@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compilation import compile_document
-from tool_induction.compiler.source import locate
+from tool_induction import compile_document
+from tool_induction.compiler import locate
 
 ORDERED = {
     "type": "aggregate",

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from tool_induction import limits
+from tool_induction import compile_document, limits
 from tool_induction.aggregates import AGGREGATES
-from tool_induction.compiler.compilation import compile_document
 from tool_induction.documents import (
     Aggregate,
     Block,
@@ -27,8 +26,7 @@ from tool_induction.documents import (
     language_schema,
     tool_schema,
 )
-from tool_induction.language.diagnostics import Findings
-from tool_induction.language.model import STEP_MODELS, accepts, read_tool
+from tool_induction.language import STEP_MODELS, Findings, accepts, read_tool
 
 ROOT = Path(__file__).resolve().parents[3]
 RECORDINGS = ROOT.parent / "shared" / "recordings" / "induction"

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.judge.models import ChatJudge, RecordedJudge
-from tool_induction.judge.port import JUDGEMENT, RememberedJudge, ScriptedJudge
+from tool_induction.judge import JUDGEMENT, ChatJudge, RecordedJudge, RememberedJudge, ScriptedJudge
 from world_api.backends.chat.caching import CachingChatModel
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.endpoint import Endpoint

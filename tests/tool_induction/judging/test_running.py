@@ -11,14 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.command_line import Cli
-from tool_induction import limits
-from tool_induction.compiler.compilation import compile_document
-from tool_induction.judge.models import ChatJudge, RecordedJudge
-from tool_induction.judge.port import JUDGEMENT, ScriptedJudge, chosen, plain_answer
-from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calls import Memo
-from tool_induction.runtime.runner import run_tool
-from tool_induction.runtime.trace import Trace
+from tool_induction import Memo, RunLimits, Trace, compile_document, limits, run_tool
+from tool_induction.judge import JUDGEMENT, ChatJudge, RecordedJudge, ScriptedJudge, chosen, plain_answer
 from world_api.backends.chat.completions import completion, estimate_tokens
 from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.core.faults import BackendFault, EpisodeFault, ToolFault

@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.gated import FOUND, PATIENCE, GatedWorld
-from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.runner import run_tool
-from tool_induction.runtime.trace import Trace
+from tool_induction import RunLimits, Trace, run_tool
 from world_api.core.cost import Spent, charge, ledger
 from world_api.core.deadline import deadline, remaining
 from world_api.core.faults import OperationFault

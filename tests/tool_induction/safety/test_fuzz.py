@@ -11,12 +11,9 @@ from hypothesis import strategies as st
 
 from tests.support.damaged_documents import damaged
 from tests.support.tool_documents import documents
+from tool_induction import Compilation, Memo, RunLimits, compile_document, run_tool
 from tool_induction.admission.trials import schema_trials, tried
-from tool_induction.compiler.compilation import Compilation, compile_document
-from tool_induction.compiler.source import locate
-from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calls import Memo
-from tool_induction.runtime.runner import run_tool
+from tool_induction.compiler import locate
 from world_api.core.canonical import canonical
 
 CALM = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example]

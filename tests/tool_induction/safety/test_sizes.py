@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.bombs import BOMBS
-from tool_induction import limits
-from tool_induction.compiler.compilation import compile_document
-from tool_induction.compiler.source import locate
+from tool_induction import compile_document, limits
+from tool_induction.compiler import locate
 
 ROOT = Path(__file__).resolve().parents[3]
 MEGABYTES = 200
