@@ -131,7 +131,7 @@ def _definitions() -> Schema:
 
 
 def _dispatch() -> Schema:
-    """A step with ``do`` is a loop whatever its type says; any other goes by its type."""
+    """A step with ``do`` is a loop; any other goes by its type."""
     kinds = [
         {"if": {"properties": {"type": {"const": kind}}, "required": ["type"]}, "then": _of(kind)}
         for kind in STEP_MODELS
@@ -225,7 +225,7 @@ def emission_schema(*, strict: bool, groups: frozenset[str] = frozenset(), allow
 
 
 def document_from_emission(emission: Any) -> Any:
-    """The document that an emission in the strict form stands for; any other value comes back as it is."""
+    """The document of an emission in the strict form; any other value comes back as it is."""
     if not isinstance(emission, Mapping) or not isinstance(emission.get("tools"), Sequence):
         return emission
     return {**emission, "tools": [_tool(tool) for tool in emission["tools"]]}

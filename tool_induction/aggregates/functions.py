@@ -24,7 +24,7 @@ _FLAT_RECORD = 200  #: values (and text by the line) of one piece of evidence
 
 
 def value_at(item: Item, key: str | None) -> Json:
-    """The value under a key (``a.b`` reaches into records); the item itself where no key is given."""
+    """The value under a key (``a.b`` for nested records); the item itself if no key is given."""
     if key is None:
         return item
     value = item
@@ -45,7 +45,7 @@ def _number(value: Json) -> float | int | None:
 
 
 def span_of(item: Item) -> TimeSpan | None:
-    """The stretch an item stands for: its start and end, or its one moment. None where it has none."""
+    """The span of an item: its start and end, or its one moment. None if it has no time."""
     if (moment := number_at(item, None)) is not None:
         return TimeSpan(start=moment, end=moment)
     if not isinstance(item, dict):
@@ -60,7 +60,7 @@ def span_of(item: Item) -> TimeSpan | None:
 
 
 def goodness(item: Item) -> float:
-    """How good an item is said to be: its confidence, else its score; nothing said is worst."""
+    """The confidence of an item, else its score; minus infinity if it has neither."""
     if isinstance(item, dict):
         for key in ("confidence", "score"):
             value = number_at(item, key)
@@ -70,7 +70,7 @@ def goodness(item: Item) -> float:
 
 
 def with_span(item: Record, span: TimeSpan) -> Record:
-    """The item over another stretch; centre and duration follow."""
+    """The item with another span; centre and duration are set to match."""
     moved = item | times(span)
     if "duration" in item:
         moved["duration"] = round_time(span.duration)
@@ -78,7 +78,7 @@ def with_span(item: Record, span: TimeSpan) -> Record:
 
 
 def times(span: TimeSpan) -> Record:
-    """The three times of a stretch, rounded."""
+    """Start, end and centre of a span, rounded."""
     return {
         "start_time": round_time(span.start),
         "end_time": round_time(span.end),
@@ -129,7 +129,7 @@ def _pieces(items: Sequence[Item]) -> Iterator[Json]:
 
 
 def rank_key(item: Item, place: int) -> tuple[float, int]:
-    """Ties are broken by what is said to be better, then by input order."""
+    """Sort key that breaks ties: the better item first, then input order."""
     return (-goodness(item), place)
 
 
@@ -372,7 +372,7 @@ def interval_span(interval: Mapping[str, Json]) -> TimeSpan:
 
 
 def filter_in_interval(items: Sequence[Item], interval: Mapping[str, Json]) -> list[Json]:
-    """The items that share a stretch with the interval."""
+    """The items that overlap the interval."""
     # an item of one moment stays if that is in the interval
     bounds = interval_span(interval)
     return [item for item in items if (span := span_of(item)) and _touches(span, bounds)]
@@ -383,7 +383,7 @@ def _touches(span: TimeSpan, bounds: TimeSpan) -> bool:
 
 
 def clamp(items: Sequence[Item], interval: Mapping[str, Json]) -> list[Json]:
-    """The items that share a stretch with the interval, cut to it."""
+    """The items that overlap the interval, cut to it."""
     bounds = interval_span(interval)
     kept: list[Json] = []
     for item in items:
@@ -441,7 +441,7 @@ class _Near:
 
 
 def merge_intervals(items: Sequence[Item], gap: float = 0.0) -> list[Json]:
-    """Stretches with no more than gap seconds between them joined, with their evidence."""
+    """Intervals with no more than gap seconds between them joined, with their evidence."""
     timed = [(_rounded(span), item) for item in items if (span := span_of(item))]
     spans = merge_spans((span for span, _ in timed), gap=max(0.0, gap))
     starts = [span.start for span in spans]

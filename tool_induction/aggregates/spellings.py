@@ -31,7 +31,7 @@ ALIASES_WITH: dict[str, tuple[str, frozenset[str]]] = {"max_by": ("pick_best", f
 PARAMETER_ALIASES: dict[str, str] = {"field": "key", "max_gap": "gap"}
 #: ``order`` of a sort -> ``descending``
 ORDERS: dict[str, bool] = {"asc": False, "ascending": False, "desc": True, "descending": True}
-#: keys of a record under ``inputs`` that hold the list itself, the parameters standing beside it
+#: keys of a record under ``inputs`` that hold the list itself, with parameters beside it
 LIST_KEYS: dict[str, tuple[str, ...]] = {"list": ("items", "list"), "lists": ("lists",)}
 #: how an aggregate ``filter`` (which is a step of its own) calls its condition
 CONDITION_KEYS = ("where", "condition")

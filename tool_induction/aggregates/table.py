@@ -87,7 +87,7 @@ def concatenated(given: Lists, _: Given) -> Type:
 
 
 def field_type(item: Type, key: Scalar) -> Type:
-    """The type under a key of the items; ``any`` where it cannot be told."""
+    """The type under a key of the items; ``any`` if it is unknown."""
     type_ = plain(item)
     for part in str(key).split(".") if key is not None else ():
         type_ = plain(type_)
@@ -119,13 +119,13 @@ def evidence_list() -> ListType:
 
 
 def intervals(given: Lists, _: Given) -> Type:
-    """Joined stretches with their evidence; none of items that stand for no stretch."""
+    """Joined intervals with their evidence; items without times give none."""
     item = with_field(LONG_INTERVAL, "evidence", evidence_list())
     return replace(thin(given[0]), item=item, filled=given[0].filled and surely_timed(given[0].item))
 
 
 def surely_timed(item: Type) -> bool:
-    """Whether every item of this type stands for a stretch of video, or for a moment."""
+    """Whether every item of this type has a time span or a moment."""
     if isinstance(item, RecordType) and not item.is_open:
         return any(isinstance(item.get(key), ScalarType) for key in ("start_time", "timestamp"))
     return isinstance(item, ScalarType) and is_numeric(item)
@@ -171,7 +171,7 @@ def sampled(_: Lists, constants: Given) -> Type:
 
 
 def always(type_: Type) -> Callable[[Lists, Given], Type]:
-    """A rule that gives the same type whatever the inputs are."""
+    """A rule that gives the same type for all inputs."""
     return lambda _, __: type_
 
 
@@ -196,7 +196,7 @@ class AggregateSpec:
     """One aggregate.
 
     ``takes``: one list; several lists; a pair ``{a, b}`` of lists; a mix of anything; slots (a list whose nulls
-    count); or nothing. ``times`` says that items must stand for stretches of video. ``order_free`` promises that the
+    count); or nothing. ``times`` says that items must have times. ``order_free`` promises that the
     result does not depend on the order of the items; a pick from a list is that only where no two items tie.
     """
 
@@ -226,7 +226,7 @@ def _spec(
     )
 
 
-#: aggregates whose items must stand for stretches of video
+#: aggregates whose items must have times
 _TIMED = frozenset(
     "pick_earliest pick_latest pick_longest next_after previous_before filter_in_interval dedupe_overlaps "
     "merge_intervals total_duration clamp join_nearest_in_time order_check ordered_pair".split()

@@ -65,10 +65,10 @@ def check_aggregate(step: Aggregate, environment: Environment, at: Inference) ->
 def _learn(
     step: Aggregate, result: Type, lists: list[ListType], environment: Environment, *, drops: bool
 ) -> Environment:
-    """What later conditions on the result will tell about the list it came from.
+    """Note what later conditions on the result say about the list it came from.
 
-    ``drops``: the list may hold nulls, which an aggregate does not see. What is told is then told of the list without
-    them, since a list of nothing but nulls is not empty, and nothing can be picked from it.
+    ``drops``: the list may hold nulls, which an aggregate does not see. The facts are then about the list without them,
+    since a list of nothing but nulls is not empty, and nothing can be picked from it.
     """
     seen = Filtered(step.inputs, KEPT, ()) if drops else step.inputs
     meaning: Expr | None = None
@@ -219,7 +219,7 @@ def _slots(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
     if isinstance(inputs, JsonRecord):
         for key, value in inputs.entries:
             with at.at(key):
-                at.infer(value)  # whatever is wrong with it is said where it stands
+                at.infer(value)  # faults are noted at the place of the value
         quiet = Inference(at.environment, Findings(), at.path)
         return _slots(JsonList(tuple(value for _, value in inputs.entries)), quiet)
     typed = at.infer(inputs) if isinstance(inputs, JsonList) else want_list(at, inputs, "the aggregate")

@@ -42,7 +42,7 @@ from tool_induction.language.types import (
     plain,
 )
 
-#: up to this length it is kept apart how long a list is at least; of items further back each must be asked for
+#: the longest minimum length that is tracked; items further back need a check of their own
 PLACES = 20
 HasItem: TypeAlias = tuple[Literal["has_item"], str]
 
@@ -65,7 +65,7 @@ def is_none_left(op: str, number: float) -> bool:
 
 
 def length_facts(rows: str, least: int) -> frozenset[HasItem]:
-    """What is known of a list that has at least so many items; ``rows`` is its text."""
+    """Facts about a list (``rows`` is its text) with at least ``least`` items."""
     return frozenset(("has_item", f"{rows}[{place}]") for place in range(min(least, PLACES)))
 
 
@@ -105,7 +105,7 @@ Fact: TypeAlias = tuple[Literal["present", "absent", "filled", "empty", "has_ite
 class Environment:
     """The types of the names in scope and what is known about their values.
 
-    ``meanings`` holds the condition a saved boolean stands for, or the length a saved count stands for; ``tells``
+    ``meanings`` holds the condition that a saved boolean was computed from, or the length behind a saved count; ``tells``
     what is known once a saved boolean holds, and once it does not: worked out when it is saved, since one that is
     made of others would be unfolded again at each use. ``follows`` holds the facts that follow from a fact (the
     earliest item of a list that is not empty is there).
@@ -124,7 +124,7 @@ class Environment:
     as_long: Mapping[str, str] = field(default_factory=dict)
     #: variables -> the list they walk through
     walked: Mapping[str, Expr] = field(default_factory=dict)
-    #: the names that stood before the outermost loop; None outside of loops
+    #: the names bound before the outermost loop; None outside of loops
     outside: frozenset[str] | None = None
 
     def is_filled(self, path: Expr) -> bool:
@@ -145,7 +145,7 @@ class Environment:
         return max(known_length(self.facts, self._measured(to_text(rows))), int(self.is_filled(rows)))
 
     def length_facts(self, rows: Expr, least: int) -> frozenset[Fact]:
-        """What follows from a list's having at least so many items."""
+        """Facts about a list with at least ``least`` items."""
         return frozenset(length_facts(self._measured(to_text(rows)), least))
 
     def measure(self, name: str, rows: Expr) -> Environment:
@@ -161,12 +161,12 @@ class Environment:
         if meaning is not None:
             meanings = {**meanings, name: meaning}
             tells = {**tells, name: (facts_of(meaning, self), facts_of(meaning, self, holds=False))}
-        # A record of two copies of the last record, and so on: what nobody could read is not told either.
+        # A record of two copies of the last record, and so on, would double with every step.
         type_ = ANY if not is_smaller(type_, limits.MAX_TYPE_PARTS) else type_
         return replace(self, types={**self.types, name: type_}, meanings=meanings, tells=tells)
 
     def shadow(self, name: str, type_: Type) -> Environment:
-        """With a loop variable; whatever was known about, or through, another value of that name is forgotten."""
+        """With a loop variable; facts about another value of that name are dropped."""
         facts = _without(self.facts, name)
         meanings = {key: value for key, value in self.meanings.items() if key != name and name not in names(value)}
         tells = {
@@ -234,14 +234,14 @@ def _without(facts: frozenset[Fact], name: str) -> frozenset[Fact]:
 
 
 def is_path(expr: Expr) -> bool:
-    """Whether an expression only names a value: facts are told of such."""
+    """Whether an expression only names a value; facts are kept for such."""
     while isinstance(expr, Field | Index):
         expr = expr.base
     return isinstance(expr, Name)
 
 
 def facts_of(condition: Expr, environment: Environment, *, holds: bool = True) -> frozenset[Fact]:
-    """What is known once the condition holds (or does not hold)."""
+    """Facts that follow if the condition holds (or, with ``holds=False``, does not hold)."""
     match condition:
         case Name(name) if name in environment.tells:
             return environment.tells[name][0 if holds else 1]
@@ -342,14 +342,14 @@ def list_field(type_: Type) -> tuple[str, ListType] | None:
         for key, value in type_.fields
         if key not in BOOKKEEPING and isinstance(inner := plain(value), ListType) and inner.name == ""
     ]
-    # A record that stands for a stretch of video (a memory with its parts) is an item, not a list of its parts.
+    # A record with a name (a memory with its parts) is an item, not a list of its parts.
     if len(found) != 1 or type_.name:
         return None
     return found[0]
 
 
 def is_list(type_: Type) -> bool:
-    """Whether it is a list, or a record that stands for its one list."""
+    """Whether it is a list, or a record that is read as its one list."""
     return isinstance(type_, ListType) or list_field(type_) is not None
 
 

@@ -88,12 +88,12 @@ class Inference:
         self.findings.add(code, self.path, message, suggestion=suggestion, **shown)
 
     def knowing(self, facts: Iterable[Fact]) -> Inference:
-        """The same place, where more is known; what is found there has been told already."""
+        """The same place with more facts; findings there are dropped, since they were noted before."""
         return Inference(self.environment.assume(facts), Findings(), self.path)
 
     @contextmanager
     def _under(self, environment: Environment) -> Iterator[None]:
-        """Look at what is only sometimes looked at: nothing in it can be demanded."""
+        """Look at a part that is not always evaluated: nothing in it can be demanded."""
         before, self.environment = self.environment, environment
         demands, self.demands = self.demands, None
         yield
@@ -233,7 +233,7 @@ class Inference:
         return (type_.filled and number in (0, -1)) or self.environment.has_place(rows, number)
 
     def as_list(self, expr: Expr) -> Typed:
-        """The expression where a list is wanted: a record with one list field stands for that field."""
+        """The expression where a list is wanted: a record with one list field is read as that field."""
         return self.listed(self.infer(expr))
 
     def listed(self, base: Typed) -> Typed:
@@ -395,7 +395,7 @@ def compare(at: Inference, expr: Compare) -> Expr:
 
 
 def _with_null(at: Inference, written: Compare, left: Typed, right: Typed) -> Expr:
-    """A confidence that nobody calibrated passes a threshold; any other null has to be dealt with."""
+    """Let an uncalibrated (null) confidence pass a threshold; any other null must be handled."""
     loose = [side for side in (left, right) if isinstance(side.type, OptionalType)]
     if not loose:
         return written

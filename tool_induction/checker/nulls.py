@@ -1,8 +1,7 @@
 """Conditions, values that may be missing, and what to write instead.
 
-Outside of loops a ``require`` says how the tool ends without the value. In a loop that would end the whole tool, so there
-an ``if`` goes around the step; items without the value are filtered out before a step walks through them; and a condition
-asks first. Each suggestion, taken at its word, mends the fault.
+Outside of loops a ``require`` says how the tool ends without the value. In a loop that would end the whole tool:
+an ``if`` goes around the step, or the items without the value are filtered out before.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 
 
 def as_condition(at: Inference, expr: Expr) -> Expr:
-    """The expression where true or false is wanted; what a list or an optional stands for is written out."""
+    """The expression as a condition: a list becomes ``length > 0``, an optional ``is not none``."""
     with at.asking(expr):
         return _condition(at, expr)
 
@@ -97,10 +96,10 @@ def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str | Sug
     """Note that null is possible where it must not be; where the checker may ask for the value, it is demanded."""
     text = to_text(typed.expr)
     root = _first_null(at, typed.expr)
-    asked = (
+    may_demand = (
         not way_out and base_name(typed.expr) != "item" and not (isinstance(root, Field) and root.key == "confidence")
     )
-    if root is not None and asked and at.demands is not None:
+    if root is not None and may_demand and at.demands is not None:
         at.demands.append(Demand(path=at.path, of=root, condition=IsNone(root, negated=True)))
         return
     at.note(
@@ -147,7 +146,7 @@ def implicit_require(demand: Demand, findings: Findings, *, message: str = "", s
         suggestion=suggestion
         or "to go on without it, put the step into the 'then' of an 'if', or give the value a default",
     )
-    # A reader of the result knows nothing of saved names; who writes the tool is told by the warning.
+    # A reader of the result does not know saved names; the writer of the tool sees the warning.
     reason = Const("nothing was found")
     return Require(condition=condition, status="empty", reason=reason, path=path)
 

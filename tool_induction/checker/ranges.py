@@ -1,7 +1,7 @@
 """Ranges of numbers: divisors that may be 0, spans that end before they begin, conditions that never depend on anything.
 
-Only what is sure to be possible is told: a length may be 0, a time less five seconds may lie before the video. A number that
-comes from a caller or from a result is checked when it is known.
+Only certain facts are used: a length may be 0, a time less five seconds may be before the video. A number from a caller or a
+result is checked when the tool runs.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _ANY = float("inf")
 
 @dataclass(frozen=True)
 class Range:
-    """Where a number lies, both ends included; an end that nothing is known of is infinite."""
+    """Bounds of a number, both included; an unknown bound is infinite."""
 
     least: float = -_ANY
     most: float = _ANY
@@ -70,7 +70,7 @@ class Range:
 
 
 def range_of(at: Inference, expr: Expr) -> Range:
-    """Where the number lies that an expression (already written out) gives."""
+    """The bounds of the number that a written-out expression gives."""
     match expr:
         case Const(value) if isinstance(value, int | float) and not isinstance(value, bool):
             return Range(value, value)
@@ -145,7 +145,7 @@ def check_divisor(at: Inference, expr: Arithmetic) -> None:
 
 
 def within_video(at: Inference, operation: str, name: str, value: Expr) -> Expr:
-    """The value of a parameter, written so that a time lies in the video; a list too short and a text of nothing are noted."""
+    """The value of a parameter, written so that a time is not before the video; note short lists and empty texts."""
     if isinstance(value, Const):
         return value
     schema = _schema(operation, name)
@@ -213,14 +213,14 @@ def may_be_negative(at: Inference, value: Expr) -> bool:
 
 
 def signed_type(at: Inference, value: Expr, type_: Type) -> Type:
-    """The type of a value under a name of its own: a time that may lie before the video's start is any number."""
+    """The type of a value under a name of its own: a time that may be before the video's start is any number."""
     if plain(type_) != TIME or not may_be_negative(at, value):
         return type_
     return optional(FLOAT) if isinstance(type_, OptionalType) else FLOAT
 
 
 def from_the_start(at: Inference, value: Expr) -> Expr:
-    """A time that is computed may lie before the video's start; there is nothing there to look at."""
+    """Write a computed time that may be before the video's start as at least 0."""
     if not may_be_negative(at, value):
         return value
     written = Filtered(Items((value, Const(0))), "max", ())
@@ -268,13 +268,13 @@ _ORDER = {"start_time": 0, "center_time": 1, "end_time": 2}
 def check_span(
     at: Inference, entries: Mapping[str, Expr], *, places: tuple[str | int, ...] = (), moments: bool = False
 ) -> None:
-    """Note a stretch that surely ends before it begins, or, unless it may be of one moment, where it begins.
+    """Note an interval that surely ends before it begins, or, unless moments are allowed, where it begins.
 
     Args:
-        at: the place of the stretch.
+        at: the place of the interval.
         entries: the written-out values; those under ``start_time`` and ``end_time`` are looked at.
         places: where start and end stand, when not under their own names.
-        moments: whether a stretch may end where it begins.
+        moments: whether an interval may end where it begins.
     """
     start, end = entries.get("start_time"), entries.get("end_time")
     if start is None or end is None:
@@ -285,7 +285,7 @@ def check_span(
     with at.at(places[1] if places else "end_time"):
         at.note(
             "E_TYPE",
-            "the stretch ends before it begins" if is_turned else "the stretch ends where it begins",
+            "the interval ends before it begins" if is_turned else "the interval ends where it begins",
             found=f"{to_text(start)} to {to_text(end)}",
             expected="an end after the start",
             suggestion="swap start and end, or add the seconds to the start" if is_turned else "",
@@ -293,7 +293,7 @@ def check_span(
 
 
 def _lasts(at: Inference, start: Expr, end: Expr) -> bool | None:
-    """Whether a stretch surely ends before it begins (True) or, if anything, where it begins (False); else None."""
+    """True if an interval surely ends before it begins, False if at best where it begins; else None."""
     (first, before), (last, after) = _shifted(at, start), _shifted(at, end)
     turned = 0
     if isinstance(first, Field) and isinstance(last, Field) and first.base == last.base:
@@ -326,7 +326,7 @@ def is_shifted(at: Inference, time: Expr) -> bool:
     return _shifted(at, time)[0] != time
 
 
-#: fields of operations' results whose values lie within bounds that their types do not say
+#: fields of operations' results with bounds that their types do not say
 _BOUNDS = {"confidence": Range(0, 1), "duration": Range(least=0)}
 
 
@@ -368,7 +368,7 @@ def check_value(at: Inference, typed: Typed) -> None:
 
 
 def _compared_confidence(condition: Expr) -> Expr:
-    """The comparison of a confidence, without what was written out for a confidence that nobody calibrated."""
+    """The comparison of a confidence, without the ``or`` that was written out for an uncalibrated one."""
     match condition:
         case Logic("or", IsNone(Field(_, "confidence") as value, False), Compare() as compared) if value in (
             compared.left,
@@ -434,15 +434,15 @@ def _range(at: Inference, expr: Expr) -> Range:
 
 def _contradicts(whole: Logic) -> bool:
     """Whether what the parts of an 'and' ask of one value cannot all be so; of an 'or', the opposites of its parts."""
-    asked: dict[str, list[tuple[str, float | str]]] = {}
+    conditions: dict[str, list[tuple[str, float | str]]] = {}
     for part in _parts(whole, whole.op):
         if not isinstance(part, Compare) or part.op in ("in", "not in") or not isinstance(part.right, Const):
             continue
         value = part.right.value
         if isinstance(value, int | float | str) and not isinstance(value, bool):
             op = part.op if whole.op == "and" else OPPOSITE[part.op]
-            asked.setdefault(to_text(part.left), []).append((op, value))
-    return any(_cannot_all_hold(conditions) for conditions in asked.values())
+            conditions.setdefault(to_text(part.left), []).append((op, value))
+    return any(_cannot_all_hold(found) for found in conditions.values())
 
 
 def _parts(expr: Expr, op: str) -> list[Expr]:
@@ -466,5 +466,5 @@ def _cannot_all_hold(conditions: list[tuple[str, float | str]]) -> bool:
 
 
 def is_percentage(number: float) -> bool:
-    """Whether a number that should be a share, from 0 to 1, can be meant as so many of a hundred."""
+    """Whether a number that should be a share, from 0 to 1, can be meant as a percentage."""
     return 10 <= number <= 100

@@ -83,7 +83,7 @@ def refuse_mixture(at: Inference, rows: Expr) -> None:
 def refuse_score_argument(at: Inference, value: Expr, wanted: Type, name: str) -> None:
     """Note a rank score where a plain number is wanted, which would be a threshold, a time or an amount.
 
-    Of a list or a record, its rank scores: where nothing declares them, whoever is given them takes them for such numbers.
+    In a list or a record that does not declare them, rank scores would be taken for plain numbers, too.
     """
     inner = plain(wanted)
     if isinstance(value, JsonList | Items) and isinstance(inner, ListType | AnyType):
@@ -152,7 +152,7 @@ def instead_of_score(at: Inference, score: Expr) -> str:
 
 
 def with_scores(found: Type, declared: Type) -> Type:
-    """The declared type of an output, where a rank score stays one for whoever calls the tool."""
+    """The declared type of an output, in which a rank score stays one for callers of the tool."""
     if isinstance(declared, OptionalType):
         inner = with_scores(plain(found), declared.item)
         return declared if inner is declared.item else replace(declared, item=inner)

@@ -105,23 +105,23 @@ class StepChecker:
         done: list[Step] = []
         for step in steps:
             if outermost:
-                asked, environment = self._demanded(step, environment)
-                done.extend(asked)
+                required, environment = self._demanded(step, environment)
+                done.extend(required)
             written, environment = self._step(step, environment, loops)
             done.append(written)
         return tuple(done), environment
 
     def _demanded(self, step: Step, environment: Environment) -> tuple[list[Step], Environment]:
-        """What a step that is always reached cannot do without: the tool ends as ``empty`` where it is missing.
+        """Require the values that an unconditional step needs: the tool ends as ``empty`` without them.
 
         In a branch, in a loop or with ``on_error`` there are other things to do about it, and the writer must say which.
         """
-        asked: list[Step] = []
+        required: list[Step] = []
         if not isinstance(step, Aggregate) and not (
             isinstance(step, Call) and not step.loop and step.on_error == "fail"
         ):
-            return asked, environment
-        while len(asked) < limits.MAX_STEPS:
+            return required, environment
+        while len(required) < limits.MAX_STEPS:
             at = Inference(environment, Findings(), step.path)
             at.demands = []
             if isinstance(step, Aggregate):
@@ -132,9 +132,9 @@ class StepChecker:
             if first is None:
                 break
             require = implicit_require(first, self._findings)
-            asked.append(require)
+            required.append(require)
             environment = environment.assume(facts_of(require.condition, environment))
-        return asked, environment
+        return required, environment
 
     def _step(self, step: Step, environment: Environment, loops: int) -> tuple[Step, Environment]:
         match step:
@@ -370,10 +370,10 @@ def operation_result(name: str, params: Mapping[str, Expr]) -> Type:
     if one is None:
         return result
     key, rows = one
-    asked = params.get("top_k")
-    stated = isinstance(asked, Const) and isinstance(asked.value, int)
+    top_k = params.get("top_k")
+    stated = isinstance(top_k, Const) and isinstance(top_k.value, int)
     declared = limits.DEFAULT_LIST_ITEMS if rows.bound is None else rows.bound
-    bound = asked.value if isinstance(asked, Const) and isinstance(asked.value, int) else declared
+    bound = top_k.value if isinstance(top_k, Const) and isinstance(top_k.value, int) else declared
     item = with_field(rows.item, "evidence", evidence_list()) if isinstance(rows.item, RecordType) else rows.item
     typical = bound if stated else min(bound, limits.TYPICAL_LIST_ITEMS)
     return with_field(result, key, ListType(item=item, bound=bound, typical=typical, stated=stated))
@@ -475,7 +475,7 @@ def known_item(item: Type, facts: frozenset[Fact], path: str = "item") -> Type:
     return item
 
 
-#: the field under which an item's answer stands
+#: the field with an item's answer
 ANSWER = "answer"
 
 

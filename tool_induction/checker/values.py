@@ -1,4 +1,4 @@
-"""Pass 4b: does a value fit where it stands? With what a writer most likely meant, where it does not."""
+"""Passes 4b and 4e: values that must fit a parameter, and the binding of outputs; with suggestions for what does not fit."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Wanted:
 
 
 def want(at: Inference, expr: Expr, wanted: Wanted) -> Expr:
-    """The written-out value; whatever keeps it from fitting is noted."""
+    """The written-out value; note why it does not fit."""
     inner = plain(wanted.type)
     if isinstance(expr, JsonRecord) and isinstance(inner, RecordType) and not inner.is_open:
         return _record(at, expr, inner, wanted)
@@ -83,7 +83,7 @@ def want(at: Inference, expr: Expr, wanted: Wanted) -> Expr:
 
 
 def unwrapped(at: Inference, typed: Typed, wanted: Type) -> Typed:
-    """A whole record stands for its one list or its one value where such is wanted; that is written out."""
+    """Read a whole record as its one list or its one value if such is wanted, and write that out."""
     inner = plain(typed.type)
     one = list_field(inner) if isinstance(plain(wanted), ListType) else value_field(inner, plain(wanted))
     if one is None or isinstance(inner, AnyType):
@@ -138,7 +138,7 @@ def _single(at: Inference, typed: Typed, wanted: Wanted) -> Expr:
 
 
 def _is_computed(expr: Expr) -> bool:
-    """Whether a number is made here, not handed in by a caller; 3.0 is a whole number."""
+    """Whether a number is computed here, not given by a caller; 3.0 is a whole number."""
     if isinstance(expr, Const):
         return isinstance(expr.value, float) and not expr.value.is_integer()
     return not isinstance(expr, Name | Field | Index)
@@ -150,7 +150,7 @@ def _as_operand(expr: Expr) -> str:
 
 
 def _found(typed: Typed) -> str:
-    """What stands there, in words: a text as it is written, anything else by its type."""
+    """The found value in words: a text as it is written, anything else by its type."""
     if isinstance(typed.expr, Const) and isinstance(typed.expr.value, str):
         return f"the text {shorten(repr(typed.expr.value), 60)}"
     return show(typed.type)
@@ -165,7 +165,7 @@ def _closed(wanted: RecordType, found: RecordType) -> bool:
 
 
 def _narrowed_record(at: Inference, typed: Typed, wanted: RecordType) -> Expr:
-    """Operations take exactly the declared keys; of a richer record only those are handed on."""
+    """Pass only the declared keys of a richer record: operations take no others."""
     written = JsonRecord(tuple((key, Field(typed.expr, key)) for key in wanted.keys))
     at.note(
         "W_COERCED",
@@ -496,7 +496,7 @@ def _type_name(type_: Type) -> str:
 
 
 def _with_unknown_confidence(at: Inference, typed: Typed, output: Output) -> Output:
-    """A confidence that nobody calibrated is null, which does not mean that nothing was found."""
+    """Declare an uncalibrated confidence as optional: its null does not mean that nothing was found."""
     unknown = isinstance(typed.expr, Field) and typed.expr.key == "confidence"
     if not unknown or not isinstance(typed.type, OptionalType) or isinstance(output.type, OptionalType):
         return output

@@ -1,7 +1,7 @@
 """The compiler: a document in, checked tools and findings out.
 
 Seven passes, each of which collects all its faults: 1 sizes and shape, 2 resolving, 3 scope, 4 types, 5 termination and price,
-6 advice, 7 emission (``emit.py``, when a face is asked for). A pass does not repeat what follows from the fault of an earlier one.
+6 advice, 7 declarations (``faces.py``, on request). A pass does not repeat what follows from the fault of an earlier one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class CompiledTool:
 
 @dataclass(frozen=True, kw_only=True)
 class Compilation:
-    """What came of a document. ``tools`` holds those without errors, by name; ``names`` all, in document order."""
+    """The result of compiling a document. ``tools`` holds those without errors, by name; ``names`` all, in document order."""
 
     tools: Mapping[str, CompiledTool]
     names: tuple[str, ...]
@@ -290,7 +290,7 @@ class Price:
     may_stop: bool = False
 
     def then(self, other: Price) -> Price:
-        """The price of this followed by another, which is not reached where this one stopped."""
+        """The price of this followed by another, which does not run if this one stopped."""
         return Price(
             least=self.least if self.may_stop else self.least + other.least,
             expected=self.expected + other.expected,

@@ -1,4 +1,4 @@
-"""Pass 7: the faces of a compiled tool: JSON Schemas, OpenAI and MCP declarations, a signature card."""
+"""Pass 7: declarations of a compiled tool: JSON Schemas, OpenAI and MCP declarations, a signature card."""
 
 from __future__ import annotations
 
@@ -76,20 +76,20 @@ def result_schema(tool: Tool) -> dict[str, Any]:
 
 
 def _judged_schema() -> dict[str, Any]:
-    """What a result rests on: words that were judged or not, stretches in which nothing was found or nobody looked."""
+    """Schema of what a result rests on: words that were judged or not, intervals without a match or not examined."""
     words = {"type": "array", "items": type_to_schema(STRING)}
-    stretches = {"type": "array", "items": type_to_schema(INTERVAL)}
+    intervals = {"type": "array", "items": type_to_schema(INTERVAL)}
     return {
         "type": "object",
         "properties": {
-            "matched": words, "unmatched": words, "not_judged": words, "not_found": stretches, "not_examined": stretches,
+            "matched": words, "unmatched": words, "not_judged": words, "not_found": intervals, "not_examined": intervals,
         },
         "additionalProperties": False,
     }  # fmt: skip
 
 
 def _visible(type_: Type) -> Type:
-    """Without what the presentation leaves out of records."""
+    """A type without the fields that a presented result leaves out."""
     match type_:
         case OptionalType(item):
             return optional(_visible(item))

@@ -228,7 +228,7 @@ def _unknown_aggregate(step: Aggregate, findings: Findings) -> None:
 
 
 def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> Expr:
-    """Records of names are for pairs; anything else in one is a parameter that stands in the wrong place."""
+    """Records of names are for pairs; anything else in one is a misplaced parameter."""
     if step.inputs == Const(None) and spec.takes != "nothing":
         wanted = _inputs_in_words(spec)
         findings.add("E_MISSING_PARAM", step.path, f"{spec.name} needs 'inputs': {wanted}", expected="inputs")

@@ -193,7 +193,7 @@ class _Checker:
         over_items = isinstance(step, Filter | Project | Aggregate)
         unknown = isinstance(step, Aggregate) and step.operation not in AGGREGATES
         for key, value in values(step):
-            if unknown:  # what its inputs mean cannot be told; names in them are taken as used
+            if unknown:  # the meaning of its inputs is unknown; names in them count as used
                 self.used |= {node.name for node in walk(value) if isinstance(node, Name)}
                 continue
             with_item = over_items and key != "inputs" and (not isinstance(step, Aggregate) or key == "params.where")
@@ -265,7 +265,7 @@ class _Checker:
             for node in walk(leaf):
                 if isinstance(node, Name):
                     self._name(node.name, where, leaf, defined, loop_names)
-                elif isinstance(node, Broken):  # what it reads cannot be told: whatever it mentions counts as used
+                elif isinstance(node, Broken):  # it could not be parsed: every word in it counts as used
                     self.used |= set(_WORD.findall(node.source))
 
     def _name(self, name: str, path: Path, leaf: Expr, defined: set[str], loop_names: frozenset[str]) -> None:

@@ -1,7 +1,7 @@
 """Pass 1: does a document have the shape of a tool? Faults in the words of the language, not of JSON Schema.
 
 Before, other spellings of a step are written out in ours, each with a W_ALIAS. Only what can mean one thing is read so. The
-document's own places are kept: what moved is still reported where it stood.
+document's own places are kept: what moved is reported at its old place.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _step(raw: Any, findings: Findings, here: Path) -> Any:
 
 @dataclass(kw_only=True)
 class _Aggregate:
-    """An aggregate step being read: what it comes to, and where each part of that stood."""
+    """Reads an aggregate step in another spelling; notes where each part was before."""
 
     step: dict[str, Any]
     here: Path
@@ -190,7 +190,7 @@ _JSON_KINDS = {
 
 
 def split_document(document: Any, findings: Findings) -> list[tuple[Path, Any]]:
-    """The tools of a file (one tool, a list of tools, or ``{"tools": [...]}``) and where each stands."""
+    """The tools of a file (one tool, a list of tools, or ``{"tools": [...]}``) with their places."""
     if isinstance(document, dict) and "tools" in document and "steps" not in document:
         base: Path = ("tools",)
         document = document["tools"]
@@ -245,7 +245,7 @@ def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool 
             unknown_word(error, where, findings, holder_of(tool, error))
         else:
             _explain(error, where, findings)
-    if findings.errors == before:  # schema and check come from one model; should the schema say less, this stands
+    if findings.errors == before:  # schema and check come from one model; this is for a schema that says less
         findings.add("E_SHAPE", path, "this has not the shape of a tool")
     return False
 
@@ -300,7 +300,7 @@ def _leaves(errors: Any) -> Iterator[Any]:
 
 def _explain(error: Any, where: Path, findings: Findings) -> None:
     if "propertyNames" in error.absolute_schema_path and isinstance(error.instance, str):
-        where = (*where, error.instance)  # the fault lies in a key, not in the object around it
+        where = (*where, error.instance)  # the fault is in a key, not in the object around it
     match error.validator:
         case "not":
             findings.add("E_NAME", where, f"{error.instance!r} is a word of the language", found=str(error.instance))
@@ -308,7 +308,7 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
             missing = [key for key in error.validator_value if key not in error.instance]
             for key in missing:
                 if _is_misspelt(key, error):
-                    continue  # it stands there under another name, and that is told
+                    continue  # it is there under another name, which is noted
                 near = did_you_mean(key, set(error.instance) - set(error.validator_value))
                 add = 'add "enum": ["...", "..."]' if key == "enum" else ""
                 findings.add(
@@ -348,7 +348,7 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
 
 
 def _is_misspelt(key: str, error: Any) -> bool:
-    """Whether a key that is not known at this place is told to be the one that is missing."""
+    """Whether a missing key is suggested for an unknown one at this place."""
     if key == "enum":
         return any(other in error.instance for other in OTHER_KEYS[key])
     known = error.schema.get("properties", {})
@@ -378,7 +378,7 @@ def _plain_fault(error: Any, where: Path, findings: Findings) -> None:
 
 
 def _what(instance: Mapping[str, Any], where: Path) -> str:
-    """What an object is meant to be, by the place where it stands."""
+    """What an object is meant to be, by its place."""
     is_step = len(where) > 1 and where[-2] in _BLOCKS and isinstance(where[-1], int)
     if is_step and not isinstance(instance.get("type"), str):
         return "a step"
@@ -443,7 +443,7 @@ def other_key(key: str, known: Mapping[str, Any]) -> str:
 
 
 def misplaced(key: str, step: Mapping[str, Any], where: Path) -> str | Suggestion:
-    """A parameter that stands beside ``params``, put into them."""
+    """Suggest moving a parameter from beside ``params`` into them."""
     kind, given = step.get("type"), step.get("params", {})
     target = str(step.get({"call_world_api": "api", "aggregate": "operation"}.get(str(kind), "")))
     known: Mapping[str, Any] = {}
@@ -457,7 +457,7 @@ def misplaced(key: str, step: Mapping[str, Any], where: Path) -> str | Suggestio
 
 
 def holder_of(tool: Any, error: Any) -> Mapping[str, Any]:
-    """The object in which the value stands that an error is about."""
+    """The object that holds the value of a schema error."""
     for part in list(error.absolute_path)[:-1]:
         tool = tool[part]
     return tool if isinstance(tool, dict) else {}
@@ -493,7 +493,7 @@ def _step_suggestion(word: str, step: Mapping[str, Any], where: Path) -> str | S
 
 
 def check_judges(tool: Any, path: Path, findings: Findings, *, allowed: bool) -> None:
-    """Note every judge step if none is allowed, and answers that cannot be told apart."""
+    """Note every judge step if none is allowed, and answers that cannot be distinguished."""
     for where, step in _steps_in(tool, path):
         if not isinstance(step, dict) or step.get("type") != "judge":
             continue

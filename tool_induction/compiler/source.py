@@ -157,7 +157,7 @@ def check_visible(tool: Any, path: Path, findings: Findings) -> None:
 
 
 def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """All texts of a value with their places; a key stands at the place of the object it is in."""
+    """All texts of a value with their places; a key has the place of its object."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, list):
@@ -224,7 +224,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, kw_only=True)
 class Position:
-    """A place in a text; ``line`` and ``column`` count from 1, ``text`` is the line, ``length`` how far it reaches in it."""
+    """A place in a text; ``line`` and ``column`` count from 1, ``text`` is the line, ``length`` the length in it."""
 
     line: int
     column: int
@@ -277,7 +277,7 @@ def _visit(text: str, place: int, path: Path, above: Container[Path], spans: dic
             place = _skip(text, _skip(text, place) + 1)
         inner = (*path, key)
         end = _visit(text, place, inner, above, spans)
-        spans[inner] = (start, end)  # of a key that stands twice, the last
+        spans[inner] = (start, end)  # of a repeated key, the last
         place = _skip(text, end)
         if text[place] == ",":
             place = _skip(text, place + 1)

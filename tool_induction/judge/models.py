@@ -85,7 +85,7 @@ def _charged(model: str, request: dict[str, Any], usage: Usage, *, physical: boo
 
 
 def _said(reply: dict[str, Any]) -> str:
-    """The text of a reply; whatever else it holds says nothing."""
+    """The text of a reply."""
     content = (first_message(reply) or {}).get("content")
     return content if isinstance(content, str) else ""
 
@@ -104,7 +104,7 @@ class _Judged:
 class RecordedJudge:
     """Answers from a file of JSON lines; what is not there is asked of another judge, if there is one, and added.
 
-    An answer from the file is charged with what it once took, as a request that nobody had to make again.
+    An answer from the file is charged with what it once took, as a request that was not made again.
     """
 
     def __init__(self, file: Path, judge: Judge | None = None) -> None:
@@ -114,22 +114,22 @@ class RecordedJudge:
         names: list[str] = []
         for record in read_lines(file, hint="give --judge-record a file of judgements") if file.exists() else ():
             check_schema(record, SCHEMA_VERSION, file)
-            asked = [record.get(key) for key in ("judge", "question", "answers", "item")]
+            key = [record.get(key) for key in ("judge", "question", "answers", "item")]
             judged = _judged(record)
-            if judged is None or not isinstance(asked[0], str):
+            if judged is None or not isinstance(key[0], str):
                 raise EpisodeFault(
                     "recording_damaged", f"a judgement in {file.name} is not whole", hint="restore it from a copy"
                 )
-            names.append(asked[0])
-            self._known.setdefault(canonical(asked[1:]), {})[asked[0]] = judged
+            names.append(key[0])
+            self._known.setdefault(canonical(key[1:]), {})[key[0]] = judged
         self.name = judge.name if judge is not None else "+".join(dict.fromkeys(names)) or "recorded"
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
         """The recorded answers, and new ones where there are none.
 
         Raises:
-            ToolFault: ``no_judgement``: an answer is not on file and there is nobody to ask; ``several_judges``: nobody
-                says whose answer is meant, and they differ; ``bad_judgement``.
+            ToolFault: ``no_judgement``: an answer is not on file and there is no judge; ``several_judges``: the answers on
+                file differ and no judge is named; ``bad_judgement``.
             BackendFault: what the judge names.
         """
         given: list[str] = []
@@ -169,8 +169,8 @@ class RecordedJudge:
         kept = _Judged(answer=answer, spent=book.items)
         self._known.setdefault(canonical([question, list(answers), item]), {})[self.name] = kept
         record = {"schema_version": SCHEMA_VERSION, "judge": self.name, "question": question}
-        told = {"answers": list(answers), "item": item, "answer": answer}
-        append_line(self._file, record | told | {"spent": [charged.record() for charged in kept.spent]})
+        answered = {"answers": list(answers), "item": item, "answer": answer}
+        append_line(self._file, record | answered | {"spent": [charged.record() for charged in kept.spent]})
         return answer
 
 

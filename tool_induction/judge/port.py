@@ -33,11 +33,11 @@ class Judge(Protocol):
 
 
 class ScriptedJudge:
-    """Plays answers in order, whatever is asked, and keeps what it was asked."""
+    """Gives scripted answers in order and records the questions."""
 
     def __init__(self, answers: Sequence[str], *, name: str = "scripted") -> None:
         self.name = name
-        self.asked: list[tuple[str, tuple[str, ...], str]] = []
+        self.questions: list[tuple[str, tuple[str, ...], str]] = []
         self._answers = tuple(answers)
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
@@ -46,10 +46,10 @@ class ScriptedJudge:
         Raises:
             ToolFault: ``script_ended``.
         """
-        start = len(self.asked)
+        start = len(self.questions)
         if start + len(items) > len(self._answers):
             raise ToolFault("script_ended", f"the script holds {len(self._answers)} answers", hint="write one an item")
-        self.asked += [(question, tuple(answers), item) for item in items]
+        self.questions += [(question, tuple(answers), item) for item in items]
         return self._answers[start : start + len(items)]
 
 
@@ -100,7 +100,7 @@ def chosen(said: str, answers: Sequence[str], *, judge: str) -> str:
             return answer
     raise ToolFault(
         "bad_judgement",
-        # What it said instead is left out: whoever wrote the item may have put it into its mouth.
+        # The reply is left out: the text of the item may have dictated it.
         f"{judge} gave none of the answers: {', '.join(answers)}",
         hint="use another judging model, or answers that are harder to miss",
     )
@@ -121,8 +121,8 @@ def item_text(item: Json) -> str:
 def judged_material(question: str, item: str) -> str:
     """What a judging model is sent: the question, and the item as data of the video, as one line of JSON.
 
-    No text in it can leave its field or pass for a mark of the conversation. An item that is JSON stands there as such; one
-    that takes more bytes than its price allows, marks spelt out, stands there as the beginning of its text.
+    No text in it can leave its field or pass for a mark of the conversation. An item that is JSON is sent as such; one that
+    takes more bytes than its price allows is sent as the beginning of its text.
     """
     text = printable(item_text(item))
     try:
@@ -141,7 +141,7 @@ def _size(value: Json) -> int:
 
 
 def _cut_spelt(text: str, most: int) -> str:
-    """A text that takes so many bytes as JSON with marks spelt out, or its beginning."""
+    """A text of at most ``most`` bytes as JSON with escaped marks, or its beginning."""
     if _size(text) <= most + len('""'):
         return text
     kept = 0

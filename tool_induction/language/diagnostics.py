@@ -116,7 +116,7 @@ def write(holder: Path, values: Mapping[str, Any], *, without: Iterable[str] = (
 
 
 def write_value(path: Path, value: Any) -> Suggestion:
-    """``write value`` in place of what stands at ``path``."""
+    """``write value`` in place of the value at ``path``."""
     return Suggestion(f"write {json.dumps(value, ensure_ascii=False)}", (Edit(op="replace", path=path, value=value),))
 
 
@@ -146,7 +146,7 @@ class Diagnostic:
     suggestion: str = ""
     #: what the suggestion says to do, where that is sure; the text is made from these
     edits: tuple[Edit, ...] = field(default=(), compare=False)
-    follows: bool = False  #: it only follows from a fault that stands elsewhere
+    follows: bool = False  #: it only follows from another fault
 
     @property
     def severity(self) -> Severity:
@@ -179,7 +179,7 @@ class Findings:
 
     tool: str = ""
     items: list[Diagnostic] = field(default_factory=list)
-    #: where a part of the document is now -> where it stood before another spelling was written out in ours
+    #: place of a part after other spellings were replaced -> its place in the document
     moves: dict[Path, Path] = field(default_factory=dict)
     _seen: set[Diagnostic] = field(default_factory=set, init=False)
 
@@ -198,7 +198,7 @@ class Findings:
         if len(self.items) > limits.MAX_FINDINGS:
             return
         if len(self.items) == limits.MAX_FINDINGS:
-            code, message = "E_SIZE", f"there are more than {limits.MAX_FINDINGS} findings; the rest is not told"
+            code, message = "E_SIZE", f"there are more than {limits.MAX_FINDINGS} findings; the rest is not listed"
             found = expected = suggestion = ""
         advice = Suggestion(suggestion) if isinstance(suggestion, str) else suggestion
         item = Diagnostic(

@@ -273,7 +273,7 @@ def _constant_text(value: Scalar) -> str:
 
 
 def to_json(expr: Expr) -> object:
-    """The value as it stands in a document."""
+    """The value as a document has it."""
     match expr:
         case Const(value):
             return f"{{{{ {to_text(expr)} }}}}" if isinstance(value, str) and _looks_like_template(value) else value
@@ -303,7 +303,7 @@ def _looks_like_template(text: str) -> bool:
 
 
 def located(expr: Expr, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Expr]]:
-    """The strings and constants of a JSON value, each with the path at which it stands in the document."""
+    """The strings and constants of a JSON value, each with its path in the document."""
     match expr:
         case JsonRecord(entries):
             for key, value in entries:

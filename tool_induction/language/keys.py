@@ -1,4 +1,4 @@
-"""What may stand under a key of a tool document: as JSON Schema, as a check, and how it is read and written.
+"""What may be under a key of a tool document: as JSON Schema, as a check, and how it is read and written.
 
 The document model (``model.py``) names one of these kinds for each key. The JSON Schema, the reader and the writer of
 documents are all made from that, so that they cannot differ.
@@ -79,7 +79,7 @@ class Key:
 
 
 def text(*, least: int = 0, most: int | None = None) -> Kind:
-    """A text of so many characters."""
+    """A text of ``least`` to ``most`` characters."""
     bounds = ({"maxLength": most} if most is not None else {}) | ({"minLength": least} if least else {})
 
     def accepts(value: Any) -> bool:
@@ -104,7 +104,7 @@ def words(choices: tuple[str, ...]) -> Kind:
 
 
 def texts(*, least: int, most: int, each: Kind) -> Kind:
-    """A list of so many texts."""
+    """A list of ``least`` to ``most`` texts."""
     return Kind(
         schema={"items": each.schema, "maxItems": most, "minItems": least, "type": "array"},
         accepts=lambda value: isinstance(value, list) and least <= len(value) <= most and all(map(each.accepts, value)),

@@ -1,8 +1,8 @@
 """The types of the tool language: which fits where, how documents spell them, and from and to JSON Schema.
 
 Records are structural: a name such as ``Detection`` is for messages and schemas, the fields decide.
-``Time`` is a number of seconds; ``number`` is float or int; ``Anything`` is a value nobody described. ``Score`` is a rank
-score: a float that orders the hits of one search, and whatever is computed from one.
+``Time`` is a number of seconds; ``number`` is float or int; ``any`` is a value without a description. ``Score`` is a rank
+score: a float that orders the hits of one search, and every number computed from one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class OptionalType:
 class ListType:
     """A list.
 
-    ``bound`` is how long it can be (None: nobody knows), ``typical`` how long it is expected to be; ``stated``
+    ``bound`` is how long it can be (None: unknown), ``typical`` how long it is expected to be; ``stated``
     says that the bound comes from the document and not from a default. ``filled`` lists are never empty.
     """
 
@@ -62,7 +62,7 @@ class ListType:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordType:
-    """A record. ``is_open`` records may hold keys nobody described.
+    """A record. ``is_open`` records may hold other keys.
 
     ``is_result`` records are made by operations, and not by a tool: a confidence or a duration in them is what it says.
     """
@@ -168,7 +168,7 @@ def show(type_: Type) -> str:
 
 
 def is_smaller(type_: Type, most: int) -> bool:
-    """Whether a type has at most so many parts; counting stops there."""
+    """Whether a type has at most ``most`` parts."""
     rest, parts = [type_], 0
     while rest:
         one = rest.pop()
@@ -240,7 +240,7 @@ def _fit_scalars(found: ScalarType | EnumType, wanted: ScalarType | EnumType) ->
 
 def _fit_records(found: RecordType, wanted: RecordType) -> Fit:
     worst = YES
-    # Whatever has a start and an end is an interval; its centre and duration follow from them.
+    # A record with a start and an end is an interval; its centre and duration follow from them.
     needed = wanted.fields if wanted.name != INTERVAL.name else INTERVAL.fields
     for key, type_ in needed:
         have = found.get(key)
@@ -487,7 +487,7 @@ _WRAPPED = re.compile(r"(?P<outer>list|array|optional)\s*[<\[]\s*(?P<inner>.+?)\
 
 @dataclass(frozen=True, kw_only=True)
 class TypeName:
-    """A type name that was read. ``canonical`` differs from what stood there where ``aliased``."""
+    """A type name that was read. ``canonical`` differs from the text if ``aliased``."""
 
     type: Type
     canonical: str

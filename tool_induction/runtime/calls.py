@@ -148,7 +148,7 @@ class OperationCalls:
         self._meter = meter
         self._memo = memo
         self._trace = trace
-        self._asked: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
         self._writes: list[int] = []
         self.prepared: PreparedCalls | None = None
         self.logical = 0
@@ -158,7 +158,7 @@ class OperationCalls:
     def cost(self) -> Cost:
         """The price of all that was asked, as if nothing had been remembered."""
         total = Cost()
-        for name, times in self._asked.items():
+        for name, times in self._counts.items():
             total += EVERY_OPERATION[name].price.times(times)
         return total
 
@@ -167,13 +167,13 @@ class OperationCalls:
 
         Raises:
             VideoWorldError: what the operation names.
-            BudgetExhausted: when a bound of the run was reached.
+            BudgetExhausted: when a bound of the run was hit.
         """
         self._meter.call()
         arguments = whole_numbers(name, arguments)
         with self._trace.call(name, arguments) as node:
             self.logical += 1
-            self._asked[name] += 1
+            self._counts[name] += 1
             node.number, node.made_from = self.logical, self._behind(name, made_from)
             key = self._world.key(name, arguments)
             answer = None if key is None else self._memo.get(key)

@@ -1,6 +1,6 @@
 """Executes the steps of compiled tools, one after the other in the order of the plan.
 
-Whatever is counted, bounded, warned of or traced happens here, on one thread. Where several calls may be made at a time, worker
+Counting, bounds, warnings and the trace happen here, on one thread. If several calls may be made at a time, worker
 threads get the answers of independent items and steps first (``tool_induction.runtime.parallel``).
 """
 
@@ -40,7 +40,7 @@ from world_api.core.canonical import canonical
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault, VideoWorldError
 
-#: A warning names at most so many words.
+#: words that a warning names at most
 _MAX_WORDS = 8
 
 
@@ -87,7 +87,7 @@ class Interpreter:
                 self._block(tool.steps, scope)
             except Stopped as stop:
                 status, reason = stop.status, stop.reason
-                stopped = stop.status != "ok"  # an answer, with every output that is always there: a caller goes on
+                stopped = stop.status != "ok"  # with "ok" it is an answer: a calling tool continues
             except BudgetExhausted as exhausted:
                 status, reason = "budget_exhausted", exhausted.message
             except VideoWorldError as caught:
@@ -376,7 +376,7 @@ class Scope:
 
 
 def listed(expr: Expr, values: Mapping[str, Json]) -> list[Json]:
-    """The list an expression stands for; null is an empty one.
+    """The list that an expression gives; null is an empty one.
 
     Raises:
         ToolFault: ``bad_list``.
@@ -520,15 +520,15 @@ class Judging:
         Raises:
             ToolFault: ``no_judge``, ``bad_judgement``.
             BackendFault: what the judge names.
-            BudgetExhausted: when a bound of the run was reached.
+            BudgetExhausted: when a bound of the run was hit.
         """
         if self._judge is None:
             raise no_judge()
-        asked, made = question_text(question), []
+        sent, made = question_text(question), []
         for item in rows:
             self._meter.item()
             self._meter.call()
-            made.append(_with_answer(item, self._answer(self._judge, asked, step.answers, item_text(item))))
+            made.append(_with_answer(item, self._answer(self._judge, sent, step.answers, item_text(item))))
         return made
 
     def _answer(self, judge: Judge, question: str, answers: tuple[str, ...], item: str) -> str:

@@ -1,7 +1,7 @@
 """Several calls at a time: worker threads get the answers to loop items and neighbouring steps that are independent.
 
-The interpreter goes through the items one after the other and takes the answers as it comes to them, so whatever is
-counted, bounded, warned of or traced is what a run with one call at a time has. It begins an item when the item's worker is done.
+The interpreter goes through the items one after the other and takes the answers as it comes to them, so counts,
+bounds, warnings and the trace are those of a run with one call at a time. It begins an item when the item's worker is done.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _SUMMARY = 200
 _LARGEST = 500_000  #: values of one output
 _LARGEST_TEXT = 200_000  #: values; beyond, a record is not written out as text
 _MOST_EVIDENCE = 1_000  #: pieces gathered before the best are chosen
-#: A reason names at most so many words, a record so many spans.
+#: words that a reason names at most, and spans that a record has
 _MOST_WORDS, _MOST_SPANS = 8, 8
 _WORDS, _SPANS = ("matched", "unmatched", "not_judged"), ("not_found", "not_examined")
 
@@ -254,8 +254,8 @@ def _written(value: Json) -> str:
         if is_evidence(value):
             sure = value.get("confidence")
             tail = "" if sure is None else f", confidence {as_text(sure)}"
-            stretch = f"{as_text(value.get('start_time'))}-{as_text(value.get('end_time'))} s"
-            return f"{stretch} ({as_text(value['source'])}{tail})"
+            span = f"{as_text(value.get('start_time'))}-{as_text(value.get('end_time'))} s"
+            return f"{span} ({as_text(value['source'])}{tail})"
         hidden = bookkeeping(value)
         return ", ".join(
             f"{key} {_written(item)}" for key, item in value.items() if key not in hidden and item is not None
@@ -264,7 +264,7 @@ def _written(value: Json) -> str:
 
 
 def cited(evidence: list[Json], most: int) -> list[Json]:
-    """Copies of the evidence that is shown: each stretch and source once, the first ``most``."""
+    """Copies of the evidence that is shown: each span and source once, the first ``most``."""
     kept: dict[str, Json] = {}
     for piece in evidence:
         if isinstance(piece, dict):
@@ -273,13 +273,13 @@ def cited(evidence: list[Json], most: int) -> list[Json]:
 
 
 def cited_as(piece: dict[str, Json]) -> str:
-    """What makes two pieces of evidence the same to a reader: stretch and source."""
+    """What makes two pieces of evidence the same to a reader: span and source."""
     return canonical([piece.get(key) for key in ("video_id", "start_time", "end_time", "source")])
 
 
 @dataclass
 class Judged:
-    """Gathers what operations say of the words they were asked with; each word and each stretch once, in order."""
+    """Gathers what operations say of the words they were asked with; each word and each span once, in order."""
 
     parts: dict[str, list[Json]] = field(default_factory=dict)
     found: bool = False
@@ -330,7 +330,7 @@ class Judged:
 
     @property
     def reason(self) -> str:
-        """Why nothing sure can be said; empty where every word was judged wherever it was asked for."""
+        """Why the result is uncertain; empty if every word was judged everywhere."""
         reasons = [
             f"{what}: {_named(words)}"
             for what, words in (
@@ -357,7 +357,7 @@ class Judged:
             if spans:
                 record[key] = spans[:_MOST_SPANS]
             if len(spans) > _MOST_SPANS:
-                notes.append(f"judged: {_MOST_SPANS} of {len(spans)} stretches of {key} are shown")
+                notes.append(f"judged: {_MOST_SPANS} of {len(spans)} intervals of {key} are shown")
         return record
 
     def _words(self, *keys: str) -> list[str]:

@@ -59,7 +59,7 @@ def run_tool(
 
     Returns:
         ``{status, summary, outputs, evidence, calls, cost, warnings}``, ``error`` where a fault stopped it, and ``judged`` where
-        operations were asked with words: those ``matched`` (judged) and ``unmatched``, what was ``not_judged``, and the stretches
+        operations were asked with words: those ``matched`` (judged) and ``unmatched``, what was ``not_judged``, and the intervals
         where things were ``not_found`` or ``not_examined``. Where a word could not be judged the status is ``partial``.
 
     Raises:
@@ -75,9 +75,9 @@ def run_tool(
         raise no_judge()
     memo = Memo() if memo is None else memo
     meter = Meter(limits, monotonic)
-    asked = World(call, world, most=limits.result_bytes)
+    target = World(call, world, most=limits.result_bytes)
     tracer = Untraced() if trace is None else trace
-    calls = OperationCalls(asked, meter=meter, memo=memo, trace=tracer)
+    calls = OperationCalls(target, meter=meter, memo=memo, trace=tracer)
     judging = Judging(judge, memo=memo, meter=meter)
     interpreter = Interpreter(
         tools=tools,
@@ -85,7 +85,7 @@ def run_tool(
         meter=meter,
         trace=tracer,
         judging=judging,
-        parallel=Parallel(tools, calls=calls, world=asked, memo=memo, meter=meter) if limits.concurrency > 1 else None,
+        parallel=Parallel(tools, calls=calls, world=target, memo=memo, meter=meter) if limits.concurrency > 1 else None,
         follow_origins=trace is not None,
     )
     outcome = interpreter.run(name, checked)
@@ -184,7 +184,7 @@ def _record(
 
 
 def _deduplicated(value: Json, output: Output) -> Json:
-    """A list of evidence says each stretch once."""
+    """A list of evidence with each span once."""
     item = getattr(plain(output.type), "item", None)
     is_evidence = isinstance(item, RecordType) and item.name == "Evidence"
     return cited(value, len(value)) if is_evidence and isinstance(value, list) else value

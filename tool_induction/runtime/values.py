@@ -1,7 +1,7 @@
 """What a value must be where it enters a run: finite JSON of a sane size, of the type that is wanted there.
 
-The compiler knows types, and ``any`` fits everywhere for it; so whatever Python code is going to compute with is
-looked at once more, when it is known.
+The compiler knows types, and ``any`` fits everywhere for it; so values that Python code
+computes with are checked again when they are known.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _unfit(value: Json, wanted: str, place: str) -> Unfit:
 
 
 def completed(value: Json, type_: Type) -> Json:
-    """Intervals with their centre and duration, wherever the type says that there is one."""
+    """Intervals with their centre and duration, if the type says that there is one."""
     inner = plain(type_)
     if isinstance(inner, ListType) and isinstance(value, list):
         return [completed(item, inner.item) for item in value]

@@ -51,7 +51,7 @@ ITEM = RecordType(
 canonical = partial(json.dumps, sort_keys=True)
 
 
-few = settings(max_examples=25)
+few = settings(max_examples=15)
 
 
 def finite(rows: list[Item]) -> list[Item]:

@@ -162,5 +162,5 @@ def test_a_remembered_judge_is_asked_once_about_the_same() -> None:
     remembered = RememberedJudge(judge)
     assert remembered.answer("?", YES_NO, ["a", "b", "a"]) == ["yes", "no", "yes"]
     assert remembered.answer("?", ("yes", "no", "unsure"), ["a"]) == ["no"]
-    assert len(judge.asked) == 3
+    assert len(judge.questions) == 3
     assert remembered.name == judge.name

@@ -34,9 +34,9 @@ def test_items_get_answers_and_the_price_is_counted(judged_tools: Any, world: An
     assert {row["answer"] for row in result["outputs"]["rows"]} == {"yes"}
     assert result["evidence"]
     assert (result["cost"]["model_calls"], result["cost"]["tokens"]) == (3, 3 * JUDGEMENT.tokens)
-    assert judge.asked[0][:2] == ("Is this about rain?", ("yes", "no"))
-    assert "words at 60" in judge.asked[0][2]
-    assert "evidence" not in judge.asked[0][2]
+    assert judge.questions[0][:2] == ("Is this about rain?", ("yes", "no"))
+    assert "words at 60" in judge.questions[0][2]
+    assert "evidence" not in judge.questions[0][2]
 
 
 def test_no_more_items_are_judged_than_the_step_says(judged_tools: Any, world: Any) -> None:
@@ -44,7 +44,7 @@ def test_no_more_items_are_judged_than_the_step_says(judged_tools: Any, world: A
 
     result = run_tool(judged_tools(max_items=2), "judge_hits", GIVEN, call=world, judge=judge)
 
-    assert len(judge.asked) == 2
+    assert len(judge.questions) == 2
     assert "judged: the first 2 of 3 items were judged" in result["warnings"]
 
 
@@ -75,7 +75,7 @@ def test_the_same_question_about_the_same_item_is_asked_once(judged_tools: Any, 
     first = run_tool(judged_tools(), "judge_hits", GIVEN, call=world, judge=judge, memo=memo)
     second = run_tool(judged_tools(), "judge_hits", GIVEN, call=world, judge=judge, memo=memo)
 
-    assert len(judge.asked) == 3
+    assert len(judge.questions) == 3
     assert second["outputs"] == first["outputs"]
     assert second["cost"] == first["cost"]
 
@@ -96,7 +96,7 @@ def test_many_calls_at_a_time_give_the_same_and_ask_no_more(judging: Any, world:
             run_tool(tools, "judge_hits", GIVEN, call=world, judge=judge, trace=trace,
                      limits=RunLimits(concurrency=concurrency))
         )  # fmt: skip
-        asked.append((len(judge.asked), trace.root.record()))
+        asked.append((len(judge.questions), trace.root.record()))
     assert results[0] == results[1]
     assert asked[0] == asked[1]
 
