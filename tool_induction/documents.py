@@ -1,4 +1,12 @@
-"""Tool documents: the models with which a tool can be written in Python, and the JSON Schema made from them."""
+"""Tool documents: the models with which a tool can be written in Python, and the JSON Schemas made from them.
+
+``language_schema`` is the language as JSON Schema (2020-12). Steps are dispatched on ``type`` with ``if`` / ``then``: a fault is
+then reported for the step that was meant, not for every other kind of step as ``oneOf`` would.
+
+``emission_schema`` is for constrained decoding. ``loose`` is the language in the keywords that decoders know (``anyOf`` and
+``$ref``). ``strict`` keeps to OpenAI's strict mode, which has no maps with free keys: a map of a document is there a list of
+``{name, value}``, and ``document_from_emission`` makes the document of it.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import cast, get_args
@@ -84,8 +85,14 @@ class Inference:
         suggestion: str | Suggestion = "",
     ) -> None:
         """Note a finding at the current place; types and expressions are written as text."""
-        shown = {"found": _as_text(found), "expected": _as_text(expected)}
-        self.findings.add(code, self.path, message, suggestion=suggestion, **shown)
+        self.findings.add(
+            code,
+            self.path,
+            message,
+            found=_as_text(found),
+            expected=_as_text(expected),
+            suggestion=suggestion,
+        )
 
     def knowing(self, facts: Iterable[Fact]) -> Inference:
         """The same place with more facts; findings there are dropped, since they were noted before."""
@@ -345,6 +352,20 @@ def _number(at: Inference, typed: Typed) -> Typed:
 def arithmetic(at: Inference, expr: Arithmetic) -> Typed:
     """The written-out arithmetic; a time less a time is a duration."""
     sides = [at.infer(side) for side in (expr.left, expr.right)]
+    if expr.op == "+" and not any(is_numeric(plain(side.type)) for side in sides):
+        first, second = (to_text(side.expr) for side in sides)
+        suggestion = _instead_of_arithmetic(plain(sides[0].type), first)
+        if all(is_list(plain(side.type)) for side in sides):
+            step = {"type": "aggregate", "operation": "concat_lists", "inputs": [first, second]}
+            suggestion = f'{json.dumps(step)[:-1]}, "save_as": ...}}'
+        at.note(
+            "E_TYPE",
+            f"'+' adds numbers; {first} is {show(sides[0].type)}",
+            found=f"{show(sides[0].type)} + {show(sides[1].type)}",
+            expected="numbers",
+            suggestion=suggestion,
+        )
+        return Typed(Arithmetic(sides[0].expr, expr.op, sides[1].expr), ANY)
     left, right = (_number(at, side) for side in sides)
     written = Arithmetic(left.expr, expr.op, right.expr)
     if expr.op in "/%":

@@ -1,4 +1,4 @@
-"""Pass 4c: types through the steps; the steps come back with everything implicit written out."""
+"""Pass 4c: types through the steps, loops and judge steps; everything implicit is written out."""
 
 from __future__ import annotations
 

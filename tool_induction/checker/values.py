@@ -403,8 +403,11 @@ class _Binder:
             for name in saved
             if isinstance(record := plain(self._environment.type_of(name)), RecordType) and output.name in record.keys
         ]
-        near = did_you_mean(output.name, saved)
-        if holders:
+        near: str | Suggestion = did_you_mean(output.name, saved)
+        if len(holders) == 1:
+            source = f"{{{{ {holders[0]} }}}}"
+            near = Suggestion(f'write "from": "{source}"', (_redeclared(output, output.type_name, source),))
+        elif holders:
             near = f'"from" is one of {", ".join(f"{{{{ {holder} }}}}" for holder in holders)}'
         elif output.name in {item.name for item in self._tool.inputs}:
             near = f'to hand the input back, "from": "{{{{ {output.name} }}}}"'
@@ -475,10 +478,13 @@ class _Binder:
 def _declared(output: Output, type_name: str) -> Suggestion:
     """Suggest another type for an output."""
     source = None if output.source is None else to_json(output.source)
+    return Suggestion(f'to keep this value, declare it "{type_name}"', (_redeclared(output, type_name, source),))
+
+
+def _redeclared(output: Output, type_name: str, source: object) -> Edit:
     made = {"type": type_name, "description": output.description, "from": source}
     value = {key: value for key, value in made.items() if value not in ("", None)}
-    edit = Edit(op="add", path=output.path, value=value)
-    return Suggestion(f'to keep this value, declare it "{type_name}"', (edit,))
+    return Edit(op="add", path=output.path, value=value)
 
 
 def _type_name(type_: Type) -> str:

@@ -1,8 +1,4 @@
-"""Passes 2 and 3: the names of a tool.
-
-Pass 2: do the operations, tools, aggregates and parameters exist? Accepted other spellings are replaced. Pass 3: is every
-name bound before it is read, once, and read at all?
-"""
+"""Pass 2: do the operations, tools, aggregates and parameters of a tool exist? Other spellings are replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""From bytes to a JSON value that is safe to walk: bounded, without duplicate keys, finite, valid Unicode."""
+"""The text of a document: decoded to a JSON value that is safe to walk, secrets masked, JSON paths located.
+
+Texts that look like a key, a token or a password are refused: a document is logged, frozen, shown and sent to models, and no
+operation takes a credential.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A judge that is a chat model: one short request an item, temperature 0 if it takes one, one of the closed answers back."""
+"""Judges: a chat model (one short request an item, temperature 0 if it takes one), and judgements on file.
+
+What a file answers is not requested again, so a run can be repeated without a model.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The port of the judge step, and the fake that ships with the product."""
+"""The port of the judge step: the protocol, fakes and caches of it, and what is sent of a question and an item."""
 
 from __future__ import annotations
 

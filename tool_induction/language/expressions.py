@@ -1,7 +1,9 @@
-"""The tree of an expression, and back to text.
+"""Expressions: their tree, parsed from text and written back to text.
 
-A value of a document is one tree: a constant, a JSON record or list of values, text with expressions in it, or
-one whole expression. Jinja's own tree never leaves ``parsing.py``.
+A value of a document is one tree: a constant, a JSON record or list of values, text with expressions in it, or one whole
+expression. Jinja parses; nothing of it compiles, renders or evaluates. Sizes are checked before Jinja sees the text and again
+on the tree; what the language does not have is refused by an allow-list of Jinja's node types. (Jinja's sandbox has been
+escaped repeatedly, and its compiler folds constants such as ``'a' * 1000000000``; its parser does neither.)
 """
 
 from __future__ import annotations

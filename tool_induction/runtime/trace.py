@@ -319,7 +319,13 @@ class Source:
 
 
 class Origins:
-    """The calls behind the names of one scope; a name that is not in it came from no call."""
+    """The calls that the value of each name of a scope was computed from; a missing name came from no call.
+
+    A step's result came from every call made during the step and from the calls behind every name it reads, conditions included;
+    the result of one operation came from that call alone. With another answer of a call that is neither in the set of an output
+    nor behind the arguments of one that is, the output is the same. Not followed: whether a requirement held, a call failed, or a
+    budget ran out.
+    """
 
     def __init__(self, calls: Mapping[str, Calls]) -> None:
         self._calls = dict(calls)
