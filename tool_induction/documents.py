@@ -114,7 +114,7 @@ def step_keys(kind: str) -> dict[str, bool]:
 
 
 def described(model: type[Part]) -> str:
-    """What a part is, in a sentence."""
+    """The description of a part, in a sentence."""
     return " ".join((model.__doc__ or "").split("\n\n")[0].split())
 
 
@@ -260,7 +260,7 @@ def _loose_form(steps: Mapping[str, Schema]) -> Schema:
 
 
 def _decodable(node: Any) -> Any:
-    """Without what constrained decoders do not know; the compiler checks it all the same."""
+    """The schema without keywords that constrained decoders do not know; the compiler checks those."""
     if isinstance(node, list):
         return [_decodable(item) for item in node]
     if not isinstance(node, dict):
@@ -277,7 +277,7 @@ def _decodable(node: Any) -> Any:
 
 
 def _typed(node: Any) -> Any:
-    """With a type on every list of words: some servers take no part of a schema without one."""
+    """The schema with a type on every list of words, which some servers need."""
     if isinstance(node, list):
         return [_typed(item) for item in node]
     if not isinstance(node, dict):

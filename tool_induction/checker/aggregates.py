@@ -43,7 +43,7 @@ _CONFIDENCE = Const("confidence")
 
 
 def check_aggregate(step: Aggregate, environment: Environment, at: Inference) -> tuple[Aggregate, Environment]:
-    """The step, written out, and what is known after it."""
+    """Type a step; return it with everything implicit written out, and the environment after it."""
     spec = AGGREGATES.get(step.operation)
     if spec is None:
         return step, environment.bind(step.save_as, ANY)
@@ -129,7 +129,7 @@ def _inputs(inputs: Expr, spec: AggregateSpec, at: Inference) -> tuple[Expr, lis
 
 
 def _only_list(inputs: JsonList, at: Inference) -> Expr:
-    """A list of one name that is itself a list: that list is meant."""
+    """Read a list of one name that is itself a list as that list."""
     inner = plain(at.infer(inputs.items[0]).type)
     if not isinstance(inner, ListType | AnyType) and list_field(inner) is None:
         return inputs
@@ -138,7 +138,7 @@ def _only_list(inputs: JsonList, at: Inference) -> Expr:
 
 
 def _rows(typed: Typed, at: Inference) -> ListType:
-    """The list an aggregate sees: without nulls."""
+    """The list type that an aggregate gets: without nulls."""
     if not isinstance(typed.type, ListType):
         return ListType(item=ANY)
     inner = plain(typed.type.item)
@@ -182,7 +182,7 @@ def _pair(inputs: Expr, spec: AggregateSpec, at: Inference) -> tuple[Expr, list[
 
 
 def _several(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
-    """Lists to be joined: a JSON list or record of them, or an expression that is a list of lists."""
+    """Type the lists to be joined: a JSON list or record of them, or an expression that is a list of lists."""
     parts: list[tuple[str | int, Expr]] = []
     if isinstance(inputs, JsonList):
         parts = list(enumerate(inputs.items))
@@ -215,7 +215,7 @@ def _several(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
 
 
 def _slots(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
-    """A list whose nulls count: each place is asked about."""
+    """Type a list whose nulls count, since each place is checked."""
     if isinstance(inputs, JsonRecord):
         for key, value in inputs.entries:
             with at.at(key):
@@ -300,7 +300,7 @@ def _check_key(value: Expr, parameter: Parameter, item: Type, spec: AggregateSpe
 
 
 def _implied_key(spec: AggregateSpec, item: Type, at: Inference) -> list[tuple[str, Expr]]:
-    """Aggregates that need a key on records: the one that can be meant is written out."""
+    """Write out the key of an aggregate on records if only one can be meant."""
     inner = plain(item)
     if not isinstance(inner, RecordType) or inner.is_open:
         return []

@@ -81,7 +81,7 @@ def known_length(facts: Collection[tuple[str, str]], rows: str) -> int:
 
 
 def shifted(left: Expr, number: float) -> tuple[Expr, float]:
-    """``x - 1 > 0`` says ``x > 1``: the expression without what is added to it, and the number it is compared with."""
+    """Move added constants to the other side of a comparison: ``x - 1 > 0`` becomes ``x > 1``."""
     while isinstance(left, Arithmetic) and left.op in ("+", "-"):
         added = left.right
         if not isinstance(added, Const) or isinstance(added.value, bool) or not isinstance(added.value, int | float):
@@ -149,14 +149,14 @@ class Environment:
         return frozenset(length_facts(self._measured(to_text(rows)), least))
 
     def measure(self, name: str, rows: Expr) -> Environment:
-        """With a list that has exactly as many items as another one."""
+        """The environment with the fact that a list is exactly as long as another one."""
         return replace(self, as_long={**self.as_long, name: self._measured(to_text(rows))})
 
     def _measured(self, rows: str) -> str:
         return self.as_long.get(rows, rows)
 
     def bind(self, name: str, type_: Type, *, meaning: Expr | None = None) -> Environment:
-        """With one more name."""
+        """The environment with one more name."""
         meanings, tells = self.meanings, self.tells
         if meaning is not None:
             meanings = {**meanings, name: meaning}
@@ -166,7 +166,7 @@ class Environment:
         return replace(self, types={**self.types, name: type_}, meanings=meanings, tells=tells)
 
     def shadow(self, name: str, type_: Type) -> Environment:
-        """With a loop variable; facts about another value of that name are dropped."""
+        """The environment with a loop variable; facts about another value of that name are dropped."""
         facts = _without(self.facts, name)
         meanings = {key: value for key, value in self.meanings.items() if key != name and name not in names(value)}
         tells = {
@@ -188,7 +188,7 @@ class Environment:
         )
 
     def walk(self, name: str, type_: Type, rows: Expr, *, loop: bool = False) -> Environment:
-        """With a variable that walks through a list, in a loop or within one step."""
+        """The environment with a variable for the items of a list, in a loop or within one step."""
         after = self.shadow(name, type_)
         outside = frozenset(self.types) if loop and self.outside is None else self.outside
         if outside is not None:
@@ -196,11 +196,11 @@ class Environment:
         return replace(after, walked={**after.walked, name: rows}, outside=outside)
 
     def imply(self, fact: Fact, then: Fact) -> Environment:
-        """With one more thing that follows from a fact."""
+        """The environment with one more implication between facts."""
         return replace(self, follows={**self.follows, fact: self.follows.get(fact, frozenset()) | {then}})
 
     def assume(self, facts: Iterable[Fact]) -> Environment:
-        """With more facts, and all that follows from them."""
+        """The environment with more facts and everything that follows from them."""
         known = set(self.facts)
         queue = list(facts)
         while queue:
@@ -211,7 +211,7 @@ class Environment:
         return replace(self, facts=frozenset(known))
 
     def narrowed(self, path: Expr, type_: Type) -> Type:
-        """A type with what is known about the value at that path."""
+        """The type narrowed by the facts about the value at that path."""
         if not is_path(path):
             return type_
         text = to_text(path)
@@ -259,7 +259,7 @@ def facts_of(condition: Expr, environment: Environment, *, holds: bool = True) -
 
 
 def _present(value: Expr, environment: Environment) -> frozenset[Fact]:
-    """The value is there, and so is everything it is a part of."""
+    """Facts that a value, and everything it is a part of, is not null."""
     facts: set[Fact] = set()
     while is_path(value):
         facts.add(("present", to_text(value)))
@@ -307,7 +307,7 @@ def _compared(condition: Compare, environment: Environment, *, holds: bool) -> f
 
 
 def _measured(left: Expr, op: str, number: float, environment: Environment) -> frozenset[Fact]:
-    """What a comparison with a number tells: how long a list is at least, that a number is not zero."""
+    """Facts from a comparison with a number: the minimum length of a list, or that a number is not zero."""
     facts: set[Fact] = set()
     if not OPERATIONS[op](0, number):
         facts.add(("nonzero", to_text(left)))
@@ -361,7 +361,7 @@ JOINING = (
 
 
 def joined_field(type_: Type) -> tuple[str, ListType] | None:
-    """The list that a loop joins: the one list of a record that says nothing else (``BOOKKEEPING`` aside)."""
+    """The list that a loop joins: the one list of a record without other fields (``BOOKKEEPING`` aside)."""
     one = list_field(type_)
     if one is None or not isinstance(type_, RecordType):
         return None
@@ -369,7 +369,7 @@ def joined_field(type_: Type) -> tuple[str, ListType] | None:
 
 
 def value_field(type_: Type, wanted: Type) -> tuple[str, Type] | None:
-    """The one field of a record that says something and fits where a scalar is wanted (``answer`` of a state)."""
+    """The one informative field of a record, if it fits a wanted scalar (``answer`` of a state)."""
     if not isinstance(type_, RecordType) or isinstance(wanted, ListType | RecordType | AnyType):
         return None
     found = [(key, value) for key, value in type_.fields if key not in BOOKKEEPING]

@@ -62,7 +62,7 @@ from tool_induction.language.types import (
 
 
 class Inference:
-    """Types expressions at one place of a document; notes what does not go together."""
+    """Infers the types of expressions at one place of a document and notes what does not fit."""
 
     def __init__(self, environment: Environment, findings: Findings, path: Path) -> None:
         self.environment = environment
@@ -108,14 +108,14 @@ class Inference:
 
     @contextmanager
     def asking(self, condition: Expr) -> Iterator[None]:
-        """Look at a condition, or at a part of one."""
+        """Remember the whole condition while its parts are typed."""
         before, self.condition = self.condition, self.condition or condition
         yield
         self.condition = before
 
     @contextmanager
     def at(self, *parts: str | int) -> Iterator[None]:
-        """Look at a part of the present place."""
+        """Move to a part of the current place."""
         before, self.path = self.path, (*self.path, *parts)
         yield
         self.path = before
@@ -184,7 +184,7 @@ class Inference:
         return Typed(written, self.environment.narrowed(written, type_))
 
     def _of_null(self, expr: Field) -> None:
-        """A field of what the conditions before it say is null: they were probably meant the other way round."""
+        """Note a field of a value that is always null here; the condition was probably meant the other way round."""
         base = to_text(expr.base)
         self.note(
             "E_OPTIONAL",
@@ -240,7 +240,7 @@ class Inference:
         return (type_.filled and number in (0, -1)) or self.environment.has_place(rows, number)
 
     def as_list(self, expr: Expr) -> Typed:
-        """The expression where a list is wanted: a record with one list field is read as that field."""
+        """The typed expression as a list; a record with one list field is read as that field."""
         return self.listed(self.infer(expr))
 
     def listed(self, base: Typed) -> Typed:
@@ -329,7 +329,7 @@ def _as_text(value: str | Type | Expr) -> str:
 
 
 def as_number(at: Inference, expr: Expr) -> Typed:
-    """The expression where a number is wanted."""
+    """The typed expression as a number; note it if it is none."""
     return _number(at, at.infer(expr))
 
 
@@ -438,7 +438,7 @@ def _with_null(at: Inference, written: Compare, left: Typed, right: Typed) -> Ex
 
 
 def _not_empty(at: Inference, written: Compare, left: Typed, right: Typed) -> Expr:
-    """``text != ""`` asks whether there is a text; null, which is not "" either, is none."""
+    """Write ``text != ""`` as a check that the text is neither null nor empty."""
     value = left if right.expr == Const("") else right if left.expr == Const("") else None
     if written.op != "!=" or value is None or not isinstance(value.type, OptionalType) or not is_path(value.expr):
         return written

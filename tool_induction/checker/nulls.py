@@ -93,7 +93,7 @@ def _coerced(at: Inference, typed: Typed, written: Expr) -> Expr:
 
 
 def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str | Suggestion = "") -> None:
-    """Note that null is possible where it must not be; where the checker may ask for the value, it is demanded."""
+    """Note a value that may be null in a place that takes no null, or demand it if the checker may add a ``require``."""
     text = to_text(typed.expr)
     root = _first_null(at, typed.expr)
     may_demand = (
@@ -112,12 +112,12 @@ def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str | Sug
 
 
 def with_default(typed: Typed, fallback: str) -> str:
-    """A value in its place in an expression, with a default."""
+    """Suggest a default for a value in its place in an expression."""
     return f'give it a default: "{{{{ {to_text(typed.expr)} | default({fallback}) }}}}"'
 
 
 def missing(at: Inference, value: Expr, condition: Expr, message: str) -> None:
-    """Note a value that may hold nothing where something is wanted; where the checker may ask for it, it is demanded."""
+    """Note a value that may be empty, or demand it if the checker may add a ``require``."""
     if at.demands is not None:
         at.demands.append(Demand(path=at.path, of=value, condition=condition))
         return
@@ -126,7 +126,7 @@ def missing(at: Inference, value: Expr, condition: Expr, message: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What a step cannot do without: the value, and the condition that it is there."""
+    """A value that a step needs, and the condition that it is there."""
 
     path: Path
     of: Expr
@@ -134,7 +134,7 @@ class Demand:
 
 
 def implicit_require(demand: Demand, findings: Findings, *, message: str = "", suggestion: str = "") -> Require:
-    """The step that ends a tool as ``empty`` where a value is missing that it cannot do without; it is said."""
+    """Make the ``require`` step that ends a tool as ``empty`` without a needed value; warn of it."""
     condition, path = demand.condition, demand.path
     text = to_text(demand.of)
     findings.add(
@@ -152,14 +152,14 @@ def implicit_require(demand: Demand, findings: Findings, *, message: str = "", s
 
 
 def base_name(expr: Expr) -> str:
-    """The name a path starts from; empty where it is no path."""
+    """The name that a path starts from; empty for any other expression."""
     while isinstance(expr, Field | Index):
         expr = expr.base
     return expr.name if isinstance(expr, Name) else ""
 
 
 def optional_root(at: Inference, expr: Expr) -> Expr | None:
-    """The outermost part of a path that may be null; None where the expression is no path from a saved name."""
+    """The outermost part of a path that may be null; None for an expression that is no path from a saved name."""
     return None if base_name(expr) == "item" else _first_null(at, expr)
 
 
@@ -177,14 +177,14 @@ def _first_null(at: Inference, expr: Expr) -> Expr | None:
 
 
 def instead_of_null(at: Inference, value: Expr, root: Expr | None) -> str:
-    """What to write where ``value`` may be null; ``root`` is the part of it that is asked for, if it is a path."""
+    """Suggest what to write for a ``value`` that may be null; ``root`` is the part of it to check, if it is a path."""
     if root is None or (isinstance(root, Field) and root.key == "confidence"):
         return _default(at, value) or "save it first with a 'set', and say what happens without it with a 'require'"
     return ask_for(at, there(at, root), value)
 
 
 def there(at: Inference, root: Expr) -> Expr:
-    """The condition under which a value is there: that it is not null, or of an item, that its list is long enough."""
+    """The condition that a value is there: it is not null, or the list of an item is long enough."""
     if isinstance(root, Index):
         rows = plain(at.infer(root.base).type)
         least = root.number if root.number >= 0 else -root.number - 1
@@ -212,7 +212,7 @@ def ask_for(at: Inference, condition: Expr, value: Expr | None = None) -> str:
 
 
 def require(condition: Expr) -> str:
-    """The step that ends a tool where a condition does not hold, with a reason that a reader understands."""
+    """The JSON of a ``require`` step for a condition, with a reason for readers of the result."""
     few = isinstance(condition, Compare) and isinstance(condition.right, Const) and condition.right.value
     reason = f"fewer than {few + 1} were found" if isinstance(few, int) and few else "nothing was found"
     step = {"type": "require", "condition": _braced(condition), "status": "empty", "reason": reason}
@@ -220,7 +220,7 @@ def require(condition: Expr) -> str:
 
 
 def _default(at: Inference, value: Expr | None) -> str:
-    """The value with a default, where there is one of its type."""
+    """Suggest a default for a value, if its type has one."""
     if value is None:
         return ""
     fallback = _of_type(plain(at.infer(value).type))

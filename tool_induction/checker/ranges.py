@@ -129,7 +129,7 @@ def _arithmetic(left: Range, op: str, right: Range) -> Range:
 
 
 def check_divisor(at: Inference, expr: Arithmetic) -> None:
-    """Note a division by what may be nothing: the length of a list that may be empty."""
+    """Note a divisor that may be 0, such as the length of a list that may be empty."""
     divisor = range_of(at, expr.right)
     text = to_text(expr.right)
     if ("nonzero", text) in at.environment.facts:
@@ -163,7 +163,7 @@ def within_video(at: Inference, operation: str, name: str, value: Expr) -> Expr:
 
 
 def _check_text(at: Inference, name: str, value: Expr) -> None:
-    """A text that is joined of nothing is empty, and an operation that is asked about nothing cannot answer."""
+    """Note a text that may be empty: an operation cannot answer an empty query."""
     if not may_be_empty(at, value):
         return
     text = to_text(value)
@@ -183,7 +183,7 @@ def _instead_of_nothing(at: Inference, value: Expr) -> str:
 
 
 def may_be_empty(at: Inference, value: Expr) -> bool:
-    """Whether a text was joined of what may be nothing. What a caller or a result says is looked at when it is known."""
+    """Whether a text may have been joined from nothing. Texts of callers and results are checked at run time."""
     match value:
         case Name(name):
             return name in at.environment.joined and not at.environment.is_filled(value)
@@ -206,7 +206,7 @@ def _leaves_nothing(at: Inference, part: Expr) -> bool:
 
 
 def may_be_negative(at: Inference, value: Expr) -> bool:
-    """Whether a number is made smaller in an expression, and nothing there keeps it from falling below zero."""
+    """Whether an expression subtracts from a number and does not keep it at 0 or more."""
     if isinstance(value, Name):
         return value.name in at.environment.signed
     return subtracts(value, at.environment.signed) and range_of(at, value).least < 0
@@ -250,7 +250,7 @@ def subtracts(expr: Expr, signed: Collection[str] = ()) -> bool:
 
 
 def _schema(operation: str, name: str) -> Mapping[str, Any]:
-    """What the operation's own schema says of a parameter, null left out."""
+    """The operation's own schema of a parameter, without null."""
     whole = operation_types(operation).parameters_schema
     schema: Mapping[str, Any] = whole["properties"][name]
     for part in schema.get("anyOf", ()):
@@ -305,7 +305,7 @@ def _lasts(at: Inference, start: Expr, end: Expr) -> bool | None:
 
 
 def _shifted(at: Inference, time: Expr) -> tuple[Expr, float]:
-    """A time as another one and the seconds that were added to it; that it is kept from falling below 0 is passed over."""
+    """Split a time into a base and added seconds, ignoring a ``max`` with 0."""
     added: float = 0
     while True:
         match time:
@@ -322,7 +322,7 @@ def _shifted(at: Inference, time: Expr) -> tuple[Expr, float]:
 
 
 def is_shifted(at: Inference, time: Expr) -> bool:
-    """Whether a value is another one and some seconds."""
+    """Whether a value is another one plus or minus seconds."""
     return _shifted(at, time)[0] != time
 
 
@@ -331,7 +331,7 @@ _BOUNDS = {"confidence": Range(0, 1), "duration": Range(least=0)}
 
 
 def is_result(type_: Type) -> bool:
-    """Whether it is a record that an operation made; what a field of any other holds is for its tool to say."""
+    """Whether it is a record that an operation made; the fields of other records have no known bounds."""
     record = plain(type_)
     return isinstance(record, RecordType) and record.is_result
 
@@ -379,7 +379,7 @@ def _compared_confidence(condition: Expr) -> Expr:
 
 
 def _truth(at: Inference, condition: Expr) -> bool | None:
-    """What a condition always is; None where that depends."""
+    """The constant value of a condition; None if it depends on the video."""
     match _compared_confidence(condition):
         case Const(bool(value)):
             return value
@@ -433,7 +433,7 @@ def _range(at: Inference, expr: Expr) -> Range:
 
 
 def _contradicts(whole: Logic) -> bool:
-    """Whether what the parts of an 'and' ask of one value cannot all be so; of an 'or', the opposites of its parts."""
+    """Whether the parts of an 'and' contradict each other; for an 'or', the opposites of its parts."""
     conditions: dict[str, list[tuple[str, float | str]]] = {}
     for part in _parts(whole, whole.op):
         if not isinstance(part, Compare) or part.op in ("in", "not in") or not isinstance(part.right, Const):

@@ -52,7 +52,7 @@ def is_other_number(type_: Type) -> bool:
 
 
 def refuse_comparison(at: Inference, written: Compare, left: Typed, right: Typed) -> bool:
-    """Note a rank score that is compared with anything but a rank score; whether it is."""
+    """Note a rank score that is compared with another kind of number; return whether it is."""
     first, second = (_compared(side.type) for side in (left, right))
     if not (is_score(first) and is_other_number(second)) and not (is_score(second) and is_other_number(first)):
         return False
@@ -64,7 +64,7 @@ def refuse_comparison(at: Inference, written: Compare, left: Typed, right: Typed
 
 
 def _compared(type_: Type) -> Type:
-    """What 'in' compares with: the items of a list."""
+    """The type that is compared: for a list, its items."""
     inner = plain(type_)
     return inner.item if isinstance(inner, ListType) else inner
 
@@ -132,7 +132,7 @@ def _hides_score(found: Type, wanted: Type) -> bool:
 
 
 def refuse_score(at: Inference, score: Expr, why: str, comparison: Compare | None = None, *, instead: str = "") -> None:
-    """Note a rank score where it means nothing, with what to write instead."""
+    """Note a misused rank score and suggest what to write instead."""
     at.note(
         "E_SCORE",
         f"{to_text(score)} is a rank score, which only orders the hits of one search: {why}",

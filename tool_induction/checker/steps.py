@@ -93,7 +93,7 @@ class StepChecker:
         self.answers: list[tuple[Require, Environment]] = []
 
     def tool(self, tool: Tool) -> tuple[tuple[Step, ...], Environment]:
-        """The steps of a tool, written out, and what is known after them."""
+        """Type the steps of a tool; return them written out, and the environment after them."""
         inputs = {item.name: item.type for item in tool.inputs}
         self._inputs = frozenset(inputs)
         return self.block(tool.steps, Environment(types=inputs), outermost=True)
@@ -101,7 +101,7 @@ class StepChecker:
     def block(
         self, steps: tuple[Step, ...], environment: Environment, *, loops: int = 0, outermost: bool = False
     ) -> tuple[tuple[Step, ...], Environment]:
-        """The steps, written out, and what is known after them."""
+        """Type the steps of a block; return them written out, and the environment after them."""
         done: list[Step] = []
         for step in steps:
             if outermost:
@@ -424,7 +424,7 @@ def inherit(inner: Type, item: Type) -> Type:
 
 
 def flattened_size(rows: ListType, result: Type, bound: int, typical: int) -> tuple[int, int]:
-    """How many items a loop collects: at most, and as a rule."""
+    """How many items a loop collects: at most, and typically."""
     inner = result if isinstance(result, ListType) else (joined_field(result) or ("", None))[1]
     if inner is None:
         return bound, typical
@@ -434,7 +434,7 @@ def flattened_size(rows: ListType, result: Type, bound: int, typical: int) -> tu
 
 
 def bounded(loop: Loop, rows: ListType, at: Inference) -> Loop:
-    """The loop with its bounds; ``max_items`` is written out where only a default bounds the list."""
+    """The loop with its bounds; ``max_items`` is written out if only a default bounds the list."""
     if loop.max_items is None and rows.bound is None:
         if isinstance(rows.item, AnyType) and at.findings.errors:
             return replace(loop, bound=1, typical=1)  # the list's own fault has been reported
@@ -462,7 +462,7 @@ def bounded(loop: Loop, rows: ListType, at: Inference) -> Loop:
 
 
 def known_item(item: Type, facts: frozenset[Fact], path: str = "item") -> Type:
-    """What a filter's condition tells about every item it keeps: which fields are there, which lists are not empty."""
+    """Narrow the item type of a filtered list by the filter's condition."""
     if ("absent", path) in facts:
         return NULL
     if ("present", path) in facts:
@@ -480,7 +480,7 @@ ANSWER = "answer"
 
 
 def check_judge(step: JudgeStep, environment: Environment, at: Inference) -> tuple[JudgeStep, Environment]:
-    """The step, written out, and what is known after it."""
+    """Type a step; return it with everything implicit written out, and the environment after it."""
     with at.at("inputs"):
         rows = want_list(at, step.inputs, "a judge step")
     with at.at("question"):
@@ -512,7 +512,7 @@ def check_judge(step: JudgeStep, environment: Environment, at: Inference) -> tup
 
 
 def _judged(item: Type, answers: tuple[str, ...]) -> Type:
-    """A record with its answer; anything else as the ``parent`` of one."""
+    """The type of a judged item: a record with its answer, or a record with any other item as ``parent``."""
     inner = plain(item)
     answer = EnumType(answers)
     if isinstance(inner, RecordType):

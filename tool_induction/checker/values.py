@@ -211,7 +211,7 @@ def _list(at: Inference, expr: JsonList, inner: ListType, wanted: Wanted) -> Exp
 
 
 def _interval(at: Inference, expr: JsonList, wanted: Wanted) -> Expr:
-    """``[start, end]`` where an interval is wanted."""
+    """Read ``[start, end]`` as an interval."""
     at.note(
         "W_ALIAS",
         f"{wanted.name}: [start, end] is read as an interval",
@@ -247,7 +247,7 @@ def _in_words(type_: Type) -> str:
 
 
 def suggestion(at: Inference, typed: Typed, wanted: Wanted) -> str | Suggestion:
-    """What was most likely meant."""
+    """Suggest what was most likely meant."""
     inner, goal = plain(typed.type), plain(wanted.type)
     text = to_text(typed.expr)
     if isinstance(goal, ListType | AnyType):
@@ -312,7 +312,7 @@ def _parameter_validator(operation: str, name: str) -> Any:
 
 
 def check_constant(at: Inference, operation: str, name: str, value: Const) -> None:
-    """A constant is checked against the parameter's own schema: ranges, lengths."""
+    """Check a constant against the parameter's own schema: ranges, lengths."""
     error = next(iter(_parameter_validator(operation, name).iter_errors(value.value)), None)
     if error is not None:
         at.note("E_TYPE", f"{name}: {error.message}", found=repr(value.value), expected=f"{name} of {operation}")
@@ -328,7 +328,7 @@ def bind_outputs(tool: Tool, environment: Environment, findings: Findings) -> To
 
 
 def check_answers(tool: Tool, answers: Sequence[tuple[Require, Environment]], findings: Findings) -> None:
-    """Note a step at which a tool may end as ``ok`` while an output that is always there has no value yet."""
+    """Note a step that may end a tool as ``ok`` before an output that is always there has a value."""
     for step, environment in answers:
         at = Inference(environment, findings, (*step.path, "status"))
         for output in tool.outputs:

@@ -151,7 +151,7 @@ class _Compiler:
         return Compilation(tools=tools, names=tuple(self._names), diagnostics=by_relevance(items))
 
     def _shape(self, raw: Any, path: tuple[str | int, ...]) -> None:
-        """Pass 1: has it the shape of a tool? Then it is read: expressions are parsed, types' names looked up."""
+        """Pass 1: check the shape of a tool, then read it: parse expressions, look up the names of types."""
         name = name_of(raw, path)
         findings = Findings(tool=name)
         self._order.append(findings)
@@ -169,7 +169,7 @@ class _Compiler:
         self._findings[name] = findings
 
     def _compile(self, as_read: Tool, findings: Findings) -> None:
-        """Passes 2 to 6 on one tool; its callees have been through them. Pass 7 makes faces when they are asked for."""
+        """Run passes 2 to 6 on one tool; its callees were compiled before."""
         # pass 2: do operations, tools, aggregates, parameters exist?
         tools = dict.fromkeys(self._names) | self._models
         tool = resolve(as_read, tools, findings, groups=self._groups)
@@ -186,7 +186,7 @@ class _Compiler:
             self._compiled[tool.name] = CompiledTool(tool=tool, price=price)
 
     def _types(self, tool: Tool, findings: Findings) -> Tool:
-        """Pass 4: do the types go together? The tool comes back with everything implicit written out."""
+        """Pass 4: check the types; return the tool with everything implicit written out."""
         declared = {item.name: item.type for item in tool.outputs}
         checker = StepChecker(self._signatures, findings)
         steps, after = checker.tool(tool)
@@ -203,7 +203,7 @@ class _Compiler:
 
 
 def _check_written_sizes(tool: Tool, findings: Findings) -> None:
-    """What the compiler wrote out must itself be within the language's bounds, or it could not be read again."""
+    """Note expressions that became too large when the implicit was written out: they could not be read again."""
     for step in walk_steps(tool.steps):
         for key, value in values(step):
             for path, leaf in located(value, (*step.path, *key.split(".", 1))):
@@ -226,7 +226,7 @@ def calls_of(tool: Tool) -> dict[str, Path]:
 
 
 def compile_order(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) -> list[str]:
-    """Names, callees first. Tools on a cycle, or too deep, are noted and come all the same."""
+    """Order the names of tools, callees first. Tools on a cycle, or too deep, are noted and stay in the order."""
     edges = {name: [target for target in calls_of(tool) if target in tools] for name, tool in tools.items()}
     order: list[str] = []
     depths: dict[str, int] = {}
@@ -364,7 +364,7 @@ def _step(step: Step, prices: Mapping[str, Price], findings: Findings) -> Price:
 
 
 def _repeated(price: Price, step: Call | Block) -> Price:
-    """What a step costs that is done for each item. Where ``on_error`` is not ``fail``, nothing stops the whole."""
+    """The price of a repeated step. If ``on_error`` is not ``fail``, nothing stops the whole."""
     may_stop = price.may_stop and step.on_error == "fail"
     if step.loop is None:
         return replace(price, may_stop=may_stop)

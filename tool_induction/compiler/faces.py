@@ -47,7 +47,7 @@ def inputs_schema(tool: Tool) -> dict[str, Any]:
 
 
 def result_schema(tool: Tool) -> dict[str, Any]:
-    """JSON Schema of a tool's result record; every output is null where the tool could not tell."""
+    """JSON Schema of a tool's result record; an output is null if the tool found no value."""
     outputs: dict[str, Any] = {}
     for item in tool.outputs:
         schema = type_to_schema(_visible(optional(item.type)))

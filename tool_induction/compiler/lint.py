@@ -130,7 +130,7 @@ def _pattern(entity: str) -> re.Pattern[str] | None:
 
 
 def _texts(tool: Tool) -> Iterator[tuple[Path, str]]:
-    """Every text that the writer of a tool put into it (as it was read, before anything was written out), with its place."""
+    """Yield every text that the writer of a tool put into it, with its place."""
     yield (*tool.path, "tool_name"), tool.name
     yield (*tool.path, "description"), tool.description
     for item in tool.inputs:

@@ -146,7 +146,7 @@ class _Resolver:
         return self._parameters(step, [item.name for item in target.inputs], required)
 
     def _parameters(self, step: Call, known: list[str], required: frozenset[str]) -> Call:
-        """The step; the values of parameters that do not exist are not looked at any further."""
+        """Check the parameters of a call; values of unknown ones are not checked further."""
         findings = self._findings
         given = [name for name, _ in step.params]
         missing = [name for name in known if name in required and name not in given]
@@ -328,7 +328,7 @@ def moved_to_params(key: str, value: Expr, step: Aggregate, spec: AggregateSpec)
 
 
 def _plain_json(value: Expr) -> object:
-    """A value that was read as an expression, as JSON: a name is a text again."""
+    """An expression as JSON; a name becomes a text again."""
     return value.name if isinstance(value, Name) else to_json(value)
 
 

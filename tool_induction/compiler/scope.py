@@ -212,7 +212,7 @@ class _Checker:
                 self._literals(value, path, defined | inside)
 
     def _literals(self, value: Expr, path: Path, names: set[str] | frozenset[str]) -> None:
-        """Note texts that are exactly a name, where a text is a text: braces were meant, or another text."""
+        """Note literal texts that are exactly a name: braces were probably meant."""
         for where, leaf in located(value, path):
             if not isinstance(leaf, Const) or not isinstance(leaf.value, str):
                 continue
@@ -239,7 +239,7 @@ class _Checker:
         self.bound_at.setdefault(name, (*path, "save_as"))
 
     def _looks_like(self, name: str, others: Iterable[str], path: Path) -> None:
-        """A name that another differs from by capitals alone is soon read for it."""
+        """Warn of names that differ by capitals only."""
         other = next((one for one in sorted(others) if one != name and one.lower() == name.lower()), None)
         if other is not None:
             self.findings.add(

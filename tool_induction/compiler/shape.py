@@ -75,7 +75,7 @@ class _Aggregate:
     moves: dict[Path, Path] = field(default_factory=dict)
 
     def read(self, findings: Findings) -> dict[str, Any]:
-        """The step in our spelling; what was decided goes to the findings."""
+        """The step in the language's spelling; decisions go to the findings."""
         operation = self.step["operation"]
         read = self._as_filter() if operation == "filter" else self._as_aggregate(operation)
         if read is None:
@@ -102,7 +102,7 @@ class _Aggregate:
         return self.step | inputs | ({"params": self.params} if self.params else {})
 
     def _take_apart(self, takes: str, known: Mapping[str, Any]) -> dict[str, Any]:
-        """A record of inputs that holds the list (or the pair) and the parameters beside it."""
+        """Read a record of inputs that holds the list (or the pair) and the parameters beside it."""
         inputs = self.step.get("inputs")
         if not isinstance(inputs, dict):
             return {}
@@ -155,7 +155,7 @@ class _Aggregate:
         self.moves[(*self.here, "params", ours)] = stood
 
     def _as_filter(self) -> dict[str, Any] | None:
-        """An aggregate ``filter`` of a list and a condition is the step of that name."""
+        """Read an aggregate ``filter`` of a list and a condition as a filter step."""
         inputs = self.step.get("inputs")
         parts: dict[tuple[str, ...], Any] = {}
         if isinstance(inputs, dict):
@@ -437,7 +437,7 @@ OTHER_KEYS = {
 
 
 def other_key(key: str, known: Mapping[str, Any]) -> str:
-    """Which key was most likely meant."""
+    """Suggest the key that was most likely meant."""
     meant = [ours for ours, others in OTHER_KEYS.items() if key in others and ours in known]
     return f"did you mean {meant[0]!r}?" if meant else did_you_mean(key, known)
 
@@ -510,7 +510,7 @@ def check_judges(tool: Any, path: Path, findings: Findings, *, allowed: bool) ->
 
 
 def _answers(answers: Any, path: Path, findings: Findings) -> None:
-    """The answers of a judge step must differ in more than spelling, and leave room for what is asked about."""
+    """Check that the answers of a judge step differ in more than spelling and are short enough together."""
     if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
         return  # the schema says so
     seen: set[str] = set()

@@ -76,20 +76,20 @@ def _from_text(text: str, findings: Findings) -> Any:
 
 
 def _depth(text: str) -> int:
-    """How deep brackets nest outside strings; cheap, so that the parser never has to recurse."""
+    """How deep brackets nest outside strings; checked before parsing, so that the parser never recurses too deep."""
     brackets = _STRING.sub("", text)
     return max(accumulate((letter in "[{") - (letter in "]}") for letter in brackets), default=0)
 
 
 class _Walk:
-    """Looks at every value of a document once; stops where there are too many."""
+    """Checks every value of a document once; stops if there are too many."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._parts = 0
 
     def check(self, value: Any, path: Path, *, depth: int) -> None:
-        """Note what is no JSON value, and what is too deep or too much."""
+        """Note values that are no JSON, too deep or too many."""
         self._parts += 1
         if self._parts > limits.MAX_JSON_PARTS:
             if self._parts == limits.MAX_JSON_PARTS + 1:
@@ -147,7 +147,7 @@ _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066
 
 
 def check_visible(tool: Any, path: Path, findings: Findings) -> None:
-    """Note each text of a tool that holds such a character."""
+    """Note each text of a tool that holds an invisible character."""
     for where, text in _texts(tool, path):
         found = _INVISIBLE.search(text)
         if found is not None:
@@ -199,12 +199,12 @@ def holds_secret(text: str) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """The text with everything redacted out that looks like a credential: for logs of what a model wrote."""
+    """The text with everything masked that looks like a credential: for logs of what a model wrote."""
     return _SECRET.sub(REDACTED, text)
 
 
 def redacted(source: str) -> str:
-    """The text of a document, just as long and with the same lines, its secrets redacted out; also those written in escapes."""
+    """The text of a document with its secrets masked, also those in escapes; length and lines stay the same."""
     return _SECRET.sub(_masked, _QUOTED.sub(_without_escaped, source))
 
 

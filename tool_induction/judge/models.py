@@ -48,7 +48,7 @@ class ChatJudge:
         return [chosen(_said(self._reply(question, answers, item)), answers, judge=self.name) for item in items]
 
     def request(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
-        """What is asked about one item, in Chat Completions form."""
+        """The request about one item, in Chat Completions form."""
         return {**self._plain_request(question, answers, item), **self._settings.settings}
 
     def _plain_request(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
@@ -98,7 +98,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class _Judged:
-    """An answer on file, and what it took to get it: nothing where no model was asked."""
+    """An answer on file, and what it cost; nothing if no model was called."""
 
     answer: str
     spent: tuple[Spent, ...]
@@ -145,7 +145,7 @@ class RecordedJudge:
         return given
 
     def _of(self, given: Mapping[str, _Judged]) -> _Judged | None:
-        """The answer that counts, of those the judges on file gave."""
+        """The valid answer of those that the judges on file gave."""
         if self._judge is not None:
             return given.get(self.name)
         if len({judged.answer for judged in given.values()}) > 1:

@@ -28,7 +28,7 @@ JudgeRecordOption = Annotated[
 def judge_of(
     allowed: bool, model: str | None, record: Path | None, *, clock: Clock, environment: Mapping[str, str]
 ) -> Judge | None:
-    """The judge that the options mean; None where there is none.
+    """The judge that the options describe; None if there is none.
 
     Raises:
         ToolFault: ``judge_not_allowed``: a judge is named and not switched on.

@@ -84,12 +84,12 @@ _AROUND = " \t\r\n.,;:!?'\"`*()[]"
 
 
 def plain_answer(answer: str) -> str:
-    """An answer without what surrounds it, in lower case: what two answers are compared by."""
+    """Normalise an answer for comparison: no surrounding marks, lower case."""
     return " ".join(answer.strip(_AROUND).casefold().split())
 
 
 def chosen(said: str, answers: Sequence[str], *, judge: str) -> str:
-    """The one of the closed answers that was given.
+    """Return the closed answer that a reply gives.
 
     Raises:
         ToolFault: ``bad_judgement``: it is none of them.
@@ -119,7 +119,7 @@ def item_text(item: Json) -> str:
 
 
 def judged_material(question: str, item: str) -> str:
-    """What a judging model is sent: the question, and the item as data of the video, as one line of JSON.
+    """The user message for a judging model: the question, and the item as data of the video, as one line of JSON.
 
     No text in it can leave its field or pass for a mark of the conversation. An item that is JSON is sent as such; one that
     takes more bytes than its price allows is sent as the beginning of its text.

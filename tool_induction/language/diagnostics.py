@@ -95,7 +95,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What to do about a finding, in words; where it is sure what the words come to, also as edits made from the same values."""
+    """What to do about a finding, in words; if it is one exact change, also as edits."""
 
     text: str
     edits: tuple[Edit, ...] = ()
@@ -217,7 +217,7 @@ class Findings:
             self.items.append(item)
 
     def near(self, word: str, words: Iterable[str]) -> str:
-        """``did you mean 'x'?`` for the first findings; looking for near words is what costs most."""
+        """``did you mean 'x'?``, for the first findings only, since the search for similar words is slow."""
         return did_you_mean(word, words) if len(self.items) < limits.MAX_SUGGESTIONS else ""
 
     def _original(self, path: Path) -> Path:
@@ -236,7 +236,7 @@ class Findings:
 
 
 def by_relevance(items: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Faults first, then what was decided, then advice; what only follows from another fault after all that do not.
+    """Sort findings: faults, then decisions, then advice; in each, those that only follow from another fault last.
 
     Within each, passes come in their order, and so a cause before its consequences.
     """
@@ -268,7 +268,7 @@ def shorten(text: str, limit: int = _SHOWN) -> str:
 
 
 def closest(word: str, words: Iterable[str]) -> str | None:
-    """The known word most like ``word``, if any is like it."""
+    """The known word most similar to ``word``, if any is similar enough."""
     options = sorted(set(words))
     found = difflib.get_close_matches(word[:100], options, n=1, cutoff=0.6)
     # A slip of the pen seldom changes how a word begins; 'alone' is no misspelt 'longest'.
@@ -279,6 +279,6 @@ def closest(word: str, words: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """``did you mean 'x'?``, or nothing where no known word is like it."""
+    """``did you mean 'x'?``, or nothing if no known word is similar."""
     match = closest(word, words)
     return f"did you mean {match!r}?" if match else ""

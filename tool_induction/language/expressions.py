@@ -388,7 +388,7 @@ _ONE_EQUALS = re.compile(r"(?<![=!<>])=(?![=<>])")
 
 
 def syntax_hint(text: str) -> str:
-    """What a spelling of another language is called here."""
+    """Suggest the word for a spelling of another language."""
     if _ONE_EQUALS.search(_TEXTS.sub("", text)):
         return "instead of '=' use '=='"
     for wrong, right in _SPELLINGS:
@@ -478,7 +478,7 @@ def _negation(value: Expr) -> Expr:
 
 
 def _check_unicode(text: str) -> None:
-    """Jinja reads escapes, and some escapes stand for half a character."""
+    """Refuse half characters: Jinja reads escapes, and some are lone surrogates."""
     if printable(text) != text:
         raise ExpressionFault("E_EXPR_SYNTAX", "a text is not valid Unicode: an escape stands for half a character")
 
@@ -613,7 +613,7 @@ def _environment() -> Environment:
 
 @lru_cache(maxsize=1024)
 def _parts(text: str) -> tuple[Expr, ...]:
-    """The parts of a text, as trees; trees are immutable, and the same few texts come again and again."""
+    """The parts of a text, as trees; cached, since trees are immutable and texts repeat."""
     _check_text(text)
     from jinja2 import TemplateSyntaxError
 
@@ -664,7 +664,7 @@ def _too_many_nodes() -> str:
 
 
 def _check_tree(expr: Expr) -> None:
-    """Level by level: recursing into a tree that may be too deep is what this is to prevent."""
+    """Refuse a tree that is too deep; level by level, since recursion is what this prevents."""
     level = [expr]
     for _ in range(limits.MAX_EXPRESSION_DEPTH):
         level = [child for node in level for child in children(node)]

@@ -39,7 +39,7 @@ _EXPRESSIONS = get_args(Expr)
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What a reader of a document carries along: where faults are noted, and which aggregates there are."""
+    """The context of reading a document: where faults are noted, and which aggregates exist."""
 
     findings: Findings
     aggregates: Collection[str] = ()
@@ -63,7 +63,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a document: the kind of its value, what it is for, and its name where that is not the attribute's.
+    """A key of a document: the kind of its value, what it is for, and its name if that is not the attribute's.
 
     A key whose value is the default is left out of the document unless it is ``always`` written. The last three are read
     off the model (``keys_of``).
@@ -175,7 +175,7 @@ def _is_optional_expression(value: Any) -> bool:
 
 
 def expression(*types: str) -> Kind:
-    """An expression, as one of some JSON types; lists and records of expressions where these are among them."""
+    """An expression, as one of some JSON types; lists and records of expressions if these are among them."""
     python = tuple({"string": str, "boolean": bool, "array": list, "object": dict}[type_] for type_ in types)
     inside: Schema = {"array": {"items": {}}, "object": {"additionalProperties": {}}}
     schema: Schema = {key: part for type_ in types for key, part in inside.get(type_, {}).items()}

@@ -434,7 +434,7 @@ def step_type_of(raw: Any) -> str:
 
 
 def read_tool(raw: Mapping[str, Any], path: Path, findings: Findings, aggregates: Collection[str] = ()) -> Tool:
-    """The model of a document that was accepted; parts that cannot be read are noted and stand as ``Broken`` or ``any``.
+    """The model of an accepted document; unreadable parts are noted and become ``Broken`` or ``any``.
 
     The inputs of aggregates that are not among the known ``aggregates`` are not looked at: their meaning is unknown.
     """

@@ -58,7 +58,7 @@ class Meter:
         return Meter(share, self._monotonic, started=self._started)
 
     def spend(self, what: str, amount: int, bound: float) -> None:
-        """Use up some of a bound.
+        """Add to what is used.
 
         Raises:
             BudgetExhausted: when there is not enough left, or the time is over.
@@ -90,7 +90,7 @@ class Meter:
             self.exhausted = self.exhausted or self._seconds
 
     def bound(self, value: object) -> None:
-        """A value is about to be saved under a name.
+        """Count a value that is saved under a name.
 
         Raises:
             BudgetExhausted: when it, with what was saved before, holds too much; or is nested too deep.

@@ -124,7 +124,7 @@ class Interpreter:
             self.warnings.append(text)
 
     def _block(self, steps: Steps, scope: Scope) -> None:
-        """Do some steps, one after the other.
+        """Run steps in order.
 
         Raises:
             VideoWorldError, Stopped: what ended them.
@@ -145,7 +145,7 @@ class Interpreter:
                     self._do(step, scope)
 
     def _prepare(self, calls: Asks, task: Task) -> None:
-        """Do some steps for their calls only, on a worker thread. A fault comes up again when the run itself does them."""
+        """Run steps on a worker thread only for their calls. A fault occurs again when the run itself does them."""
         worker = Interpreter(tools=self._tools, calls=calls, meter=self._meter.for_worker(), trace=Untraced())
         steps, values = task
         try:
@@ -266,7 +266,7 @@ class Interpreter:
             self._warn(f"words that {operation} could not use: {', '.join(map(as_text, unused[:_MAX_WORDS]))}{more}")
 
     def _lose(self, step: Call | Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
-        """Go on without what failed, and warn of it."""
+        """Continue without what failed, and warn of it."""
         if isinstance(fault, Stopped):
             self._warn(f"{step.save_as}: {fault.reason or fault.status}")
             return
@@ -342,7 +342,7 @@ class Interpreter:
 
 @dataclass(slots=True)
 class _Progress:
-    """What a loop has so far; when a budget runs out it is kept."""
+    """The items that a loop has collected so far; kept if a budget runs out."""
 
     collected: list[Json] = field(default_factory=list)
     faults: list[VideoWorldError] = field(default_factory=list)
@@ -455,7 +455,7 @@ def fitting(tool: Tool, arguments: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def as_callee_record(outputs: dict[str, Json], status: str, summary: str, evidence: list[Json]) -> dict[str, Json]:
-    """What a tool's caller sees: the outputs and what the runtime adds."""
+    """The record that a calling tool gets: the outputs and what the runtime adds."""
     record: dict[str, Json] = dict(outputs)
     start, end = outputs.get("start_time"), outputs.get("end_time")
     if "center_time" not in outputs and isinstance(start, int | float) and isinstance(end, int | float):
@@ -472,7 +472,7 @@ def flattened(value: Json, flattens: str | None) -> list[Json]:
 
 
 def inherit(made: Json, item: Json, result: Json) -> Json:
-    """The product with what it lacks. A detection has times of its own and keeps them."""
+    """A loop's product with times and evidence from its item. A detection keeps its own times."""
     if not isinstance(made, dict):
         return made
     product: dict[str, Json] = dict(made)

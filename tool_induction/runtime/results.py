@@ -195,7 +195,7 @@ def presented(value: Json, output: Output, *, run: RunLimits, most_items: int, n
 
 
 class _Page:
-    """Takes values until there is no room for more."""
+    """Copies values until the limit of shown values is hit."""
 
     def __init__(self, run: RunLimits, *, keep_evidence: bool) -> None:
         self.left = run.output_values
@@ -273,7 +273,7 @@ def cited(evidence: list[Json], most: int) -> list[Json]:
 
 
 def cited_as(piece: dict[str, Json]) -> str:
-    """What makes two pieces of evidence the same to a reader: span and source."""
+    """The key by which a reader takes two pieces of evidence for one: span and source."""
     return canonical([piece.get(key) for key in ("video_id", "start_time", "end_time", "source")])
 
 
@@ -391,7 +391,7 @@ def _merged(spans: list[Json]) -> list[Json]:
 
 
 def note_evidence(tool: TraceNode, shown: Sequence[Json], cited: Mapping[str, Sequence[Json]]) -> None:
-    """Put down on a tool's node which calls gave each piece that is shown, and which pieces each output rests on."""
+    """Record on a tool's node which calls gave each piece shown, and which pieces each output rests on."""
     places = {cited_as(piece): place for place, piece in enumerate(shown) if isinstance(piece, dict)}
     givers: list[list[int]] = [[] for _ in shown]
     for call in tool.calls():

@@ -119,7 +119,7 @@ def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> dic
 
 
 def _validator(compiled: CompiledTool) -> Any:
-    """What checks the arguments of a tool; made once, and kept as long as the tool is."""
+    """The JSON Schema validator of a tool's arguments; cached as long as the tool lives."""
     known = _VALIDATORS.get(id(compiled))
     if known is None:
         from jsonschema import Draft202012Validator
@@ -137,7 +137,7 @@ def _bad_arguments(compiled: CompiledTool, why: str) -> ToolFault:
 
 
 def _explain(error: Any) -> str:
-    """What is wrong; the same for each of several errors that tell of keys of one object."""
+    """Explain a schema error in words; errors about keys of one object get the same text."""
     where = ".".join(map(str, error.path))
     place = f"{where}: " if where else ""
     if error.validator == "required":

@@ -110,7 +110,7 @@ class Trace:
 
 
 class Untraced(Trace):
-    """Keeps nothing; what is written on its one node is lost."""
+    """A trace that keeps nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,7 +180,7 @@ class _Page:
             yield from self.below(last, indent + rest)
 
     def _title(self, node: TraceNode, width: int) -> tuple[str, TraceNode]:
-        """One line for a node and for its one child, and its one child; and the node whose children come below.
+        """One line for a node and its chain of only children, and the node whose children come below.
 
         Where there is little room, the outcome stays.
         """
@@ -211,7 +211,7 @@ class _Page:
         return _end(node) + (f"  => {shown}" if fed else "")
 
     def _shown(self, nodes: Sequence[TraceNode]) -> list[TraceNode | str]:
-        """All but items of a long loop that nothing is to be said of; of those, how many."""
+        """The nodes to draw; uneventful items of a long loop are replaced by their number."""
         plain = [node for node in nodes if node.kind == "item" and not self._says_something(node)]
         hidden = {id(node) for node in plain[_MOST_ITEMS:]} if len(plain) > _MOST_ITEMS + 1 else set()
         shown: list[TraceNode | str] = []
@@ -229,7 +229,7 @@ class _Page:
 
 
 def _step(node: TraceNode) -> str:
-    """A step by its place and by what it binds; what its one call says is left to that."""
+    """The title of a step: its place and what it binds."""
     place = node.path.rpartition("steps")[2] or node.path
     what, _, name = node.name.rpartition(" as ")
     items = sum(child.kind == "item" for child in node.children)
@@ -253,7 +253,7 @@ def _end(node: TraceNode) -> str:
 
 
 def _arguments(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> str:
-    """Arguments in short; what a tool was given is left out under its own name, and named under another."""
+    """Arguments in short; a tool's own arguments are left out, or named if passed under another name."""
     texts = {value: key for key, value in known.items() if isinstance(value, str)}
     return ", ".join(
         f"{key}={texts[value] if isinstance(value, str) and value in texts else _short(value)}"
@@ -277,7 +277,7 @@ def _short(value: Any) -> str:
 
 
 def _sources(tool: TraceNode) -> Iterator[str]:
-    """Where the outputs came from."""
+    """Lines that say which calls the outputs came from."""
     if not tool.outputs:
         return
     yield "outputs"
@@ -331,7 +331,7 @@ class Origins:
         self._calls = dict(calls)
 
     def inside(self, name: str, calls: Calls) -> Origins:
-        """Those of an inner scope, in which one more name is bound."""
+        """The origins of an inner scope with one more name."""
         return Origins({**self._calls, name: calls})
 
     def of(self, *exprs: Expr) -> Calls:

@@ -29,11 +29,11 @@ _NUMBER_SIZE = 6  #: bytes of a number, a truth value or null with its comma, on
 
 
 class Unfit(ValueError):
-    """A value is not what is wanted; the message names the place inside it and says why."""
+    """A value does not fit its type; the message names the place inside it and says why."""
 
 
 def check_json(value: object, *, most: int | None = None) -> int:
-    """Refuse what is no JSON value that can be computed with and written down.
+    """Check that a value is JSON that can be computed with and serialised.
 
     Returns about how many bytes it takes, written out. Looking stops beyond ``most`` of them.
 
@@ -116,7 +116,7 @@ def fitted(value: Json, wanted: Type, *, place: str = "") -> Json:
 
 
 def _record(value: dict[str, Json], wanted: RecordType, place: str) -> Json:
-    """Of an interval both ends are needed (the rest follows from them); of other records what is there must fit."""
+    """Fit the fields of a record; an interval needs both ends, of other records present fields must fit."""
     is_interval = wanted.name == INTERVAL.name
     fields = INTERVAL.fields if is_interval else wanted.fields
     checked = {
