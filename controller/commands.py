@@ -10,7 +10,7 @@ import typer
 
 from controller.budgets import Budget
 from controller.questions import Kind
-from tool_induction.judging.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
+from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from world_api.core.faults import EpisodeFault
 from world_api.exposure.cli import (
     DEFAULT_STORE,
@@ -218,7 +218,7 @@ def ask(
     from controller.records.recorder import answer, refuse_unpriced
     from controller.systems import SystemContext, build_system
     from tool_induction.domains.loading import load_domain
-    from tool_induction.judging.options import judge_of
+    from tool_induction.judge.options import judge_of
     from tool_induction.library import load_library
     from world_api.api import ensure_world, open_session
     from world_api.backends.clocks import SystemClock

@@ -19,10 +19,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
-from tool_induction.compiler.price import JUDGEMENT
-from tool_induction.judging.answers import asked_item, asked_question, chosen
-from tool_induction.judging.port import Judge
-from tool_induction.language import limits
+from tool_induction import limits
+from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
 from tool_induction.toolset import ToolDeclaration
 from world_api.core.faults import INTERNAL_FAULT, OperationFault, ToolFault, tool_result_or_error
 from world_api.exposure.schemas import plain_schema
@@ -172,8 +170,8 @@ class JudgedItems:
         wrong = next(iter(Draft202012Validator(declared.parameters).iter_errors(given)), None)
         if wrong is not None:
             raise ToolFault("bad_arguments", f"{self.name}: {wrong.message[:200]}", hint="see its declaration")
-        question, answers = asked_question(given["question"]), given["answers"]
-        texts = [asked_item(item) for item in given["items"]]
+        question, answers = question_text(given["question"]), given["answers"]
+        texts = [item_text(item) for item in given["items"]]
         said = self._judge.answer(question, answers, texts)
         judged = [
             {"item": item, "answer": chosen(answer, answers, judge=self._judge.name)}

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tool_induction.compiler.compiling import Compilation, CompiledTool, compile_document
+    from tool_induction.compiler.compilation import Compilation, CompiledTool, compile_document
     from tool_induction.language.diagnostics import Diagnostic
     from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
     from tool_induction.runtime.budget import RunLimits
@@ -18,19 +18,21 @@ if TYPE_CHECKING:
     from tool_induction.runtime.runner import run_tool
     from tool_induction.runtime.trace import Trace
     from tool_induction.toolset import LibraryTools, ToolDeclaration
+    from world_api.core.faults import ToolFault
 
 _HOMES = {
-    "Compilation": "tool_induction.compiler.compiling",
-    "CompiledTool": "tool_induction.compiler.compiling",
+    "Compilation": "tool_induction.compiler.compilation",
+    "CompiledTool": "tool_induction.compiler.compilation",
     "Diagnostic": "tool_induction.language.diagnostics",
     "LibraryTools": "tool_induction.toolset",
     "Memo": "tool_induction.runtime.calls",
     "Origin": "tool_induction.library",
     "RunLimits": "tool_induction.runtime.budget",
     "ToolDeclaration": "tool_induction.toolset",
+    "ToolFault": "world_api.core.faults",
     "ToolLibrary": "tool_induction.library",
     "Trace": "tool_induction.runtime.trace",
-    "compile_document": "tool_induction.compiler.compiling",
+    "compile_document": "tool_induction.compiler.compilation",
     "freeze_library": "tool_induction.library",
     "load_library": "tool_induction.library",
     "run_tool": "tool_induction.runtime.runner",
@@ -45,6 +47,7 @@ __all__ = [
     "Origin",
     "RunLimits",
     "ToolDeclaration",
+    "ToolFault",
     "ToolLibrary",
     "Trace",
     "compile_document",

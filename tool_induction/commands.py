@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tool_induction.judging.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
+from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from tool_induction.libraries import commands as library_commands
-from tool_induction.runtime.budget import AT_A_TIME
+from tool_induction.limits import AT_A_TIME
 from world_api.exposure.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
@@ -34,7 +34,7 @@ from world_api.exposure.cli import (
 from world_api.exposure.perceiving import options as looking
 
 if TYPE_CHECKING:
-    from tool_induction.compiler.compiling import Compilation
+    from tool_induction.compiler.compilation import Compilation
 
 app = command_app("Check, run, review, edit and export high-level tools.")
 
@@ -94,7 +94,7 @@ def check(
 def _checked(
     source: str, entities: Sequence[str], *, allow_judge: bool, groups: Sequence[str]
 ) -> tuple[Compilation, str]:
-    from tool_induction.compiler.compiling import compile_document
+    from tool_induction.compiler.compilation import compile_document
 
     content = _stdin() if source == "-" else _content(source, allow_judge=allow_judge, groups=groups)
     compilation = compile_document(content, entities=entities, allow_judge=allow_judge, groups=groups)
@@ -102,7 +102,7 @@ def _checked(
 
 
 def _stdin() -> bytes:
-    from tool_induction.language.limits import MAX_DOCUMENT_BYTES
+    from tool_induction.limits import MAX_DOCUMENT_BYTES
 
     return sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)
 
@@ -128,7 +128,7 @@ def _by_stem(counts: Mapping[str, Any]) -> dict[str, Any]:
 @app.command()
 def language(as_json: JsonOption = False) -> None:
     """Print the tool language: its reference, or with --json its JSON Schema."""
-    from tool_induction.documents.schema import language_schema
+    from tool_induction.documents import language_schema
     from tool_induction.reference.language_page import language_page
 
     show(language_schema(), as_json=as_json, text=lambda: language_page().rstrip())
@@ -166,8 +166,8 @@ def run(
     yes: looking.YesOption = False,
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
-    from tool_induction.compiler.emit import inputs_schema
-    from tool_induction.judging.options import judge_of
+    from tool_induction.compiler.faces import inputs_schema
+    from tool_induction.judge.options import judge_of
     from tool_induction.library import load_library
     from tool_induction.runtime.budget import RunLimits
     from tool_induction.runtime.runner import run_tool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.model import Call, walk_steps
 from world_api.core.faults import ToolFault
 from world_api.operations import EVERY_OPERATION

@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from tool_induction.compiler.compiling import CompiledTool, compile_document
+from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.groups import check_switched_on, groups_needed, operations_used
 from tool_induction.language.diagnostics import closest
 from tool_induction.libraries.differences import differences

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tool_induction.language.expressions import Const, Expr, JsonList, JsonRecord, Text, to_json, to_text
 from tool_induction.language.model import (
     Aggregate,
     Block,
@@ -18,7 +19,6 @@ from tool_induction.language.model import (
     Step,
     Tool,
 )
-from tool_induction.language.syntax import Const, Expr, JsonList, JsonRecord, Text, to_json, to_text
 
 _INDENT = "  "
 #: an input or output of every tool; in a plan it only takes room

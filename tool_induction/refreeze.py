@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.compilation import compile_document
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, Origin, freeze_library
 from world_api.operations import group_names
 

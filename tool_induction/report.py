@@ -8,13 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tool_induction.compiler.positions import Position, at_line, locate_all
-from tool_induction.documents.credentials import blotted, without_secrets
+from tool_induction.compiler.source import Position, at_line, locate_all, redacted, without_secrets
 from world_api.core.identifiers import pictured
 
 if TYPE_CHECKING:
-    from tool_induction.compiler.compiling import Compilation
-    from tool_induction.compiler.price import Price
+    from tool_induction.compiler.compilation import Compilation, Price
     from tool_induction.language.diagnostics import Diagnostic, Path
 
 _PARSER_PLACE = re.compile(r"at line (\d+), column (\d+)")
@@ -42,7 +40,7 @@ class _Source:
 
     def __init__(self, text: str, paths: Iterable[Path]) -> None:
         self._text = text
-        self._lines = blotted(text).split("\n")
+        self._lines = redacted(text).split("\n")
         self._places = locate_all(text, paths)
 
     def place(self, item: Diagnostic) -> Position | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tool_induction.judging.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
+from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from world_api.exposure.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
@@ -27,7 +27,7 @@ from world_api.exposure.cli import (
 from world_api.exposure.perceiving import options as looking
 
 if TYPE_CHECKING:
-    from tool_induction.judging.port import Judge
+    from tool_induction.judge.port import Judge
     from tool_induction.library import ToolLibrary
     from world_api.session.session import Session
 
@@ -59,7 +59,7 @@ def serve(
     as_json: JsonOption = False,
 ) -> None:
     """Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout."""
-    from tool_induction.judging.options import judge_of
+    from tool_induction.judge.options import judge_of
     from tool_induction.library import load_library
     from world_api.api import open_session
     from world_api.backends.clocks import SystemClock

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.compiler.emit import description_of, inputs_schema, writes_of
-from tool_induction.runtime.budget import AT_A_TIME, RunLimits
+from tool_induction.compiler.compilation import CompiledTool
+from tool_induction.compiler.faces import description_of, inputs_schema, writes_of
+from tool_induction.limits import AT_A_TIME
+from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.calls import Caller, Memo, WorldState
 from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
 from world_api.core.faults import tool_result_or_error
 
 if TYPE_CHECKING:
-    from tool_induction.judging.port import Judge
+    from tool_induction.judge.port import Judge
     from tool_induction.library import ToolLibrary
     from world_api.session.session import Session
 

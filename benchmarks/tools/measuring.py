@@ -24,9 +24,10 @@ from benchmarks.goals import COMPILE_MS, SPEED_UP_SHARE, STEP_US, verdict
 from benchmarks.machine import machine
 from benchmarks.page import replace_section
 from benchmarks.tools.plans import ARGUMENTS, Measured, World, plans, slow_plans, tool
-from tool_induction.compiler.compiling import CompiledTool, compile_document
+from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.library import load_library
-from tool_induction.runtime.budget import AT_A_TIME, RunLimits
+from tool_induction.limits import AT_A_TIME
+from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
 

@@ -26,7 +26,7 @@ _APART = frozenset({"records", "display.py", "commands.py", "accounts.py"})
 _CODE_SUFFIX = ".py"
 #: What decides bytes beside the controller: how requests are spelled, marked, cut and counted, and how replies are read.
 _BESIDE = (
-    "tool_induction.judging.answers",
+    "tool_induction.judge.port",
     "tool_induction.toolset",
     "world_api.backends.chat.caching",
     "world_api.backends.chat.completions",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from controller.episode import Episode
     from controller.questions import Question
     from tool_induction.domains import Domain
-    from tool_induction.judging.port import Judge
+    from tool_induction.judge.port import Judge
     from tool_induction.library import ToolLibrary
     from world_api.session.session import Session
 

@@ -12,14 +12,14 @@ from controller.budgets import Budget
 from controller.prompts import Preamble
 from controller.systems.base import LoopSystem, Options, Setup, SystemContext
 from controller.toolsets import AtomicTools, CombinedTools, Exposure, FallbackTools, JudgedItems, OneVideo, Toolset
-from tool_induction.judging.remembered import RememberedJudge
+from tool_induction.judge.port import RememberedJudge
 from tool_induction.toolset import LibraryTools, ToolDeclaration
 from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
 
 if TYPE_CHECKING:
     from controller.questions import Question
-    from tool_induction.compiler.compiling import Compilation, CompiledTool
-    from tool_induction.judging.port import Judge
+    from tool_induction.compiler.compilation import Compilation, CompiledTool
+    from tool_induction.judge.port import Judge
     from tool_induction.library import ToolLibrary
     from world_api.core.ports import ChatModel, Clock
     from world_api.session.session import Session
@@ -187,7 +187,7 @@ def arm_of(library: ToolLibrary) -> dict[str, Any]:
 
 def _described(library: ToolLibrary) -> list[dict[str, Any]]:
     """The tools as their schemas tell them: names, descriptions, and the inputs with theirs."""
-    from tool_induction.compiler.emit import description_of, inputs_schema
+    from tool_induction.compiler.faces import description_of, inputs_schema
 
     described = []
     for name, item in library.tools.items():
@@ -299,7 +299,7 @@ class ComposedTools:
         self._left -= 1
 
     def _compiled(self, document: Any) -> dict[str, CompiledTool]:
-        from tool_induction.compiler.compiling import compile_document
+        from tool_induction.compiler.compilation import compile_document
 
         compilation = compile_document(document, allow_judge=self._judge is not None, groups=self._session.groups)
         if not compilation.ok or not compilation.tools:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tool_induction.judging.options import AllowJudgeOption
+from tool_induction.judge.options import AllowJudgeOption
 from world_api.exposure.cli import JsonOption, WithOption, command_app, show
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
-    from tool_induction.judging.port import Judge
+    from tool_induction.judge.port import Judge
     from world_api.backends.chat.prices import Prices
     from world_api.session.vision import VisionConfig
 
@@ -127,7 +127,7 @@ class SampleRunner:
     @functools.cached_property
     def judge(self) -> Judge | None:
         """The model that answers the judge steps of tools."""
-        from tool_induction.judging.options import judge_of
+        from tool_induction.judge.options import judge_of
 
         part = self._configuration.document.tool_judge
         if part is None:

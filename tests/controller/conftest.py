@@ -13,7 +13,7 @@ from controller.episode import Episode, Task
 from controller.loop import run_episode
 from controller.prompts import Preamble, Prompts
 from controller.questions import Question
-from tool_induction.toolset import ToolDeclaration
+from tool_induction import ToolDeclaration
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.prices import Prices
 from world_api.backends.chat.recording import ScriptedChatModel

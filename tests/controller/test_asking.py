@@ -16,7 +16,7 @@ from controller.records.journal import Journal
 from controller.records.recorder import Answered, Unanswered, answer_many
 from controller.records.replay import replay_recorded
 from controller.systems import SystemContext
-from tool_induction.library import load_library
+from tool_induction import load_library
 from world_api.api import open_session
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.backends.clocks import SystemClock

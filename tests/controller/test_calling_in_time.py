@@ -12,7 +12,7 @@ import pytest
 from controller.budgets import Budget
 from controller.calls import CallExecutor
 from controller.replies import ToolCall
-from tool_induction.toolset import ToolDeclaration
+from tool_induction import ToolDeclaration
 from world_api.backends.clocks import SystemClock
 from world_api.core.cost import Spent, charge, remaining
 

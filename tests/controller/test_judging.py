@@ -15,11 +15,8 @@ from controller.records.recorder import answer_recorded
 from controller.records.replay import replay_recorded
 from controller.systems import SystemContext, flat, hier
 from controller.toolsets import JudgedItems
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.compiler.price import JUDGEMENT
-from tool_induction.judging.port import ScriptedJudge
-from tool_induction.language import limits
-from tool_induction.library import ToolLibrary
+from tool_induction import ToolLibrary, compile_document, limits
+from tool_induction.judge import JUDGEMENT, ScriptedJudge
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.operations import OPERATIONS
@@ -92,14 +89,14 @@ def test_what_a_tool_had_judged_is_not_judged_again_for_the_model(open_made: Any
     judge = ScriptedJudge(["yes"] * 3)
     tools = hier(model=ScriptedChatModel([]), clock=stepping_clock(), library=library(), judge=judge).tools(open_made())
     tools.call_tool("judge_lines", {"video_id": "made", "topic": "folder"})
-    asked = list(judge.asked)
+    asked = list(judge.questions)
     items = list(dict.fromkeys(item for _, _, item in asked))
     again = {"question": asked[0][0], "answers": list(asked[0][1]), "items": items}
 
     result = tools.call_tool("judge_items", again)
 
     assert [row["answer"] for row in result["judged"]] == ["yes"] * len(items)
-    assert judge.asked == asked
+    assert judge.questions == asked
     assert result["cost"]["model_calls"] == len(items)
 
 

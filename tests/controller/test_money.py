@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget, Meter
-from tool_induction.toolset import ToolDeclaration
+from tool_induction import ToolDeclaration
 from world_api.backends.chat.completions import Usage
 from world_api.backends.chat.prices import Price, Prices
 from world_api.core.cost import Spent, charge

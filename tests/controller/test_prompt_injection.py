@@ -20,9 +20,8 @@ from controller.questions import Question
 from controller.systems import SystemContext, build_system
 from tests.support.speaking_films import build_film, speaking_film
 from tests.support.systems import DOCUMENT
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.judging.port import ScriptedJudge
-from tool_induction.library import ToolLibrary, load_library
+from tool_induction import ToolLibrary, compile_document, load_library
+from tool_induction.judge import ScriptedJudge
 from world_api.api import open_session
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.recording import ScriptedChatModel

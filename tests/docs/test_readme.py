@@ -24,7 +24,7 @@ import yaml
 from tests.support.chat_server import Answer, Received
 from tests.support.model_server import Manners
 from tests.support.vision_server import pictures_of, tells_colours
-from tool_induction.library import load_library
+from tool_induction import load_library
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 

@@ -12,11 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.plans import ARGUMENTS, AnyWorld, document, drawn_steps, number_of
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calls import Memo
-from tool_induction.runtime.runner import run_tool
-from tool_induction.runtime.trace import Trace
+from tool_induction import Memo, RunLimits, Trace, compile_document, run_tool
 
 INNER = drawn_steps(depth=1, callee=False, most=4)
 OUTER = drawn_steps(depth=2, callee=True)

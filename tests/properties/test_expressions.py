@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.compilation import compile_document
 from tool_induction.language.evaluation import evaluate
-from tool_induction.language.parsing import ExpressionFault, parse_value
-from tool_induction.language.syntax import Const, to_json
+from tool_induction.language.expressions import Const, ExpressionFault, parse_value, to_json
 from world_api.core import ToolFault
 
 NAMES = st.sampled_from(["a", "b", "item", "rows"])

@@ -5,8 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.runtime.runner import run_tool
+from tool_induction import compile_document, run_tool
 
 PARTS = ("calls", "model_calls", "tokens", "seconds")
 

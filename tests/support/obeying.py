@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import copy
-import json
 import re
 from typing import Any
 
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.language.diagnostics import Diagnostic
+from tool_induction import Diagnostic, compile_document
 
 Json = Any
 _MEANT = re.compile(r"did you mean '([^']+)'\?")
-_IN_BRANCHES = re.compile(
-    r'leave it out, save the result as "(\w+)", and put this step after it: (\{.*\}); '
-    r"begin the other branch with (\{.*\}), since both bind the same names"
-)
 #: how a suggestion begins that says what to do, and not what there is to choose from
 INSTRUCTION = re.compile(
     r"(it is an? \w+: |\w+ is what it goes by: )?(write [\[{\"0-9-]|leave it out$|move it|declare it)"
@@ -27,12 +21,7 @@ def patched(document: Json, patch: list[Json]) -> Json:
     made = copy.deepcopy(document)
     for change in patch:
         holder, key = _place(made, change["path"])
-        if change["op"] == "move":
-            source, name = _place(made, change["from"])
-            moved = source.pop(name)
-            holder, key = _place(made, change["path"])
-            holder.insert(key, moved) if isinstance(holder, list) else holder.update({key: moved})
-        elif change["op"] == "remove":
+        if change["op"] == "remove":
             del holder[key]
         elif change["op"] == "add" and isinstance(holder, list):
             holder.insert(key, copy.deepcopy(change["value"]))
@@ -58,9 +47,6 @@ def obeyed(document: Json, item: Diagnostic) -> Json | None:
     if item.edits:
         return patched(document, item.record()["edits"])
     meant = _MEANT.fullmatch(item.suggestion)
-    in_branches = _IN_BRANCHES.fullmatch(item.suggestion)
-    if in_branches is not None:
-        return _saved_in_both_branches(document, item, *in_branches.groups())
     if meant is None:
         return None
     made = copy.deepcopy(document)
@@ -74,19 +60,6 @@ def obeyed(document: Json, item: Diagnostic) -> Json | None:
         holder[key] = meant[1]
     else:
         holder[key] = re.sub(rf"\b{re.escape(item.found)}\b", meant[1], holder[key])
-    return made
-
-
-def _saved_in_both_branches(document: Json, item: Diagnostic, name: str, after: str, empty: str) -> Json:
-    made = copy.deepcopy(document)
-    holder = made
-    *outer, branch, place, _, parameter = item.path
-    for part in outer:
-        holder = holder[part]
-    holder[branch][place]["params"].pop(parameter)
-    holder[branch][place]["save_as"] = name
-    holder[branch].insert(place + 1, json.loads(after))
-    holder["else" if branch == "then" else "then"].insert(0, json.loads(empty))
     return made
 
 

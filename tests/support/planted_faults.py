@@ -29,62 +29,11 @@ def beside(step: Json, key: str) -> None:
     step[key] = step["params"].pop(key)
 
 
-def in_inputs(step: Json, **record: Json) -> None:
-    """The list and its parameters stand in one record."""
-    step["inputs"] = {"segments": step["inputs"], **step.pop("params"), **record}
-
-
 SORT = aggregate("sort_by", "made", key="start_time", descending=True)
 RISING = aggregate("sort_by", "made", key="start_time", descending=False)
 RISING_ALONE = aggregate("sort_by", "made", key="start_time")
-SPOKEN = [
-    search("found_rest"),
-    {"type": "filter", "inputs": "found_rest", "where": "{{ item.source == 'speech' }}", "save_as": "found"},
-]
-WITHIN = [
-    search("found_rest"),
-    aggregate("filter_in_interval", "found", interval={"start_time": 100, "end_time": 700}) | {"inputs": "found_rest"},
-]
-LONG = {"type": "filter", "inputs": "found", "where": "{{ item.end_time > 100 and not item.start_time < 30 }}"}
-EITHER = {"type": "filter", "inputs": "found", "where": "{{ not (item.start_time > 300 or item.end_time < 50) }}"}
-
-LABELLED = [
-    search("found"),
-    aggregate("pick_earliest", "early"),
-    aggregate("pick_latest", "late"),
-    {"type": "aggregate", "operation": "order_check", "inputs": ["early", "late"], "save_as": "made"},
-]
-
-
-def named(*labels: str) -> list[Json]:
-    return [*LABELLED[:-1], LABELLED[-1] | {"params": {"labels": list(labels)}}]
-
-
 #: a fault -> sound steps that end with a list or an item called 'made', and how the fault is planted into them
 PLANTS: dict[str, tuple[list[Json], Any]] = {
-    "reverse, true": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "reverse", True)),
-    "reverse, false": ([search("found"), RISING], lambda steps: swap(steps[-1], "descending", "reverse", False)),
-    "ascending, false": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "ascending", False)),
-    "ascending, true": ([search("found"), RISING], lambda steps: swap(steps[-1], "descending", "ascending", True)),
-    "desc, true": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "desc", True)),
-    "reversed, true": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "reversed", True)),
-    "increasing, true": ([search("found"), RISING], lambda steps: swap(steps[-1], "descending", "increasing", True)),
-    "order: reverse": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "order", "reverse")),
-    "order: DESC": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "order", "DESC")),
-    "order: Ascending": ([search("found"), RISING], lambda steps: swap(steps[-1], "descending", "order", "Ascending")),
-    "direction: desc": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "direction", "desc")),
-    "direction: asc": ([search("found"), RISING], lambda steps: swap(steps[-1], "descending", "direction", "asc")),
-    "list and direction in one record": (
-        [search("found"), RISING],
-        lambda steps: steps[-1].update(inputs={"segments": "found", "direction": "ASC"}, params={"key": "start_time"}),
-    ),
-    "no labels": (LABELLED, lambda steps: steps[-1].update(params={"labels": []})),
-    "one label twice": (named("x", "late"), lambda steps: steps[-1]["params"].update(labels=["x", "x"])),
-    "an empty label": (named("x", "late"), lambda steps: steps[-1]["params"].update(labels=["x", " "])),
-    "a label that is the next item's name": (
-        named("late", "2"),
-        lambda steps: steps[-1]["params"].update(labels=["late", ""]),
-    ),
     "descendng": ([search("found"), SORT], lambda steps: swap(steps[-1], "descending", "descendng", True)),
     "the key as an expression": (
         [search("found"), aggregate("sort_by", "made", key="end_time")],
@@ -97,23 +46,6 @@ PLANTS: dict[str, tuple[list[Json], Any]] = {
         lambda steps: steps[-1].update(k=steps[-1].pop("params")["k"]),
     ),
     "a bound of the search beside params": ([search("found"), SORT], lambda steps: beside(steps[0], "top_k")),
-    "list and parameters in one record": ([search("found"), SORT], lambda steps: in_inputs(steps[-1])),
-    "list and rising order in one record": (
-        [search("found"), RISING_ALONE],
-        lambda steps: steps[-1].update(inputs={"segments": "found", "order": "asc"}),
-    ),
-    "the end that is meant anyway": (
-        [search("found"), aggregate("pick_latest", "made")],
-        lambda steps: steps[-1].update(params={"key": "end_time"}),
-    ),
-    "the start that is meant anyway": (
-        [search("found"), aggregate("pick_earliest", "made")],
-        lambda steps: steps[-1].update(params={"key": "start_time"}),
-    ),
-    "ends that are meant anyway": (
-        [search("found"), aggregate("merge_intervals", "made", gap=5)],
-        lambda steps: steps[-1]["params"].update(start_key="start_time", end_key="end_time"),
-    ),
     "a key of what has no fields": (
         [
             {"type": "set", "value": [4, 9, 2], "save_as": "found"},
@@ -142,22 +74,6 @@ PLANTS: dict[str, tuple[list[Json], Any]] = {
     "an operation called as a tool": (
         [search("found"), SORT],
         lambda steps: steps[0].update(type="call_tool", tool=steps[0].pop("api")),
-    ),
-    "a condition in two pairs of braces": (
-        [search("found"), LONG | {"save_as": "made"}],
-        lambda steps: steps[-1].update(where="{{ item.end_time > 100 }} and not {{ item.start_time < 30 }}"),
-    ),
-    "a negation before braces": (
-        [search("found"), EITHER | {"save_as": "made"}],
-        lambda steps: steps[-1].update(where="not {{ item.start_time > 300 or item.end_time < 50 }}"),
-    ),
-    "a parameter that is a field of the results": (
-        [*SPOKEN, SORT],
-        lambda steps: steps.__setitem__(slice(0, 2), [search("found", source="speech")]),
-    ),
-    "a stretch that the operation does not take": (
-        [*WITHIN, SORT],
-        lambda steps: steps.__setitem__(slice(0, 2), [search("found", time_range={"start_time": 100, "end_time": 700})]),
     ),
 }  # fmt: skip
 

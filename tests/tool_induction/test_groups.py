@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Cli
+from tool_induction import LibraryTools, Origin, compile_document, freeze_library, load_library
 from tool_induction.admission import admit
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.documents.schema import emission_schema
+from tool_induction.documents import emission_schema
 from tool_induction.inducing.asking.prompting import InducerPrompts
 from tool_induction.inducing.asking.requests import Settings, response_format
-from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, Origin, freeze_library, load_library
+from tool_induction.library import MANIFEST_FILE, TOOLS_FILE
 from tool_induction.serving import ServedTools
-from tool_induction.toolset import LibraryTools
 from world_api.core.faults import ToolFault
 from world_api.operations import OPERATIONS, operations_of
 from world_api.session.session import Session

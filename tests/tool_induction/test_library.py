@@ -5,16 +5,9 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction import Origin, compile_document, freeze_library, load_library
 from tool_induction.libraries.manifest import sealed, written
-from tool_induction.library import (
-    Origin,
-    find_library,
-    freeze_library,
-    load_library,
-    operation_hash,
-    packaged_libraries,
-)
+from tool_induction.library import find_library, operation_hash, packaged_libraries
 from tool_induction.refreeze import refreeze
 from world_api.core.canonical import content_hash
 from world_api.core.faults import ToolFault

@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 import pytest
 from mcp import Client, types
 
-from tool_induction.library import load_library
+from tool_induction import LibraryTools, load_library
 from tool_induction.serving import ServedTools
-from tool_induction.toolset import LibraryTools
 from world_api.exposure.mcp_server import mcp_server
 from world_api.operations import OPERATIONS
 

@@ -3,8 +3,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.library import load_library
-from tool_induction.toolset import LibraryTools
+from tool_induction import LibraryTools, load_library
 
 
 @pytest.fixture

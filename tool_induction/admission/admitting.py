@@ -20,7 +20,7 @@ from tool_induction.admission.trials import (
     unread_inputs,
 )
 from tool_induction.admission.verdicts import Admission, TrialRun, Verdict
-from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.model import Call, Tool, walk_steps
 
 #: a tool that told nothing, or always the same, is asked more before it is judged

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tool_induction.admission.asking import VIDEO, own_id, parameters_of
+from tool_induction.language.expressions import Name
 from tool_induction.language.model import Block, Call, Step, Tool, blocks
-from tool_induction.language.syntax import Name
 from tool_induction.language.types import (
     INTERVAL,
     TIME,

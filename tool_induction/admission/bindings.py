@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from tool_induction.admission.asking import VIDEO
 from tool_induction.admission.verdicts import Refusal
-from tool_induction.advice.lint import lint_entities
+from tool_induction.compiler.lint import lint_entities
 from tool_induction.language.diagnostics import Findings
+from tool_induction.language.expressions import Const, names, walk
 from tool_induction.language.model import (
     Block,
     Call,
@@ -21,7 +22,6 @@ from tool_induction.language.model import (
     values,
     walk_steps,
 )
-from tool_induction.language.syntax import Const, names, walk
 from tool_induction.language.types import BOOL, EnumType, plain
 
 

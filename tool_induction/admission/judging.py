@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from tool_induction.admission.bindings import fixed_answer, has_fraction_written_in
 from tool_induction.admission.verdicts import Refusal, TrialRun
-from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.evaluation import Json
+from tool_induction.language.expressions import names
 from tool_induction.language.model import Output
-from tool_induction.language.syntax import names
 from tool_induction.language.types import INTERVAL, TIME, ListType, RecordType, is_numeric, plain
 from world_api.core.canonical import canonical_json
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from tool_induction.admission.film import WORDS
 from tool_induction.admission.trials import schema_trials, tried, words_of
 from tool_induction.admission.verdicts import TrialRun
-from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.model import Call, Tool, walk_steps
 from tool_induction.language.types import show
 from world_api.core.canonical import canonical_json, content_hash

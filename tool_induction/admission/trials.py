@@ -14,10 +14,10 @@ from tool_induction.admission.asking import VIDEO
 from tool_induction.admission.made_up_judge import MadeUpJudge
 from tool_induction.admission.verdicts import TrialRun
 from tool_induction.admission.worlds import schema_worlds
-from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.compiler.emit import result_schema
+from tool_induction.compiler.compilation import CompiledTool
+from tool_induction.compiler.faces import result_schema
+from tool_induction.language.expressions import Compare, Const, walk
 from tool_induction.language.model import Call, Tool, values, walk_steps
-from tool_induction.language.syntax import Compare, Const, walk
 from tool_induction.language.types import AnyType, OptionalType
 from tool_induction.runtime.calls import Caller, Memo, WorldState
 from tool_induction.runtime.runner import run_tool

@@ -1,6 +1,19 @@
-"""The closed set of aggregates: pure, deterministic functions over lists of items."""
+"""The aggregates: a closed table of pure, deterministic functions over lists of items.
 
+``functions`` computes, ``table`` says what each aggregate takes and gives, ``spellings`` holds other names of them.
+"""
+
+from tool_induction.aggregates.functions import evidence_of, span_of
 from tool_induction.aggregates.spellings import ALIASES
 from tool_induction.aggregates.table import AGGREGATES, AggregateSpec, Parameter, field_type, surely_timed
 
-__all__ = ["AGGREGATES", "ALIASES", "AggregateSpec", "Parameter", "field_type", "surely_timed"]
+__all__ = [
+    "AGGREGATES",
+    "ALIASES",
+    "AggregateSpec",
+    "Parameter",
+    "evidence_of",
+    "field_type",
+    "span_of",
+    "surely_timed",
+]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, islice, pairwise
 from typing import TypeAlias, TypeGuard
 
-from tool_induction.language import limits
+from tool_induction import limits
 from tool_induction.language.evaluation import Json, as_text, weight
 from world_api.core.canonical import canonical_json
 from world_api.core.faults import ToolFault
@@ -24,7 +24,7 @@ _FLAT_RECORD = 200  #: values (and text by the line) of one piece of evidence
 
 
 def value_at(item: Item, key: str | None) -> Json:
-    """The value under a key (``a.b`` reaches into records); the item itself where no key is given."""
+    """The value under a key (``a.b`` for nested records); the item itself if no key is given."""
     if key is None:
         return item
     value = item
@@ -45,7 +45,7 @@ def _number(value: Json) -> float | int | None:
 
 
 def span_of(item: Item) -> TimeSpan | None:
-    """The stretch an item stands for: its start and end, or its one moment. None where it has none."""
+    """The span of an item: its start and end, or its one moment. None if it has no time."""
     if (moment := number_at(item, None)) is not None:
         return TimeSpan(start=moment, end=moment)
     if not isinstance(item, dict):
@@ -60,7 +60,7 @@ def span_of(item: Item) -> TimeSpan | None:
 
 
 def goodness(item: Item) -> float:
-    """How good an item is said to be: its confidence, else its score; nothing said is worst."""
+    """The confidence of an item, else its score; minus infinity if it has neither."""
     if isinstance(item, dict):
         for key in ("confidence", "score"):
             value = number_at(item, key)
@@ -70,7 +70,7 @@ def goodness(item: Item) -> float:
 
 
 def with_span(item: Record, span: TimeSpan) -> Record:
-    """The item over another stretch; centre and duration follow."""
+    """The item with another span; centre and duration are set to match."""
     moved = item | times(span)
     if "duration" in item:
         moved["duration"] = round_time(span.duration)
@@ -78,7 +78,7 @@ def with_span(item: Record, span: TimeSpan) -> Record:
 
 
 def times(span: TimeSpan) -> Record:
-    """The three times of a stretch, rounded."""
+    """Start, end and centre of a span, rounded."""
     return {
         "start_time": round_time(span.start),
         "end_time": round_time(span.end),
@@ -129,7 +129,7 @@ def _pieces(items: Sequence[Item]) -> Iterator[Json]:
 
 
 def rank_key(item: Item, place: int) -> tuple[float, int]:
-    """Ties are broken by what is said to be better, then by input order."""
+    """Sort key that breaks ties: the better item first, then input order."""
     return (-goodness(item), place)
 
 
@@ -146,17 +146,18 @@ def _one(ordered: Sequence[Item]) -> Json:
 
 
 def pick_earliest(items: Sequence[Item]) -> Json:
-    """The item that starts first."""
+    """The item that starts first, or null of none."""
     return _one(_ordered(items, [span.start if (span := span_of(item)) else None for item in items]))
 
 
 def pick_latest(items: Sequence[Item]) -> Json:
-    """The item that ends last."""
+    """The item that ends last, or null of none."""
     return _one(_ordered(items, [-span.end if (span := span_of(item)) else None for item in items]))
 
 
 def pick_longest(items: Sequence[Item]) -> Json:
-    """The item that lasts longest; of equals the earliest."""
+    """The item that lasts longest, or null of none."""
+    # of equally long items the earliest
     spans = [span_of(item) for item in items]
     places = sorted(
         range(len(items)),
@@ -169,7 +170,7 @@ def pick_longest(items: Sequence[Item]) -> Json:
 
 
 def pick_best(items: Sequence[Item], key: str | None = None) -> Json:
-    """The item with the highest value under ``key`` (left out: its confidence, else its score)."""
+    """The item with the highest value under key (left out: confidence, else score), or null of none."""
     if key is None:
         keys: list[float | None] = [None if (good := goodness(item)) == float("-inf") else -good for item in items]
     else:
@@ -178,22 +179,23 @@ def pick_best(items: Sequence[Item], key: str | None = None) -> Json:
 
 
 def first(items: Sequence[Item]) -> Json:
-    """The first item as the list stands."""
+    """The first item, or null of none."""
     return _one(items)
 
 
 def nth(items: Sequence[Item], n: int) -> Json:
-    """The item at place ``n``, counted from 0, or from the end where negative."""
+    """The item at n, from 0 or from the end where negative, or null."""
     return items[n] if -len(items) <= n < len(items) else None
 
 
 def next_after(items: Sequence[Item], time: float) -> Json:
-    """The first item that starts after ``time``; so one that starts there is not its own successor."""
+    """The first item that starts after a time, or null."""
+    # an item that starts at the time is not its own successor
     return pick_earliest([item for item in items if (span := span_of(item)) and span.start > time])
 
 
 def previous_before(items: Sequence[Item], time: float) -> Json:
-    """The last item that started before ``time`` and was over by then."""
+    """The last item that started before a time and is over, or null."""
     return pick_latest([item for item in items if (span := span_of(item)) and span.start < time and span.end <= time])
 
 
@@ -206,7 +208,8 @@ def _sortable(value: Json) -> tuple[int, float, str] | None:
 
 
 def sort_by(items: Sequence[Item], key: str | None = None, descending: bool = False) -> list[Json]:
-    """Items by the value under ``key``; those without one come last. Stable."""
+    """The items in the order of key."""
+    # stable; items without a value come last
     keyed = [(_sortable(value_at(item, key)), place) for place, item in enumerate(items)]
     having = [(value, place) for value, place in keyed if value is not None]
     by_tie = sorted(having, key=lambda pair: rank_key(items[pair[1]], pair[1]))
@@ -216,7 +219,7 @@ def sort_by(items: Sequence[Item], key: str | None = None, descending: bool = Fa
 
 
 def top_k(items: Sequence[Item], k: int, key: str | None = None) -> list[Json]:
-    """The first ``k`` items; with a key, those with the highest value under it."""
+    """The first k items; with key, the k highest."""
     ordered = list(items) if key is None else sort_by(items, key, descending=True)
     return ordered[: max(0, k)]
 
@@ -224,7 +227,7 @@ def top_k(items: Sequence[Item], k: int, key: str | None = None) -> list[Json]:
 def filter_by_score(
     items: Sequence[Item], min_score: float, key: str = "confidence", keep_null: bool = True
 ) -> list[Json]:
-    """Items whose confidence is at least ``min_score``; one that nobody calibrated passes unless told otherwise."""
+    """The items whose confidence is at least min_score; null passes unless keep_null is false."""
     kept: list[Json] = []
     for item in items:
         value = number_at(item, key)
@@ -245,32 +248,34 @@ def _tokens(items: Sequence[Item], key: str | None) -> list[str | None]:
 
 
 def concat_lists(lists: Sequence[Sequence[Item]]) -> list[Json]:
-    """The lists one after the other."""
+    """The items of all lists, list after list."""
     return [item for one in lists for item in one]
 
 
 def count(items: Sequence[Item]) -> int:
-    """How many items."""
+    """How many items there are."""
     return len(items)
 
 
 def any_(flags: Sequence[bool]) -> bool:
-    """Whether one holds; false of none."""
+    """Whether the condition holds for one item (left out: whether there is one)."""
     return any(flags)
 
 
 def all_(flags: Sequence[bool]) -> bool:
-    """Whether each holds; true of none."""
+    """Whether the condition holds for every item; true of none."""
     return all(flags)
 
 
 def count_distinct(items: Sequence[Item], key: str | None = None) -> int:
-    """How many different values; items without one are not counted."""
+    """How many different values there are, under key or of the items themselves."""
+    # items without a value are not counted
     return len({token for token in _tokens(items, key) if token is not None})
 
 
 def dedupe_by(items: Sequence[Item], key: str | None = None) -> list[Json]:
-    """The first item of each value; items without one are all kept."""
+    """The first item of each value."""
+    # items without a value are all kept
     seen: set[str] = set()
     kept: list[Json] = []
     for item, token in zip(items, _tokens(items, key), strict=True):
@@ -282,19 +287,20 @@ def dedupe_by(items: Sequence[Item], key: str | None = None) -> list[Json]:
 
 
 def intersect_by(a: Sequence[Item], b: Sequence[Item], key: str | None = None) -> list[Json]:
-    """Items of ``a`` whose value is also in ``b``."""
+    """The items of a whose value occurs in b."""
     there = {token for token in _tokens(b, key) if token is not None}
     return [item for item, token in zip(a, _tokens(a, key), strict=True) if token in there]
 
 
 def difference_by(a: Sequence[Item], b: Sequence[Item], key: str | None = None) -> list[Json]:
-    """Items of ``a`` whose value is not in ``b``."""
+    """The items of a whose value does not occur in b."""
     there = {token for token in _tokens(b, key) if token is not None}
     return [item for item, token in zip(a, _tokens(a, key), strict=True) if token not in there]
 
 
 def group_by(items: Sequence[Item], key: str) -> list[Json]:
-    """``{key, items}`` for each value, in order of first appearance; null is a group of its own."""
+    """A record {key, items} for each value, in order of first occurrence."""
+    # null is a group of its own
     groups: dict[str | None, dict[str, Json]] = {}
     for item, token in zip(items, _tokens(items, key), strict=True):
         group = groups.setdefault(token, {"key": value_at(item, key), "items": []})
@@ -309,30 +315,32 @@ def _numbers(items: Sequence[Item], key: str | None) -> list[float | int]:
 
 
 def sum_(items: Sequence[Item], key: str | None = None) -> float | int:
-    """The sum of the numbers, whole where all of them are; 0 of none."""
+    """The sum of the values; 0 of none."""
+    # a whole number if all values are
     numbers = _numbers(items, key)
     whole = [number for number in numbers if isinstance(number, int)]
     return sum(whole) if len(whole) == len(numbers) else math.fsum(numbers)
 
 
 def avg(items: Sequence[Item], key: str | None = None) -> float | None:
-    """The mean of the numbers; null of none."""
+    """The mean of the values, or null of none."""
     numbers = _numbers(items, key)
     return math.fsum(numbers) / len(numbers) if numbers else None
 
 
 def min_(items: Sequence[Item], key: str | None = None) -> float | int | None:
-    """The smallest number; null of none."""
+    """The smallest value, or null of none."""
     return min(_numbers(items, key), default=None)
 
 
 def max_(items: Sequence[Item], key: str | None = None) -> float | int | None:
-    """The largest number; null of none."""
+    """The largest value, or null of none."""
     return max(_numbers(items, key), default=None)
 
 
 def mode(items: Sequence[Item], key: str | None = None) -> Json:
-    """The most frequent value, of equals the first seen; null of none."""
+    """The most frequent value, or null of none."""
+    # of equally frequent values the first
     counts: dict[str, int] = {}
     values: dict[str, Json] = {}
     for item, token in zip(items, _tokens(items, key), strict=True):
@@ -343,7 +351,7 @@ def mode(items: Sequence[Item], key: str | None = None) -> Json:
 
 
 def collect_evidence(items: Sequence[Item]) -> list[Json]:
-    """The evidence of any mix of items, in order, once each."""
+    """The evidence of any mix of items, each piece once."""
     return evidence_of(items)
 
 
@@ -364,7 +372,8 @@ def interval_span(interval: Mapping[str, Json]) -> TimeSpan:
 
 
 def filter_in_interval(items: Sequence[Item], interval: Mapping[str, Json]) -> list[Json]:
-    """Items that share a stretch with the interval, or whose one moment lies in it."""
+    """The items that overlap the interval."""
+    # an item of one moment stays if that is in the interval
     bounds = interval_span(interval)
     return [item for item in items if (span := span_of(item)) and _touches(span, bounds)]
 
@@ -374,7 +383,7 @@ def _touches(span: TimeSpan, bounds: TimeSpan) -> bool:
 
 
 def clamp(items: Sequence[Item], interval: Mapping[str, Json]) -> list[Json]:
-    """Items cut to the interval; what lies outside is dropped."""
+    """The items that overlap the interval, cut to it."""
     bounds = interval_span(interval)
     kept: list[Json] = []
     for item in items:
@@ -386,7 +395,7 @@ def clamp(items: Sequence[Item], interval: Mapping[str, Json]) -> list[Json]:
 
 
 def dedupe_overlaps(items: Sequence[Item], iou: float = 0.5) -> list[Json]:
-    """Of items whose stretches overlap by at least ``iou`` only the better one, in input order."""
+    """Of items that overlap by iou (left out: 0.5) or more, the better one."""
     near = _Near(span for item in items if (span := span_of(item)))
     kept: list[int] = []
     for place in sorted(range(len(items)), key=lambda place: rank_key(items[place], place)):
@@ -432,7 +441,7 @@ class _Near:
 
 
 def merge_intervals(items: Sequence[Item], gap: float = 0.0) -> list[Json]:
-    """Stretches that overlap or lie at most ``gap`` seconds apart, joined; in time order, with their evidence."""
+    """Intervals with no more than gap seconds between them joined, with their evidence."""
     timed = [(_rounded(span), item) for item in items if (span := span_of(item))]
     spans = merge_spans((span for span, _ in timed), gap=max(0.0, gap))
     starts = [span.start for span in spans]
@@ -456,13 +465,14 @@ def _rounded(span: TimeSpan) -> TimeSpan:
 
 
 def total_duration(items: Sequence[Item]) -> float:
-    """Seconds covered by the items; what overlaps counts once."""
+    """The seconds covered, overlaps counted once."""
     spans = [_rounded(span) for item in items if (span := span_of(item))]
     return round_time(sum(span.duration for span in merge_spans(spans)))
 
 
 def sample_times(interval: Mapping[str, Json], step: float, max_items: int) -> list[Json]:
-    """Moments every ``step`` seconds from the start of the interval; if they are too many, evenly fewer."""
+    """Moments every step seconds of the interval, at most max_items and 2000."""
+    # if they are too many, fewer at equal distances
     bounds = interval_span(interval)
     if step <= 0 or not 1 <= max_items <= limits.MAX_SAMPLES:
         raise ToolFault(
@@ -479,7 +489,7 @@ def sample_times(interval: Mapping[str, Json], step: float, max_items: int) -> l
 
 
 def join_nearest_in_time(a: Sequence[Item], b: Sequence[Item], max_gap: float = 0.0) -> list[Json]:
-    """For each item of ``a`` the nearest of ``b`` at most ``max_gap`` seconds away; without one it is left out."""
+    """{a, b, dt} for each a that has a b within max_gap seconds."""
     joined: list[Json] = []
     others = [(span, place) for place, item in enumerate(b) if (span := span_of(item))]
     near = _Near(span for span, _ in others)
@@ -501,7 +511,7 @@ def join_nearest_in_time(a: Sequence[Item], b: Sequence[Item], max_gap: float = 
 
 
 def order_check(items: Sequence[Item], labels: Sequence[str] = ()) -> Json:
-    """Whether the items start one after the other as they stand; null while one is missing, which are named."""
+    """{ordered, missing} of a list of items; ordered is null while one is missing; labels name the places."""
     names = [labels[place] if place < len(labels) else str(place + 1) for place in range(len(items))]
     spans = [span_of(item) for item in items]
     missing: list[Json] = [name for name, span in zip(names, spans, strict=True) if span is None]
@@ -511,7 +521,7 @@ def order_check(items: Sequence[Item], labels: Sequence[str] = ()) -> Json:
 
 
 def ordered_pair(a: Sequence[Item], b: Sequence[Item]) -> Json:
-    """The last ``a`` before the first ``b`` that follows one; null where no ``b`` follows an ``a``."""
+    """{a, b}: the last a before the first b that follows one, or null."""
     starts = [span.start for item in a if (span := span_of(item))]
     if not starts:
         return None
@@ -536,7 +546,7 @@ def concat_text(
     max_chars: int = 2000,
     with_times: bool = False,
 ) -> str:
-    """The texts of the items, joined; whole texts are left out, and counted, so that it has at most ``max_chars``."""
+    """The texts joined by sep, at most max_chars; what does not fit is counted; with_times puts times before them."""
     lines: list[str] = []
     for item in items:
         text = as_text(value_at(item, key)).strip()

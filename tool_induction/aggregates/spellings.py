@@ -31,7 +31,7 @@ ALIASES_WITH: dict[str, tuple[str, frozenset[str]]] = {"max_by": ("pick_best", f
 PARAMETER_ALIASES: dict[str, str] = {"field": "key", "max_gap": "gap"}
 #: ``order`` of a sort -> ``descending``
 ORDERS: dict[str, bool] = {"asc": False, "ascending": False, "desc": True, "descending": True}
-#: keys of a record under ``inputs`` that hold the list itself, the parameters standing beside it
+#: keys of a record under ``inputs`` that hold the list itself, with parameters beside it
 LIST_KEYS: dict[str, tuple[str, ...]] = {"list": ("items", "list"), "lists": ("lists",)}
 #: how an aggregate ``filter`` (which is a step of its own) calls its condition
 CONDITION_KEYS = ("where", "condition")
@@ -99,48 +99,10 @@ PARAMETERS_INSTEAD: dict[str, str] = {
     "attribute": "did you mean 'key'?",
     "text": "did you mean 'key'?",
 }
-#: names of an order, true or false -> what ``descending`` is where they are true
-DIRECTIONS: dict[str, bool] = {
-    "reverse": True,
-    "reversed": True,
-    "desc": True,
-    "descending": True,
-    "decreasing": True,
-    "asc": False,
-    "ascending": False,
-    "increasing": False,
-}
-#: names of an order that is said in a word, which is one of ``DIRECTIONS`` in any case of its letters
-ORDER_NAMES = ("order", "direction", "sort_order")
-_LOWEST = 'for the lowest sort_by with its "key" and "descending": false, then first; for the one that starts first pick_earliest'
-#: aggregates that always choose one end -> how to have that, and the other
-ENDS: dict[str, str] = {
-    "pick_best": f"pick_best takes the highest: leave it out for that; {_LOWEST}",
-    "top_k": 'with a key top_k takes the highest: leave it out for that; for the lowest sort_by with its "key" and '
-    '"descending": false, then top_k without a key',
-    "pick_earliest": "pick_earliest takes the item that starts first: leave it out for that; for the one that ends last pick_latest",
-    "pick_latest": "pick_latest takes the item that ends last: leave it out for that; for the one that starts first pick_earliest",
-    "pick_longest": "pick_longest takes the item that lasts longest: leave it out for that; for the shortest make "
-    '"duration" a field with a step of type "project", then sort_by with that key, then first',
-    "next_after": "next_after takes the first that starts after the time: leave it out for that; for the last one before it "
-    "previous_before",
-    "previous_before": "previous_before takes the last that is over before the time: leave it out for that; for the first "
-    "one after it next_after",
-    "min": "min gives the lowest: leave it out for that; for the highest max",
-    "max": "max gives the highest: leave it out for that; for the lowest min",
-    "order_check": 'leave it out, and name the items under "inputs" in the order that is asked about',
-    "ordered_pair": 'leave it out; what is to come first stands under "a", and what follows it under "b"',
-    "concat_lists": "leave it out; to take what is joined in another order put sort_by after it",
-    "sample_times": "leave it out; for the moments in another order sort_by after it",
-}
-#: (aggregate, parameter it has not) -> the value under which it may be left out, since that is what the aggregate does
-IMPLIED: dict[tuple[str, str], str] = {
-    ("pick_latest", "key"): "end_time",
-    ("pick_earliest", "key"): "start_time",
-    ("pick_longest", "key"): "duration",
-}
-#: parameters of any aggregate that always have one value
-ALWAYS: dict[str, str] = {"start_key": "start_time", "end_key": "end_time"}
+#: names of an order that models give to aggregates; ours is ``descending``
+ORDER_NAMES = frozenset(
+    "order direction sort_order reverse reversed desc descending decreasing asc ascending increasing".split()
+)
 #: parameters that one aggregate has not -> what has them
 PARAMETERS_ELSEWHERE: dict[tuple[str, str], str] = {
     ("pick_latest", "key"): "pick_latest takes the item that ends last; for the highest of another field "

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from tool_induction import limits
 from tool_induction.aggregates import functions
-from tool_induction.language import limits
 from tool_induction.language.evaluation import Json
-from tool_induction.language.syntax import Scalar
+from tool_induction.language.expressions import Scalar
 from tool_induction.language.types import (
     ANY,
     BOOL,
@@ -87,7 +87,7 @@ def concatenated(given: Lists, _: Given) -> Type:
 
 
 def field_type(item: Type, key: Scalar) -> Type:
-    """The type under a key of the items; ``any`` where it cannot be told."""
+    """The type under a key of the items; ``any`` if it is unknown."""
     type_ = plain(item)
     for part in str(key).split(".") if key is not None else ():
         type_ = plain(type_)
@@ -119,13 +119,13 @@ def evidence_list() -> ListType:
 
 
 def intervals(given: Lists, _: Given) -> Type:
-    """Joined stretches with their evidence; none of items that stand for no stretch."""
+    """Joined intervals with their evidence; items without times give none."""
     item = with_field(LONG_INTERVAL, "evidence", evidence_list())
     return replace(thin(given[0]), item=item, filled=given[0].filled and surely_timed(given[0].item))
 
 
 def surely_timed(item: Type) -> bool:
-    """Whether every item of this type stands for a stretch of video, or for a moment."""
+    """Whether every item of this type has a time span or a moment."""
     if isinstance(item, RecordType) and not item.is_open:
         return any(isinstance(item.get(key), ScalarType) for key in ("start_time", "timestamp"))
     return isinstance(item, ScalarType) and is_numeric(item)
@@ -171,7 +171,7 @@ def sampled(_: Lists, constants: Given) -> Type:
 
 
 def always(type_: Type) -> Callable[[Lists, Given], Type]:
-    """A rule that gives the same type whatever the inputs are."""
+    """A rule that gives the same type for all inputs."""
     return lambda _, __: type_
 
 
@@ -196,7 +196,7 @@ class AggregateSpec:
     """One aggregate.
 
     ``takes``: one list; several lists; a pair ``{a, b}`` of lists; a mix of anything; slots (a list whose nulls
-    count); or nothing. ``times`` says that items must stand for stretches of video. ``order_free`` promises that the
+    count); or nothing. ``times`` says that items must have times. ``order_free`` promises that the
     result does not depend on the order of the items; a pick from a list is that only where no two items tie.
     """
 
@@ -211,22 +211,22 @@ class AggregateSpec:
 
 
 def _spec(
-    run: Callable[..., Json], takes: Takes, result: Callable[[Lists, Given], Type], says: str, /, **params: Parameter
+    run: Callable[..., Json], takes: Takes, result: Callable[[Lists, Given], Type], /, **params: Parameter
 ) -> AggregateSpec:
-    name = run.__name__.rstrip("_")
+    name, says = run.__name__.rstrip("_"), " ".join((run.__doc__ or "").split()).rstrip(".")
     return AggregateSpec(
         name=name,
         takes=takes,
         result=result,
         run=run,
-        says=says,
+        says=says[:1].lower() + says[1:],
         params=params,
         times=name in _TIMED,
         order_free=name in _ORDER_FREE,
     )
 
 
-#: aggregates whose items must stand for stretches of video
+#: aggregates whose items must have times
 _TIMED = frozenset(
     "pick_earliest pick_latest pick_longest next_after previous_before filter_in_interval dedupe_overlaps "
     "merge_intervals total_duration clamp join_nearest_in_time order_check ordered_pair".split()
@@ -237,172 +237,64 @@ _CONDITION = Parameter(type=BOOL, role="condition")
 _INTERVAL = Parameter(type=INTERVAL, required=True)
 
 _SPECS = (
-    _spec(functions.pick_earliest, "list", picked, "the item that starts first, or null of none"),
-    _spec(functions.pick_latest, "list", picked, "the item that ends last, or null of none"),
-    _spec(functions.pick_longest, "list", picked, "the item that lasts longest, or null of none"),
-    _spec(
-        functions.pick_best,
-        "list",
-        picked,
-        "the item with the highest value under key (left out: confidence, else score), or null of none",
-        key=Parameter(role="number_key"),
-    ),
-    _spec(functions.first, "list", picked, "the first item, or null of none"),
-    _spec(
-        functions.nth,
-        "list",
-        found,
-        "the item at n, from 0 or from the end where negative, or null",
-        n=Parameter(type=INT, required=True),
-    ),
-    _spec(
-        functions.next_after,
-        "list",
-        found,
-        "the first item that starts after a time, or null",
-        time=Parameter(type=TIME, required=True, least=0),
-    ),
-    _spec(
-        functions.previous_before,
-        "list",
-        found,
-        "the last item that started before a time and is over, or null",
-        time=Parameter(type=TIME, required=True, least=0),
-    ),
-    _spec(functions.count, "list", always(INT), "how many items there are"),
-    _spec(
-        functions.count_distinct,
-        "list",
-        always(INT),
-        "how many different values there are, under key or of the items themselves",
-        key=Parameter(role="key"),
-    ),
-    _spec(
-        functions.any_,
-        "list",
-        always(BOOL),
-        "whether the condition holds for one item (left out: whether there is one)",
-        where=_CONDITION,
-    ),
-    _spec(
-        functions.all_,
-        "list",
-        always(BOOL),
-        "whether the condition holds for every item; true of none",
-        where=replace(_CONDITION, required=True),
-    ),
-    _spec(functions.concat_lists, "lists", concatenated, "the items of all lists, list after list"),
-    _spec(
-        functions.sort_by,
-        "list",
-        same_length,
-        "the items in the order of key",
-        key=Parameter(role="key"),
-        descending=Parameter(type=BOOL),
-    ),
-    _spec(
-        functions.top_k,
-        "list",
-        top,
-        "the first k items; with key, the k highest",
-        k=Parameter(type=INT, required=True, least=1),
-        key=Parameter(role="key"),
-    ),
+    _spec(functions.pick_earliest, "list", picked),
+    _spec(functions.pick_latest, "list", picked),
+    _spec(functions.pick_longest, "list", picked),
+    _spec(functions.pick_best, "list", picked, key=Parameter(role="number_key")),
+    _spec(functions.first, "list", picked),
+    _spec(functions.nth, "list", found, n=Parameter(type=INT, required=True)),
+    _spec(functions.next_after, "list", found, time=Parameter(type=TIME, required=True, least=0)),
+    _spec(functions.previous_before, "list", found, time=Parameter(type=TIME, required=True, least=0)),
+    _spec(functions.count, "list", always(INT)),
+    _spec(functions.count_distinct, "list", always(INT), key=Parameter(role="key")),
+    _spec(functions.any_, "list", always(BOOL), where=_CONDITION),
+    _spec(functions.all_, "list", always(BOOL), where=replace(_CONDITION, required=True)),
+    _spec(functions.concat_lists, "lists", concatenated),
+    _spec(functions.sort_by, "list", same_length, key=Parameter(role="key"), descending=Parameter(type=BOOL)),
+    _spec(functions.top_k, "list", top, k=Parameter(type=INT, required=True, least=1), key=Parameter(role="key")),
     _spec(
         functions.filter_by_score,
         "list",
         some,
-        "the items whose confidence is at least min_score; null passes unless keep_null is false",
         min_score=Parameter(type=FLOAT, required=True),
         key=Parameter(role="number_key"),
         keep_null=Parameter(type=BOOL),
     ),
-    _spec(
-        functions.filter_in_interval,
-        "list",
-        some,
-        "the items that share a stretch with the interval",
-        interval=_INTERVAL,
-    ),
-    _spec(functions.dedupe_by, "list", thinned, "the first item of each value", key=Parameter(role="key")),
-    _spec(functions.intersect_by, "pair", some, "the items of a whose value occurs in b", key=Parameter(role="key")),
-    _spec(
-        functions.difference_by,
-        "pair",
-        some,
-        "the items of a whose value does not occur in b",
-        key=Parameter(role="key"),
-    ),
-    _spec(
-        functions.dedupe_overlaps,
-        "list",
-        thinned,
-        "of items that overlap by iou (left out: 0.5) or more, the better one",
-        iou=Parameter(type=FLOAT, least=0, most=1),
-    ),
-    _spec(
-        functions.merge_intervals,
-        "list",
-        intervals,
-        "stretches with no more than gap seconds between them joined, with their evidence",
-        gap=Parameter(type=FLOAT, least=0),
-    ),
-    _spec(functions.total_duration, "list", always(FLOAT), "the seconds covered, overlaps counted once"),
-    _spec(
-        functions.clamp, "list", some, "the items that share a stretch with the interval, cut to it", interval=_INTERVAL
-    ),
+    _spec(functions.filter_in_interval, "list", some, interval=_INTERVAL),
+    _spec(functions.dedupe_by, "list", thinned, key=Parameter(role="key")),
+    _spec(functions.intersect_by, "pair", some, key=Parameter(role="key")),
+    _spec(functions.difference_by, "pair", some, key=Parameter(role="key")),
+    _spec(functions.dedupe_overlaps, "list", thinned, iou=Parameter(type=FLOAT, least=0, most=1)),
+    _spec(functions.merge_intervals, "list", intervals, gap=Parameter(type=FLOAT, least=0)),
+    _spec(functions.total_duration, "list", always(FLOAT)),
+    _spec(functions.clamp, "list", some, interval=_INTERVAL),
     _spec(
         functions.sample_times,
         "nothing",
         sampled,
-        "moments every step seconds of the interval, at most max_items and 2000",
         interval=_INTERVAL,
         step=Parameter(type=FLOAT, required=True, above=0),
         max_items=Parameter(type=INT, required=True, above=0, most=limits.MAX_SAMPLES),
     ),
-    _spec(
-        functions.group_by,
-        "list",
-        groups,
-        "a record {key, items} for each value, in order of first occurrence",
-        key=Parameter(role="key", required=True),
-    ),
-    _spec(
-        functions.join_nearest_in_time,
-        "pair",
-        joined,
-        "{a, b, dt} for each a that has a b within max_gap seconds",
-        max_gap=Parameter(type=FLOAT, least=0),
-    ),
-    _spec(
-        functions.order_check,
-        "slots",
-        order,
-        "{ordered, missing} of a list of items; ordered is null while one is missing; labels name the places",
-        labels=Parameter(type=ListType(item=STRING)),
-    ),
-    _spec(functions.ordered_pair, "pair", pair, "{a, b}: the last a before the first b that follows one, or null"),
-    _spec(functions.sum_, "list", total, "the sum of the values; 0 of none", key=Parameter(role="number_key")),
-    _spec(functions.avg, "list", mean, "the mean of the values, or null of none", key=Parameter(role="number_key")),
-    _spec(functions.min_, "list", at_key, "the smallest value, or null of none", key=Parameter(role="number_key")),
-    _spec(functions.max_, "list", at_key, "the largest value, or null of none", key=Parameter(role="number_key")),
-    _spec(functions.mode, "list", at_key, "the most frequent value, or null of none", key=Parameter(role="key")),
+    _spec(functions.group_by, "list", groups, key=Parameter(role="key", required=True)),
+    _spec(functions.join_nearest_in_time, "pair", joined, max_gap=Parameter(type=FLOAT, least=0)),
+    _spec(functions.order_check, "slots", order, labels=Parameter(type=ListType(item=STRING))),
+    _spec(functions.ordered_pair, "pair", pair),
+    _spec(functions.sum_, "list", total, key=Parameter(role="number_key")),
+    _spec(functions.avg, "list", mean, key=Parameter(role="number_key")),
+    _spec(functions.min_, "list", at_key, key=Parameter(role="number_key")),
+    _spec(functions.max_, "list", at_key, key=Parameter(role="number_key")),
+    _spec(functions.mode, "list", at_key, key=Parameter(role="key")),
     _spec(
         functions.concat_text,
         "list",
         always(STRING),
-        "the texts joined by sep, at most max_chars; what does not fit is counted; with_times puts times before them",
         key=Parameter(role="text_key"),
         sep=Parameter(type=STRING),
         max_chars=Parameter(type=INT, least=1),
         with_times=Parameter(type=BOOL),
     ),
-    _spec(
-        functions.collect_evidence,
-        "mix",
-        lambda _, __: evidence_list(),
-        "the evidence of any mix of items, each piece once",
-    ),
+    _spec(functions.collect_evidence, "mix", lambda _, __: evidence_list()),
 )
 
 AGGREGATES: dict[str, AggregateSpec] = {spec.name: spec for spec in _SPECS}

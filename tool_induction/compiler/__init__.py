@@ -1,1 +1,41 @@
-"""From a document to checked tools: decode, shape, read, resolve, scope, types, price, advice, faces."""
+"""The compiler: a document in, checked and priced tools and diagnostics out.
+
+``compilation`` runs the passes: ``source`` decodes the text and finds places in it, ``shape`` checks keys, ``names`` and ``scope``
+resolve names, the checker types the steps, ``lint`` advises. ``faces`` declares compiled tools to models and clients.
+"""
+
+from tool_induction.compiler.compilation import Compilation, CompiledTool, Price, compile_document
+from tool_induction.compiler.faces import (
+    asks_judge,
+    description_of,
+    inputs_schema,
+    mcp_face,
+    openai_face,
+    result_schema,
+    signature_card,
+    writes_of,
+)
+from tool_induction.compiler.lint import fold
+from tool_induction.compiler.source import REDACTED, Position, at_line, locate, locate_all, without_secrets
+
+__all__ = [
+    "REDACTED",
+    "Compilation",
+    "CompiledTool",
+    "Position",
+    "Price",
+    "asks_judge",
+    "at_line",
+    "compile_document",
+    "description_of",
+    "fold",
+    "inputs_schema",
+    "locate",
+    "locate_all",
+    "mcp_face",
+    "openai_face",
+    "result_schema",
+    "signature_card",
+    "without_secrets",
+    "writes_of",
+]

@@ -1,18 +1,20 @@
 """Pass 1: does a document have the shape of a tool? Faults in the words of the language, not of JSON Schema.
 
 Before, other spellings of a step are written out in ours, each with a W_ALIAS. Only what can mean one thing is read so. The
-document's own places are kept: what moved is still reported where it stood.
+document's own places are kept: what moved is reported at its old place.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
-from tool_induction.advice.meant import OTHER_KEYS, a_name, holder_of, misplaced, other_key, unknown_word
+from tool_induction import limits
 from tool_induction.aggregates import AGGREGATES, ALIASES
 from tool_induction.aggregates.spellings import (
     ALIASES_WITH,
@@ -21,13 +23,14 @@ from tool_induction.aggregates.spellings import (
     ORDERS,
     PARAMETER_ALIASES,
 )
-from tool_induction.documents.schema import tool_schema
-from tool_induction.judging.shaping import check_judges
-from tool_induction.language import limits
-from tool_induction.language.diagnostics import Findings, Path, did_you_mean, shorten
+from tool_induction.documents import tool_schema
+from tool_induction.judge.port import plain_answer
+from tool_induction.language.diagnostics import Findings, Path, Suggestion, did_you_mean, move_to, shorten, write
 from tool_induction.language.evaluation import weight
 from tool_induction.language.keys import TOOL_NAME_PATTERN
 from tool_induction.language.model import LOOPING, STEP_MODELS, accepts
+from tool_induction.language.types import operation_types
+from world_api.operations import EVERY_OPERATION
 
 _BLOCKS = ("steps", "do", "then", "else")
 
@@ -63,7 +66,7 @@ def _step(raw: Any, findings: Findings, here: Path) -> Any:
 
 @dataclass(kw_only=True)
 class _Aggregate:
-    """An aggregate step being read: what it comes to, and where each part of that stood."""
+    """Reads an aggregate step in another spelling; notes where each part was before."""
 
     step: dict[str, Any]
     here: Path
@@ -72,7 +75,7 @@ class _Aggregate:
     moves: dict[Path, Path] = field(default_factory=dict)
 
     def read(self, findings: Findings) -> dict[str, Any]:
-        """The step in our spelling; what was decided goes to the findings."""
+        """The step in the language's spelling; decisions go to the findings."""
         operation = self.step["operation"]
         read = self._as_filter() if operation == "filter" else self._as_aggregate(operation)
         if read is None:
@@ -99,7 +102,7 @@ class _Aggregate:
         return self.step | inputs | ({"params": self.params} if self.params else {})
 
     def _take_apart(self, takes: str, known: Mapping[str, Any]) -> dict[str, Any]:
-        """A record of inputs that holds the list (or the pair) and the parameters beside it."""
+        """Read a record of inputs that holds the list (or the pair) and the parameters beside it."""
         inputs = self.step.get("inputs")
         if not isinstance(inputs, dict):
             return {}
@@ -152,7 +155,7 @@ class _Aggregate:
         self.moves[(*self.here, "params", ours)] = stood
 
     def _as_filter(self) -> dict[str, Any] | None:
-        """An aggregate ``filter`` of a list and a condition is the step of that name."""
+        """Read an aggregate ``filter`` of a list and a condition as a filter step."""
         inputs = self.step.get("inputs")
         parts: dict[tuple[str, ...], Any] = {}
         if isinstance(inputs, dict):
@@ -187,7 +190,7 @@ _JSON_KINDS = {
 
 
 def split_document(document: Any, findings: Findings) -> list[tuple[Path, Any]]:
-    """The tools of a file (one tool, a list of tools, or ``{"tools": [...]}``) and where each stands."""
+    """The tools of a file (one tool, a list of tools, or ``{"tools": [...]}``) with their places."""
     if isinstance(document, dict) and "tools" in document and "steps" not in document:
         base: Path = ("tools",)
         document = document["tools"]
@@ -229,7 +232,7 @@ def _validator() -> Any:
 def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool = False) -> bool:
     """Whether a tool has the language's shape; every fault is noted."""
     before = findings.errors
-    if _is_too_long(tool, path, findings) or _has_too_many_steps(tool, path, findings):
+    if _is_too_long(tool, path, findings):
         return False  # a schema looks at every item of a list whose length is wrong already
     check_judges(tool, path, findings, allowed=allow_judge)
     if accepts(tool):
@@ -242,24 +245,41 @@ def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool 
             unknown_word(error, where, findings, holder_of(tool, error))
         else:
             _explain(error, where, findings)
-    if findings.errors == before:  # schema and check come from one model; should the schema say less, this stands
+    if findings.errors == before:  # schema and check come from one model; this is for a schema that says less
         findings.add("E_SHAPE", path, "this has not the shape of a tool")
     return False
 
 
+def _steps_in(tool: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Yield every step of a tool, those in blocks too, each with its place."""
+    for key in _BLOCKS:
+        block = tool.get(key) if isinstance(tool, dict) else None
+        for place, step in enumerate(block if isinstance(block, list) else ()):
+            yield (*path, key, place), step
+            yield from _steps_in(step, (*path, key, place))
+
+
 def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
-    """Whether a block holds more steps, a tool more inputs or outputs, or a step more entries, than is allowed."""
-    if not isinstance(tool, dict):
-        return False
-    sizes = {"inputs": limits.MAX_INPUTS, "outputs": limits.MAX_OUTPUTS} if "steps" in tool else {}
-    sizes |= dict.fromkeys(_BLOCKS, limits.MAX_STEPS) | dict.fromkeys(("params", "fields"), limits.MAX_FIELDS)
-    for key, most in sizes.items():
-        inside = tool.get(key)
-        if isinstance(inside, list | dict) and len(inside) > most:
-            message = f"{len(inside)} is more than the {most} allowed here"
-            findings.add("E_SIZE", (*path, key), message, found=str(len(inside)), expected=f"at most {most}")
+    """Whether a tool or one of its blocks holds more steps, or a part of it more entries, than is allowed."""
+    for number, (where, part) in enumerate(chain([(path, tool)], _steps_in(tool, path))):
+        if number > limits.MAX_TOOL_STEPS:
+            message = f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all"
+            findings.add("E_SIZE", (*path, "steps"), message)
             return True
-    for key, inside in tool.items():
+        if isinstance(part, dict) and _has_too_much(part, where, findings):
+            return True
+    return False
+
+
+def _has_too_much(part: Mapping[str, Any], path: Path, findings: Findings) -> bool:
+    """Whether something directly in a tool or a step is too long."""
+    sizes = {"inputs": limits.MAX_INPUTS, "outputs": limits.MAX_OUTPUTS} if "steps" in part else {}
+    sizes |= dict.fromkeys(_BLOCKS, limits.MAX_STEPS) | dict.fromkeys(("params", "fields"), limits.MAX_FIELDS)
+    for key, inside in part.items():
+        if key in sizes and isinstance(inside, list | dict) and len(inside) > sizes[key]:
+            message = f"{len(inside)} is more than the {sizes[key]} allowed here"
+            findings.add("E_SIZE", (*path, key), message, found=str(len(inside)), expected=f"at most {sizes[key]}")
+            return True
         if key not in _BLOCKS and weight(inside, most=limits.MAX_VALUES) > limits.MAX_VALUES:
             message, allowed = f"this holds more than {limits.MAX_VALUES} values", f"{limits.MAX_VALUES}"
             if isinstance(inside, str):
@@ -267,26 +287,6 @@ def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
                 allowed = f"{limits.MAX_TEXT} characters"
             findings.add("E_SIZE", (*path, key), message, expected=f"at most {allowed}")
             return True
-    blocks = [(key, tool[key]) for key in _BLOCKS if isinstance(tool.get(key), list)]
-    return any(
-        _is_too_long(step, (*path, key, place), findings) for key, block in blocks for place, step in enumerate(block)
-    )
-
-
-def _has_too_many_steps(tool: Any, path: Path, findings: Findings) -> bool:
-    """Whether a tool has more steps than is allowed, those in blocks counted."""
-    steps = 0
-    rest = [tool]
-    while rest:
-        one = rest.pop()
-        inside = [
-            step for key in _BLOCKS if isinstance(one, dict) and isinstance(one.get(key), list) for step in one[key]
-        ]
-        steps += len(inside)
-        if steps > limits.MAX_TOOL_STEPS:
-            findings.add("E_SIZE", (*path, "steps"), f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all")
-            return True
-        rest.extend(inside)
     return False
 
 
@@ -300,7 +300,7 @@ def _leaves(errors: Any) -> Iterator[Any]:
 
 def _explain(error: Any, where: Path, findings: Findings) -> None:
     if "propertyNames" in error.absolute_schema_path and isinstance(error.instance, str):
-        where = (*where, error.instance)  # the fault lies in a key, not in the object around it
+        where = (*where, error.instance)  # the fault is in a key, not in the object around it
     match error.validator:
         case "not":
             findings.add("E_NAME", where, f"{error.instance!r} is a word of the language", found=str(error.instance))
@@ -308,7 +308,7 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
             missing = [key for key in error.validator_value if key not in error.instance]
             for key in missing:
                 if _is_misspelt(key, error):
-                    continue  # it stands there under another name, and that is told
+                    continue  # it is there under another name, which is noted
                 near = did_you_mean(key, set(error.instance) - set(error.validator_value))
                 add = 'add "enum": ["...", "..."]' if key == "enum" else ""
                 findings.add(
@@ -348,7 +348,7 @@ def _explain(error: Any, where: Path, findings: Findings) -> None:
 
 
 def _is_misspelt(key: str, error: Any) -> bool:
-    """Whether a key that is not known at this place is told to be the one that is missing."""
+    """Whether a missing key is suggested for an unknown one at this place."""
     if key == "enum":
         return any(other in error.instance for other in OTHER_KEYS[key])
     known = error.schema.get("properties", {})
@@ -378,7 +378,7 @@ def _plain_fault(error: Any, where: Path, findings: Findings) -> None:
 
 
 def _what(instance: Mapping[str, Any], where: Path) -> str:
-    """What an object is meant to be, by the place where it stands."""
+    """What an object is meant to be, by its place."""
     is_step = len(where) > 1 and where[-2] in _BLOCKS and isinstance(where[-1], int)
     if is_step and not isinstance(instance.get("type"), str):
         return "a step"
@@ -402,3 +402,124 @@ def _kind(value: Any) -> str:
 
 def _shown(value: Any) -> str:
     return shorten(json.dumps(value, ensure_ascii=False), 60)
+
+
+#: characters of allowed words that a message lists
+_LISTED = 200
+
+
+def a_name(text: str, *, is_tool: bool) -> str:
+    """The nearest text that can be a name."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", shorten(text, 40)) if is_tool else shorten(text, 40)
+    near = re.sub(r"[^A-Za-z0-9]+", "_", words).strip("_")
+    near = near.lower() if is_tool else near
+    said = f"did you mean {near!r}?" if near[:1].isalpha() and near != text else ""
+    return f"tool names are lower case; {said}".rstrip("; ") if is_tool else said
+
+
+#: keys as models like to spell them -> ours, where it exists at that place
+OTHER_KEYS = {
+    "tool_name": ("name", "tool", "id"),
+    "enum": ("values", "options", "choices"),
+    "params": ("arguments", "args", "parameters", "inputs", "input", "with"),
+    "inputs": ("input", "items", "list", "from", "over", "parameters", "params", "args"),
+    "save_as": ("output", "outputs", "as", "result", "bind", "store_as", "name"),
+    "loop_over": ("for_each", "foreach", "over", "items", "map"),
+    "where": ("condition", "filter", "predicate", "expression", "if"),
+    "condition": ("where", "if", "expression", "when"),
+    "operation": ("aggregate", "op", "function", "name"),
+    "value": ("expression", "expr", "from"),
+    "fields": ("select", "keys", "map"),
+    "from": ("value", "source", "expression"),
+    "max_items": ("limit", "max", "top_k"),
+    "api": ("operation", "name", "function"),
+}
+
+
+def other_key(key: str, known: Mapping[str, Any]) -> str:
+    """Suggest the key that was most likely meant."""
+    meant = [ours for ours, others in OTHER_KEYS.items() if key in others and ours in known]
+    return f"did you mean {meant[0]!r}?" if meant else did_you_mean(key, known)
+
+
+def misplaced(key: str, step: Mapping[str, Any], where: Path) -> str | Suggestion:
+    """Suggest moving a parameter from beside ``params`` into them."""
+    kind, given = step.get("type"), step.get("params", {})
+    target = str(step.get({"call_world_api": "api", "aggregate": "operation"}.get(str(kind), "")))
+    known: Mapping[str, Any] = {}
+    if kind == "call_world_api" and target in EVERY_OPERATION:
+        known = operation_types(target).parameters
+    elif kind == "aggregate" and (spec := AGGREGATES.get(ALIASES.get(target, target))) is not None:
+        known = spec.params
+    if key not in known or not isinstance(given, dict) or key in given:
+        return ""
+    return move_to((*where, "params"), (*where, key), {key: step[key]}, exists="params" in step)
+
+
+def holder_of(tool: Any, error: Any) -> Mapping[str, Any]:
+    """The object that holds the value of a schema error."""
+    for part in list(error.absolute_path)[:-1]:
+        tool = tool[part]
+    return tool if isinstance(tool, dict) else {}
+
+
+def unknown_word(error: Any, where: Path, findings: Findings, holder: Mapping[str, Any]) -> None:
+    """Note a word that is none of those allowed at its place."""
+    found = error.instance if isinstance(error.instance, str) else json.dumps(error.instance)[:60]
+    is_step = error.validator_value == list(STEP_MODELS)
+    suggestion: str | Suggestion = did_you_mean(found, error.validator_value)
+    words = ", ".join(word for word in error.validator_value if word != "judge")
+    if is_step and (not suggestion or "call" in found):
+        suggestion = _step_suggestion(found, holder, where[:-1]) or suggestion
+    listed = f": {words}" if len(words) <= _LISTED else ""
+    findings.add(
+        "E_SHAPE",
+        where,
+        f"there is no step type {found!r}" if is_step else f"{found!r} is not one of the words allowed here{listed}",
+        found=found,
+        expected=words,
+        suggestion=suggestion,
+    )
+
+
+def _step_suggestion(word: str, step: Mapping[str, Any], where: Path) -> str | Suggestion:
+    if word in EVERY_OPERATION:
+        return write(where, {"type": "call_world_api", "api": word})
+    if word in AGGREGATES or word in ALIASES:
+        return write(where, {"type": "aggregate", "operation": word})
+    if "call" in word and "api" in step:
+        return "did you mean 'call_world_api'?"
+    return "did you mean 'call_tool'?" if "call" in word and "tool" in step else ""
+
+
+def check_judges(tool: Any, path: Path, findings: Findings, *, allowed: bool) -> None:
+    """Note every judge step if none is allowed, and answers that cannot be distinguished."""
+    for where, step in _steps_in(tool, path):
+        if not isinstance(step, dict) or step.get("type") != "judge":
+            continue
+        if allowed:
+            _answers(step.get("answers"), (*where, "answers"), findings)
+            continue
+        findings.add(
+            "E_SHAPE",
+            (*where, "type"),
+            "the step type 'judge' is switched off (--allow-judge): a tool asks no language model",
+            found="judge",
+            suggestion="return the ordered material and leave the judgement to the caller",
+        )
+
+
+def _answers(answers: Any, path: Path, findings: Findings) -> None:
+    """Check that the answers of a judge step differ in more than spelling and are short enough together."""
+    if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
+        return  # the schema says so
+    seen: set[str] = set()
+    for place, answer in enumerate(answers):
+        word = plain_answer(answer)
+        if not word or word in seen:
+            why = "says nothing" if not word else "is another one in other spelling"
+            findings.add("E_SHAPE", (*path, place), f"the answer {answer!r} {why}", found=answer)
+        seen.add(word)
+    if sum(map(len, answers)) > limits.MAX_ANSWERS_CHARACTERS:
+        message = f"all answers together have more than {limits.MAX_ANSWERS_CHARACTERS} characters"
+        findings.add("E_SIZE", path, message, expected=f"at most {limits.MAX_ANSWERS_CHARACTERS}")

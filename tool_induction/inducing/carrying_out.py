@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tool_induction import limits
 from tool_induction.domains import Domain
 from tool_induction.inducing.asking.exchanging import Exchanges, ReplayOnly
 from tool_induction.inducing.asking.prompting import InducerPrompts
@@ -17,7 +18,6 @@ from tool_induction.inducing.keeping.costing import Spent, price_of, spent
 from tool_induction.inducing.keeping.freezing import Asked, freeze_induction
 from tool_induction.inducing.rounds import MAX_REPAIRS, Induction, Plan, induce
 from tool_induction.inducing.trial_worlds import NO_WORLDS, trial_worlds
-from tool_induction.language import limits
 from tool_induction.library import ToolLibrary
 from world_api.backends.chat.recording import Exchange, read_exchanges
 from world_api.core.faults import EpisodeFault, ToolFault

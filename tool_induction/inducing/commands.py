@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tool_induction.judging.options import AllowJudgeOption
+from tool_induction.judge.options import AllowJudgeOption
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, WithOption, command_app, note, show
 
 if TYPE_CHECKING:

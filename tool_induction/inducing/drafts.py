@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from tool_induction import limits
 from tool_induction.admission import Admission, ExampleWorld, Verdict, admit
 from tool_induction.admission.verdicts import Reason
-from tool_induction.compiler.compiling import Compilation, CompiledTool, compile_document
-from tool_induction.documents.credentials import without_secrets
+from tool_induction.compiler.compilation import Compilation, CompiledTool, compile_document
+from tool_induction.compiler.source import without_secrets
 from tool_induction.inducing.reading import WrittenTool
-from tool_induction.language import limits
 from tool_induction.language.diagnostics import Code, Diagnostic, format_path
 
 #: unreadable: no JSON; faulty: does not compile; refused: not admitted; duplicate: admitted but for another that does the same

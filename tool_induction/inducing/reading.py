@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
 
-from tool_induction.compiler.decode import decode
-from tool_induction.documents.schema import document_from_emission
-from tool_induction.language import limits
+from tool_induction import limits
+from tool_induction.compiler.source import decode
+from tool_induction.documents import document_from_emission
 from tool_induction.language.diagnostics import Findings
 from world_api.core.canonical import canonical_json
 

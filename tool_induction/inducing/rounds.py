@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tool_induction.compiler.emit import signature_card
-from tool_induction.documents.credentials import holds_secret, without_secrets
+from tool_induction import limits
+from tool_induction.compiler.faces import signature_card
+from tool_induction.compiler.source import holds_secret, without_secrets
 from tool_induction.domains import Domain
 from tool_induction.inducing.asking.prompting import FailingTool, InducerPrompts
 from tool_induction.inducing.asking.requests import Answer, Asker, Note
 from tool_induction.inducing.drafts import Draft, Slot, Trying
 from tool_induction.inducing.matching import assigned_to, notes_of, retired_by
 from tool_induction.inducing.reading import WrittenTools, read_tools
-from tool_induction.language import limits
 from world_api.core.faults import ToolFault
 
 MAX_REPAIRS = 3

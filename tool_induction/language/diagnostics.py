@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from tool_induction.language import limits
+from tool_induction import limits
 
 ErrorCode = Literal[
     "E_JSON",
@@ -81,26 +81,21 @@ _SEVERITIES: dict[str, Severity] = {"E": "error", "W": "warning", "L": "lint"}
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """One change of a document, as JSON Patch (RFC 6902) has it. Paths start at the root of the file."""
+    """One change of a document, as in JSON Patch (RFC 6902). ``path`` starts at the root of the file."""
 
-    op: Literal["add", "replace", "remove", "move"]
+    op: Literal["add", "replace", "remove"]
     path: Path
     value: Any = None  #: of ``add`` and ``replace``
-    source: Path = ()  #: of ``move``: where the value stands
 
     def record(self) -> dict[str, Any]:
         """The wire form: an operation of a JSON Patch."""
-        made: dict[str, Any] = {"op": self.op, "path": _pointer(self.path)}
-        if self.op == "move":
-            made["from"] = _pointer(self.source)
-        elif self.op != "remove":
-            made["value"] = self.value
-        return made
+        value = {} if self.op == "remove" else {"value": self.value}
+        return {"op": self.op, "path": _pointer(self.path), **value}
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What to do about a finding, in words; where it is sure what the words come to, also as edits made from the same values."""
+    """What to do about a finding, in words; if it is one exact change, also as edits."""
 
     text: str
     edits: tuple[Edit, ...] = ()
@@ -121,24 +116,13 @@ def write(holder: Path, values: Mapping[str, Any], *, without: Iterable[str] = (
 
 
 def write_value(path: Path, value: Any) -> Suggestion:
-    """``write value`` in place of what stands at ``path``."""
+    """``write value`` in place of the value at ``path``."""
     return Suggestion(f"write {json.dumps(value, ensure_ascii=False)}", (Edit(op="replace", path=path, value=value),))
-
-
-def write_step(path: Path, step: Mapping[str, Any]) -> Suggestion:
-    """``write {...} in place of this step``."""
-    text = f"write {json.dumps(step, ensure_ascii=False)} in place of this step"
-    return Suggestion(text, (Edit(op="replace", path=path, value=dict(step)),))
 
 
 def leave_out(path: Path) -> Suggestion:
     """``leave it out``."""
     return Suggestion("leave it out", (Edit(op="remove", path=path),))
-
-
-def rename(path: Path, name: str) -> Suggestion:
-    """``did you mean 'name'?`` for the key at ``path``."""
-    return Suggestion(f"did you mean {name!r}?", (Edit(op="move", path=(*path[:-1], name), source=path),))
 
 
 def move_to(holder: Path, path: Path, values: Mapping[str, Any], *, exists: bool) -> Suggestion:
@@ -162,7 +146,7 @@ class Diagnostic:
     suggestion: str = ""
     #: what the suggestion says to do, where that is sure; the text is made from these
     edits: tuple[Edit, ...] = field(default=(), compare=False)
-    follows: bool = False  #: it only follows from a fault that stands elsewhere
+    follows: bool = False  #: it only follows from another fault
 
     @property
     def severity(self) -> Severity:
@@ -195,7 +179,7 @@ class Findings:
 
     tool: str = ""
     items: list[Diagnostic] = field(default_factory=list)
-    #: where a part of the document is now -> where it stood before another spelling was written out in ours
+    #: place of a part after other spellings were replaced -> its place in the document
     moves: dict[Path, Path] = field(default_factory=dict)
     _seen: set[Diagnostic] = field(default_factory=set, init=False)
 
@@ -214,7 +198,7 @@ class Findings:
         if len(self.items) > limits.MAX_FINDINGS:
             return
         if len(self.items) == limits.MAX_FINDINGS:
-            code, message = "E_SIZE", f"there are more than {limits.MAX_FINDINGS} findings; the rest is not told"
+            code, message = "E_SIZE", f"there are more than {limits.MAX_FINDINGS} findings; the rest is not listed"
             found = expected = suggestion = ""
         advice = Suggestion(suggestion) if isinstance(suggestion, str) else suggestion
         item = Diagnostic(
@@ -225,10 +209,7 @@ class Findings:
             found=shorten(found),
             expected=shorten(expected),
             suggestion=shorten(advice.text, _SENTENCE),
-            edits=tuple(
-                replace(edit, path=self._original(edit.path), source=self._original(edit.source))
-                for edit in advice.edits
-            ),
+            edits=tuple(replace(edit, path=self._original(edit.path)) for edit in advice.edits),
             follows=follows,
         )
         if item not in self._seen:
@@ -236,7 +217,7 @@ class Findings:
             self.items.append(item)
 
     def near(self, word: str, words: Iterable[str]) -> str:
-        """``did you mean 'x'?`` for the first findings; looking for near words is what costs most."""
+        """``did you mean 'x'?``, for the first findings only, since the search for similar words is slow."""
         return did_you_mean(word, words) if len(self.items) < limits.MAX_SUGGESTIONS else ""
 
     def _original(self, path: Path) -> Path:
@@ -255,7 +236,7 @@ class Findings:
 
 
 def by_relevance(items: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Faults first, then what was decided, then advice; what only follows from another fault after all that do not.
+    """Sort findings: faults, then decisions, then advice; in each, those that only follow from another fault last.
 
     Within each, passes come in their order, and so a cause before its consequences.
     """
@@ -287,7 +268,7 @@ def shorten(text: str, limit: int = _SHOWN) -> str:
 
 
 def closest(word: str, words: Iterable[str]) -> str | None:
-    """The known word most like ``word``, if any is like it."""
+    """The known word most similar to ``word``, if any is similar enough."""
     options = sorted(set(words))
     found = difflib.get_close_matches(word[:100], options, n=1, cutoff=0.6)
     # A slip of the pen seldom changes how a word begins; 'alone' is no misspelt 'longest'.
@@ -298,6 +279,6 @@ def closest(word: str, words: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """``did you mean 'x'?``, or nothing where no known word is like it."""
+    """``did you mean 'x'?``, or nothing if no known word is similar."""
     match = closest(word, words)
     return f"did you mean {match!r}?" if match else ""

@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from tool_induction.language import limits
-from tool_induction.language.syntax import (
+from tool_induction import limits
+from tool_induction.language.expressions import (
     Arithmetic,
     Broken,
     Choice,
@@ -43,13 +43,13 @@ def weight(value: object, *, most: int) -> int:
     """How many values a value holds if it is written out; counting stops beyond ``most``.
 
     A value may hold another one many times over, and twice as often with each step: it is small in memory and
-    endless for whatever walks it. Nothing may walk a value that has not been weighed.
+    endless to walk. Weigh a value before walking it.
     """
     return weight_and_depth(value, most=most)[0]
 
 
 def weight_and_depth(value: object, *, most: int) -> tuple[int, int]:
-    """The same, and how many lists and records lie one inside the other, as far as was counted."""
+    """The weight, and the nesting depth as far as was counted."""
     total, depth = 1, 0
     level = [value]
     while level and total <= most:
@@ -120,14 +120,14 @@ def evaluate(expr: Expr, scope: Scope) -> Json:  # noqa: PLR0912 - one case a no
 
 
 def truth(expr: Expr, value: Json) -> bool:
-    """A condition's value: booleans only (the compiler writes out what an optional or a list stands for)."""
+    """A condition's value: booleans only (the compiler writes conditions on optionals and lists out)."""
     if not isinstance(value, bool):
         raise _fault(expr, f"a condition must be true or false, not {kind(value)}")
     return value
 
 
 def as_text(value: Json) -> str:
-    """How a value stands inside text: strings bare, null as nothing, records and lists as JSON."""
+    """A value inside text: strings bare, null as nothing, records and lists as JSON."""
     if value is None:
         return ""
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What may stand under a key of a tool document: as JSON Schema, as a check, and how it is read and written.
+"""What may be under a key of a tool document: as JSON Schema, as a check, and how it is read and written.
 
 The document model (``model.py``) names one of these kinds for each key. The JSON Schema, the reader and the writer of
 documents are all made from that, so that they cannot differ.
@@ -11,10 +11,20 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from tool_induction.language import limits
-from tool_induction.language.diagnostics import Findings, Path, write_value
-from tool_induction.language.parsing import ExpressionFault, parse_expression, parse_value
-from tool_induction.language.syntax import Broken, Const, Expr, JsonList, JsonRecord, to_json, to_text
+from tool_induction import limits
+from tool_induction.language.diagnostics import Findings, Path
+from tool_induction.language.expressions import (
+    Broken,
+    Const,
+    Expr,
+    ExpressionFault,
+    JsonList,
+    JsonRecord,
+    parse_expression,
+    parse_value,
+    to_json,
+    to_text,
+)
 
 Schema = dict[str, Any]
 
@@ -29,7 +39,7 @@ _EXPRESSIONS = get_args(Expr)
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What a reader of a document carries along: where faults are noted, and which aggregates there are."""
+    """The context of reading a document: where faults are noted, and which aggregates exist."""
 
     findings: Findings
     aggregates: Collection[str] = ()
@@ -53,7 +63,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a document: the kind of its value, what it is for, and its name where that is not the attribute's.
+    """A key of a document: the kind of its value, what it is for, and its name if that is not the attribute's.
 
     A key whose value is the default is left out of the document unless it is ``always`` written. The last three are read
     off the model (``keys_of``).
@@ -69,7 +79,7 @@ class Key:
 
 
 def text(*, least: int = 0, most: int | None = None) -> Kind:
-    """A text of so many characters."""
+    """A text of ``least`` to ``most`` characters."""
     bounds = ({"maxLength": most} if most is not None else {}) | ({"minLength": least} if least else {})
 
     def accepts(value: Any) -> bool:
@@ -94,7 +104,7 @@ def words(choices: tuple[str, ...]) -> Kind:
 
 
 def texts(*, least: int, most: int, each: Kind) -> Kind:
-    """A list of so many texts."""
+    """A list of ``least`` to ``most`` texts."""
     return Kind(
         schema={"items": each.schema, "maxItems": most, "minItems": least, "type": "array"},
         accepts=lambda value: isinstance(value, list) and least <= len(value) <= most and all(map(each.accepts, value)),
@@ -139,8 +149,7 @@ def _read(raw: Any, path: Path, reading: Reading, parse: Callable[[str], Expr]) 
     try:
         return parse(raw)
     except ExpressionFault as fault:
-        advice = write_value(path, fault.instead) if fault.instead else fault.suggestion
-        reading.findings.add(fault.code, path, fault.message, found=fault.found or raw, suggestion=advice)
+        reading.findings.add(fault.code, path, fault.message, found=fault.found or raw, suggestion=fault.suggestion)
         return Broken(raw)
 
 
@@ -156,16 +165,17 @@ def write_expression(expr: Expr) -> Any:
     return f"{{{{ {to_text(expr)} }}}}"
 
 
-def _is_expression(value: Any) -> bool:
+def is_expression(value: Any) -> bool:
+    """Whether a value of a document was parsed."""
     return isinstance(value, _EXPRESSIONS)
 
 
 def _is_optional_expression(value: Any) -> bool:
-    return value is None or _is_expression(value)
+    return value is None or is_expression(value)
 
 
 def expression(*types: str) -> Kind:
-    """An expression, as one of some JSON types; lists and records of expressions where these are among them."""
+    """An expression, as one of some JSON types; lists and records of expressions if these are among them."""
     python = tuple({"string": str, "boolean": bool, "array": list, "object": dict}[type_] for type_ in types)
     inside: Schema = {"array": {"items": {}}, "object": {"additionalProperties": {}}}
     schema: Schema = {key: part for type_ in types for key, part in inside.get(type_, {}).items()}
@@ -215,7 +225,7 @@ CONDITION = expression("string", "boolean")
 #: a saved name or an expression; a list or a record of them
 SOURCE = expression("string", "array", "object")
 LOOP_SOURCE = expression("string", "array")
-VALUE = Kind(schema={}, accepts=lambda value: True, read=read_value, write=to_json, is_read=_is_expression)
+VALUE = Kind(schema={}, accepts=lambda value: True, read=read_value, write=to_json, is_read=is_expression)
 #: any single value
 CONSTANT = replace(
     VALUE,

@@ -1,7 +1,7 @@
 """The document model: a tool, its declarations and its ten types of steps.
 
 One set of frozen dataclasses that the writer of a tool, the compiler, the checker and the runtime share. Values are parsed
-(``Expr``), and each part knows where it stood in the document. ``Key`` annotations say how a part looks as JSON: the JSON
+(``Expr``), and each part knows its place in the document. ``Key`` annotations say how a part looks as JSON: the JSON
 Schema (``documents/schema.py``), ``accepts``, ``read_tool`` and ``document_of`` are all made from them.
 
 In Python, texts may be given for values: ``Filter(inputs="hits", where="item.score > 0.5", save_as="good")``.
@@ -15,10 +15,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
 
-from tool_induction.language import keys, limits
+from tool_induction import limits
+from tool_induction.language import keys
 from tool_induction.language.diagnostics import Findings, Path
+from tool_induction.language.expressions import Const, Expr
 from tool_induction.language.keys import Key, Kind, Reading
-from tool_induction.language.syntax import Const, Expr
 from tool_induction.language.types import (
     ANY,
     STRING,
@@ -48,14 +49,14 @@ _ON_ERROR = Key(
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of a document. ``path`` says where it stood."""
+    """A part of a document. ``path`` is its place there."""
 
     step_type: ClassVar[str] = ""
     says: ClassVar[str] = ""
     path: Path = ()
 
     def __post_init__(self) -> None:
-        """Read what was given as in a document; faults in it are told when the tool is compiled."""
+        """Read what was given as in a document; its faults are noted when the tool is compiled."""
         for one in keys_of(type(self)):
             value = getattr(self, one.attribute)
             if not one.kind.is_read(value):
@@ -423,7 +424,7 @@ def _is_step(raw: Any) -> bool:
 
 
 def step_type_of(raw: Any) -> str:
-    """The type of a step of a document: a call with ``do`` is a loop whatever it says. Empty if it says none."""
+    """The type of a step of a document: a call with ``do`` is a loop. Empty if it says none."""
     if not isinstance(raw, dict):
         return ""
     said = raw.get("type", "loop" if "do" in raw else "")
@@ -433,9 +434,9 @@ def step_type_of(raw: Any) -> str:
 
 
 def read_tool(raw: Mapping[str, Any], path: Path, findings: Findings, aggregates: Collection[str] = ()) -> Tool:
-    """The model of a document that was accepted; parts that cannot be read are noted and stand as ``Broken`` or ``any``.
+    """The model of an accepted document; unreadable parts are noted and become ``Broken`` or ``any``.
 
-    The inputs of aggregates that are not among the known ``aggregates`` are not looked at: what they would mean cannot be told.
+    The inputs of aggregates that are not among the known ``aggregates`` are not looked at: their meaning is unknown.
     """
     return Tool(**_values(Tool, raw, path, Reading(findings=findings, aggregates=aggregates)), path=path)
 
@@ -452,7 +453,7 @@ def _read_step(raw: Mapping[str, Any], path: Path, reading: Reading) -> Part:
     if model.step_type in LOOPING:
         values["loop"] = Loop(**_values(Loop, raw, path, reading), path=path) if "loop_over" in raw else None
     if model is Aggregate and raw["operation"] not in reading.aggregates and "inputs" in raw:
-        # what the inputs of an unknown aggregate would mean cannot be told; that it is unknown is the fault
+        # the meaning of the inputs of an unknown aggregate is unknown; the aggregate is the fault
         values["inputs"] = keys.read_expression(raw["inputs"], path, replace(reading, findings=Findings()))
     step: Part = model(**values, path=path)
     return step
@@ -513,7 +514,7 @@ def _fits(default: Any, type_: Type, path: Path, findings: Findings) -> bool:
         message = f"the default is no {show(type_)}"
         findings.add("E_TYPE", path, message, found=json.dumps(default), expected=show(type_))
     elif type_ == TIME and default < 0:
-        message, found = "no time lies before the video's start", json.dumps(default)
+        message, found = "no time is before the video's start", json.dumps(default)
         findings.add("E_TYPE", path, message, found=found, expected="seconds from 0 on")
     return True
 
@@ -555,22 +556,6 @@ def walk_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
             yield from walk_steps(block)
 
 
-def taken_names(tool: Tool) -> frozenset[str]:
-    """Every name that a tool uses anywhere: a new step cannot save its result under one of them."""
-    steps = list(walk_steps(tool.steps))
-    taken = {step.save_as for step in steps if not isinstance(step, If | Require)}
-    taken |= {step.loop.variable for step in steps if isinstance(step, Call | Block) and step.loop is not None}
-    return frozenset(taken | {item.name for item in tool.inputs} | {item.name for item in tool.outputs})
-
-
-def free_name(name: str, taken: Collection[str]) -> str:
-    """A name like this one that nothing else has."""
-    tail = ""
-    while (made := name[: limits.MAX_NAME - len(tail)] + tail) in taken:
-        tail += "_"
-    return made
-
-
 def binds(step: Step) -> tuple[str, ...]:
     """The names a step binds for the steps after it."""
     match step:
@@ -585,28 +570,11 @@ def binds(step: Step) -> tuple[str, ...]:
 
 def values(step: Step) -> Iterator[tuple[str, Expr]]:
     """The values a step holds itself, each with its key (``params.query`` style for nested ones)."""
-    match step:
-        case Call():
-            for key, value in step.params:
-                yield f"params.{key}", value
-        case Filter():
-            yield from (("inputs", step.inputs), ("where", step.where))
-        case Project():
-            yield "inputs", step.inputs
-            yield from ((f"fields.{key}", value) for key, value in step.fields)
-        case Aggregate():
-            yield "inputs", step.inputs
-            yield from ((f"params.{key}", value) for key, value in step.params)
-        case Set():
-            yield "value", step.value
-        case JudgeStep():
-            yield from (("inputs", step.inputs), ("question", step.question))
-        case If():
-            yield "condition", step.condition
-        case Require():
-            yield from (("condition", step.condition), ("reason", step.reason))
     loop = step.loop if isinstance(step, Call | Block) else None
-    if loop is not None:
-        yield "loop_over", loop.over
-        if loop.until is not None:
-            yield "until", loop.until
+    for part in (step, loop):
+        for key in keys_of(type(part)) if part is not None else ():
+            value = getattr(part, key.attribute)
+            if keys.is_expression(value):
+                yield key.name, value
+            elif key.attribute in ("params", "fields"):
+                yield from ((f"{key.name}.{name}", inner) for name, inner in value)

@@ -1,8 +1,8 @@
 """The types of the tool language: which fits where, how documents spell them, and from and to JSON Schema.
 
 Records are structural: a name such as ``Detection`` is for messages and schemas, the fields decide.
-``Time`` is a number of seconds; ``number`` is float or int; ``Anything`` is a value nobody described. ``Score`` is a rank
-score: a float that orders the hits of one search, and whatever is computed from one.
+``Time`` is a number of seconds; ``number`` is float or int; ``any`` is a value without a description. ``Score`` is a rank
+score: a float that orders the hits of one search, and every number computed from one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from tool_induction.language.diagnostics import did_you_mean
-from world_api.operations import EVERY_OPERATION, OPERATIONS
 
 ScalarName = Literal["bool", "int", "float", "number", "string", "Time", "Score", "null"]
 
@@ -49,7 +48,7 @@ class OptionalType:
 class ListType:
     """A list.
 
-    ``bound`` is how long it can be (None: nobody knows), ``typical`` how long it is expected to be; ``stated``
+    ``bound`` is how long it can be (None: unknown), ``typical`` how long it is expected to be; ``stated``
     says that the bound comes from the document and not from a default. ``filled`` lists are never empty.
     """
 
@@ -63,7 +62,7 @@ class ListType:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordType:
-    """A record. ``is_open`` records may hold keys nobody described.
+    """A record. ``is_open`` records may hold other keys.
 
     ``is_result`` records are made by operations, and not by a tool: a confidence or a duration in them is what it says.
     """
@@ -169,7 +168,7 @@ def show(type_: Type) -> str:
 
 
 def is_smaller(type_: Type, most: int) -> bool:
-    """Whether a type has at most so many parts; counting stops there."""
+    """Whether a type has at most ``most`` parts."""
     rest, parts = [type_], 0
     while rest:
         one = rest.pop()
@@ -241,7 +240,7 @@ def _fit_scalars(found: ScalarType | EnumType, wanted: ScalarType | EnumType) ->
 
 def _fit_records(found: RecordType, wanted: RecordType) -> Fit:
     worst = YES
-    # Whatever has a start and an end is an interval; its centre and duration follow from them.
+    # A record with a start and an end is an interval; its centre and duration follow from them.
     needed = wanted.fields if wanted.name != INTERVAL.name else INTERVAL.fields
     for key, type_ in needed:
         have = found.get(key)
@@ -402,6 +401,8 @@ class OperationTypes:
 @lru_cache(maxsize=64)
 def operation_types(name: str) -> OperationTypes:
     """The types of one operation."""
+    from world_api.operations import EVERY_OPERATION
+
     parameters = EVERY_OPERATION[name].parameters_schema()
     return OperationTypes(
         parameters={
@@ -445,6 +446,8 @@ def _scalar_schema(name: str) -> dict[str, Any]:
 
 def takes_words(operation: str, parameter: str) -> bool:
     """Whether a parameter of an operation takes one of a closed list of words."""
+    from world_api.operations import EVERY_OPERATION
+
     if operation not in EVERY_OPERATION:
         return False
     return isinstance(plain(operation_types(operation).parameters.get(parameter, ANY)), EnumType)
@@ -484,7 +487,7 @@ _WRAPPED = re.compile(r"(?P<outer>list|array|optional)\s*[<\[]\s*(?P<inner>.+?)\
 
 @dataclass(frozen=True, kw_only=True)
 class TypeName:
-    """A type name that was read. ``canonical`` differs from what stood there where ``aliased``."""
+    """A type name that was read. ``canonical`` differs from the text if ``aliased``."""
 
     type: Type
     canonical: str
@@ -503,6 +506,8 @@ class UnknownType(Exception):
 @lru_cache(maxsize=1)
 def world_types() -> Mapping[str, Type]:
     """The named records of the operations' results: Segment, Detection, Memory, Evidence ..."""
+    from world_api.operations import OPERATIONS
+
     found: dict[str, Type] = {}
     for operation in OPERATIONS.values():
         schema = operation.result_schema()

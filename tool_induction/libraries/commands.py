@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tool_induction.judging.options import AllowJudgeOption
+from tool_induction.judge.options import AllowJudgeOption
 from tool_induction.libraries.arms.commands import arm
 from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, VideoOption, WithOption, note, show, to_json
 
@@ -101,7 +101,7 @@ def load_whole(source: str, *, allow_judge: bool, groups: Sequence[str] = ()) ->
 
 
 def _notes(source: str, *, allow_judge: bool, groups: Sequence[str] = ()) -> tuple[Diagnostic, ...]:
-    from tool_induction.compiler.compiling import compile_document
+    from tool_induction.compiler.compilation import compile_document
     from tool_induction.library import TOOLS_FILE, find_library, read_bytes
 
     found = find_library(source)

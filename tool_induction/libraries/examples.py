@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
 from tool_induction.admission.worlds import schema_worlds
-from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.model import Input, Tool
 from tool_induction.language.types import STRING, ListType
 from tool_induction.runtime.calls import Caller, WorldState

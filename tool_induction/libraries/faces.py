@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.compiler.emit import mcp_face, openai_face, signature_card, writes_of
+from tool_induction.compiler.compilation import CompiledTool
+from tool_induction.compiler.faces import mcp_face, openai_face, signature_card, writes_of
 from tool_induction.libraries.examples import IMAGINED, example_arguments
 from world_api.core.faults import ToolFault
 

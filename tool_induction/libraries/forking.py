@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tool_induction.compiler.compiling import CompiledTool, compile_document
-from tool_induction.compiler.decode import decode
+from tool_induction.compiler.compilation import CompiledTool, compile_document
+from tool_induction.compiler.source import decode
 from tool_induction.language.diagnostics import Findings, closest, format_path
 from tool_induction.libraries.beside import carried_induction
 from tool_induction.libraries.differences import ToolChanges, tool_changes

@@ -12,9 +12,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from tool_induction.compiler.decode import decode
-from tool_induction.documents.credentials import holds_secret
-from tool_induction.language import limits
+from tool_induction import limits
+from tool_induction.compiler.source import decode, holds_secret
 from tool_induction.language.diagnostics import Findings
 from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.canonical import canonical_json, content_hash

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.compiler.emit import signature_card
+from tool_induction.compiler.compilation import CompiledTool
+from tool_induction.compiler.faces import signature_card
 from tool_induction.language.diagnostics import Diagnostic
-from tool_induction.language.syntax import to_json
+from tool_induction.language.expressions import to_json
 from tool_induction.libraries.examples import Example, ExampleRuns
 from tool_induction.library import ToolLibrary
 from tool_induction.plan import plan_lines, written

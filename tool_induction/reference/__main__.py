@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from tool_induction.documents.schema import language_schema
+from tool_induction.documents import language_schema
 from tool_induction.reference.diagnostics_page import diagnostics_page
 from tool_induction.reference.language_page import language_page
 from tool_induction.reference.recordings_page import recordings_page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.compilation import compile_document
 from tool_induction.language.diagnostics import Diagnostic, format_path
 from tool_induction.reference.cases import Case, Json
 from tool_induction.reference.catalogue import CASES
@@ -19,8 +19,8 @@ What the compiler says about a document is `{code, severity, tool, json_path, me
 edits}`. The list of codes is closed. `E_` stops a tool; `W_` says what the compiler decided; `L_` is advice. Faults come first, and
 of those the ones that do not follow from another; `json_path` starts at the root of the file and exists in it.
 
-A suggestion that says what to write, to move or to leave out has the same as `edits`, a JSON Patch (RFC 6902) of the file: a document
-so changed means what was meant. Where more than one thing can be meant, the suggestion asks or names the choices.
+A suggestion that is one exact change has it as `edits`, a JSON Patch (RFC 6902) of the file: a document changed that way means what
+was meant. If more than one thing can be meant, the suggestion asks, names the choices or says what to do in words.
 
 `videoworld tools check FILE` prints them with the line of the document.
 """

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tool_induction import limits
 from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
 from tool_induction.aggregates.spellings import ALIASES_WITH, LIST_KEYS, ORDERS, PARAMETER_ALIASES
-from tool_induction.checking.typed import JOINING
-from tool_induction.documents.schema import STRICT_CANNOT_SAY, language_schema, step_keys
-from tool_induction.language import limits
+from tool_induction.checker.environment import JOINING
+from tool_induction.documents import STRICT_CANNOT_SAY, language_schema, step_keys
+from tool_induction.language.expressions import COMPARATORS, FILTERS, FORBIDDEN, OPERATORS
 from tool_induction.language.model import LOOP_KEYS, LOOPING, STEP_MODELS
-from tool_induction.language.parsing import COMPARATORS, FILTERS, FORBIDDEN, OPERATORS
 from tool_induction.language.types import (
     BOOKKEEPING,
     TYPE_ALIASES,

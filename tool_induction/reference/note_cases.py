@@ -156,8 +156,8 @@ NOTES: tuple[Case, ...] = (
     ),
     Case(
         code="L_DUPLICATE",
-        when="The tool does what an operation does, or what another tool of the file does, up to names and constants.",
-        example=[tool(), tool(EARLIEST | {"save_as": "earliest"}, tool_name="find_start")],
+        when="The tool does what an operation does, or has the steps of another tool of the file.",
+        example=[tool(), tool(tool_name="find_start")],
         mended=(((1, "steps", 1), EARLIEST | {"operation": "pick_latest", "save_as": "latest"}),),
     ),
     Case(

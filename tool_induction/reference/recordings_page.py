@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction.compiler.compilation import compile_document
 from tool_induction.language.diagnostics import ErrorCode, LintCode, WarningCode
 from tool_induction.library import read_bytes
 from tool_induction.reference.tables import code, table

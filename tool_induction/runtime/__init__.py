@@ -1,1 +1,26 @@
-"""Running compiled tools: steps, loops, budgets, remembered results, outcomes, traces."""
+"""The runtime: runs a compiled tool on a world and returns one result record.
+
+``runner`` checks the arguments and presents the result; ``interpreter`` does the steps in the order of the plan, ``calls`` the calls
+of operations, ``parallel`` several at a time; ``budget`` bounds a run; ``trace`` records what was done and where outputs came from.
+"""
+
+from tool_induction.runtime.budget import RunLimits
+from tool_induction.runtime.calls import Caller, Memo, WorldState
+from tool_induction.runtime.runner import check_arguments, run_tool
+from tool_induction.runtime.trace import Trace, TraceNode, tree_lines
+from tool_induction.runtime.values import Unfit, check_json, fitted
+
+__all__ = [
+    "Caller",
+    "Memo",
+    "RunLimits",
+    "Trace",
+    "TraceNode",
+    "Unfit",
+    "WorldState",
+    "check_arguments",
+    "check_json",
+    "fitted",
+    "run_tool",
+    "tree_lines",
+]

@@ -7,13 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tool_induction.language.evaluation import weight_and_depth
-from tool_induction.language.limits import MAX_VALUE_DEPTH
 from tool_induction.language.model import StopStatus
+from tool_induction.limits import MAX_VALUE_DEPTH
 from world_api.core.faults import ToolFault
-
-#: Calls that tools on a session may have under way at a time. More helps where calls wait for others; fewer threads are
-#: less in each other's way where they compute.
-AT_A_TIME = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +25,12 @@ class RunLimits:
     output_characters: int = 4_000  #: characters shown of one text
     output_values: int = 3_000  #: numbers, texts, records and lists shown of one output
     evidence: int = 8
-    #: Calls under way at a time; whatever it is, the results are the same. Above 1, what calls must bear several threads.
+    #: Calls under way at a time; the results do not depend on it. Above 1, the caller must be thread-safe.
     concurrency: int = 1
 
 
 class BudgetExhausted(ToolFault):
-    """A bound of the run was reached; the code is ``budget_exhausted``."""
+    """A bound of the run was hit; the code is ``budget_exhausted``."""
 
 
 class Stopped(Exception):
@@ -47,7 +43,7 @@ class Stopped(Exception):
 
 
 class Meter:
-    """Counts what a run uses; ``exhausted`` names the first bound that was reached."""
+    """Counts what a run uses; ``exhausted`` names the first bound that was hit."""
 
     def __init__(self, limits: RunLimits, monotonic: Callable[[], float], *, started: float | None = None) -> None:
         self.limits = limits
@@ -62,7 +58,7 @@ class Meter:
         return Meter(share, self._monotonic, started=self._started)
 
     def spend(self, what: str, amount: int, bound: float) -> None:
-        """Use up some of a bound.
+        """Add to what is used.
 
         Raises:
             BudgetExhausted: when there is not enough left, or the time is over.
@@ -74,15 +70,15 @@ class Meter:
             self._stop(self._seconds)
 
     def step(self) -> None:
-        """One step is about to be done."""
+        """Count a step."""
         self.spend("steps", 1, self.limits.steps)
 
     def item(self) -> None:
-        """One item of a loop is about to be done."""
+        """Count an item of a loop."""
         self.spend("items", 1, self.limits.items)
 
     def result(self, size: int) -> None:
-        """A result of so many bytes came back. One that came too late still counts; nothing is asked after it.
+        """Count a result of ``size`` bytes. One that came too late still counts; no call is made after it.
 
         Raises:
             BudgetExhausted: when it is too large, with what came back before.
@@ -94,7 +90,7 @@ class Meter:
             self.exhausted = self.exhausted or self._seconds
 
     def bound(self, value: object) -> None:
-        """A value is about to be saved under a name.
+        """Count a value that is saved under a name.
 
         Raises:
             BudgetExhausted: when it, with what was saved before, holds too much; or is nested too deep.
@@ -107,19 +103,19 @@ class Meter:
             self._stop(f"values nested more than {MAX_VALUE_DEPTH} deep")
 
     def left(self, what: Literal["steps", "items"]) -> int:
-        """How many more steps or items the bounds allow; none once a bound was reached."""
+        """How many more steps or items the bounds allow; none once a bound was hit."""
         return 0 if self.exhausted else int(getattr(self.limits, what)) - self._used[what]
 
     def look(self) -> None:
         """Look at the clock between two items of a long step.
 
-        What needs no call goes on when a bound was reached, but not for longer than the run itself might take.
+        Steps without calls continue after a bound was hit, but at most as long as the run itself may take.
         """
         if self.is_late(times=2 if self.exhausted else 1):
             self._stop(self._seconds)
 
     def is_late(self, times: int = 1) -> bool:
-        """Whether the run takes longer than so many times its seconds. Any thread may ask."""
+        """Whether the run takes longer than ``times`` its seconds. Thread-safe."""
         return self._monotonic() - self._started > self.limits.seconds * times
 
     @property
@@ -128,7 +124,7 @@ class Meter:
         return self.limits.result_bytes - self._used["bytes"]
 
     def call(self) -> None:
-        """A call is about to be made; none is once a bound was reached."""
+        """Refuse a call once a bound was hit."""
         if self.exhausted:
             raise BudgetExhausted("budget_exhausted", f"the run used {self.exhausted}", hint="narrow the request")
 

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tool_induction.aggregates.functions import span_of
-from tool_induction.checking.typed import list_field
+from tool_induction.checker.environment import list_field
 from tool_induction.language.evaluation import Json
 from tool_induction.language.types import INT, RecordType, operation_types, plain
 from tool_induction.runtime.budget import Meter
@@ -43,7 +43,7 @@ class Answer:
 
 
 class Asks(Protocol):
-    """Makes the calls of a run; ``logical`` counts them."""
+    """Protocol of an object that makes the calls of a run; ``logical`` counts them."""
 
     logical: int
 
@@ -53,7 +53,7 @@ class Asks(Protocol):
 
 
 class WorldState(Protocol):
-    """What results depend on beside operation and arguments; a session is one."""
+    """What results depend on besides operation and arguments; a session implements it."""
 
     @property
     def memo_key(self) -> str:
@@ -67,7 +67,7 @@ class WorldState(Protocol):
 
 
 class Memo:
-    """Results that were computed before, the least recently used forgotten first.
+    """A least-recently-used cache of results.
 
     Bounded in the number of results and in their bytes (written out). Threads may share one.
     """
@@ -103,7 +103,7 @@ class Memo:
 
 
 class World:
-    """The world of one run: calls it, and knows under which key an answer may be remembered."""
+    """The world of one run: makes calls and computes their cache keys."""
 
     def __init__(self, call: Caller, state: WorldState | None, *, most: int) -> None:
         self._call = call
@@ -148,7 +148,7 @@ class OperationCalls:
         self._meter = meter
         self._memo = memo
         self._trace = trace
-        self._asked: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
         self._writes: list[int] = []
         self.prepared: PreparedCalls | None = None
         self.logical = 0
@@ -156,9 +156,9 @@ class OperationCalls:
 
     @property
     def cost(self) -> Cost:
-        """The price of all that was asked, as if nothing had been remembered."""
+        """The price of all calls, cached ones included."""
         total = Cost()
-        for name, times in self._asked.items():
+        for name, times in self._counts.items():
             total += EVERY_OPERATION[name].price.times(times)
         return total
 
@@ -167,13 +167,13 @@ class OperationCalls:
 
         Raises:
             VideoWorldError: what the operation names.
-            BudgetExhausted: when a bound of the run was reached.
+            BudgetExhausted: when a bound of the run was hit.
         """
         self._meter.call()
         arguments = whole_numbers(name, arguments)
         with self._trace.call(name, arguments) as node:
             self.logical += 1
-            self._asked[name] += 1
+            self._counts[name] += 1
             node.number, node.made_from = self.logical, self._behind(name, made_from)
             key = self._world.key(name, arguments)
             answer = None if key is None else self._memo.get(key)
@@ -210,7 +210,7 @@ class OperationCalls:
         return answer
 
     def _behind(self, name: str, made_from: Sequence[int]) -> tuple[int, ...]:
-        """The calls behind the arguments; where the session's state matters, also the writes before."""
+        """The calls behind the arguments; with the writes before, if the operation depends on the session."""
         if not EVERY_OPERATION[name].depends_on_session or not self._writes:
             return tuple(made_from)
         return tuple(sorted({*made_from, *self._writes}))
@@ -230,7 +230,7 @@ def _whole_number_parameters(name: str) -> frozenset[str]:
 
 
 def whole_numbers(name: str, arguments: Mapping[str, Json]) -> Mapping[str, Json]:
-    """``5.0`` where a whole number is wanted is 5; anything else is left for the operation to refuse."""
+    """Convert ``5.0`` to 5 for whole-number parameters; the operation refuses other values."""
     odd = {
         key: int(value)
         for key in _whole_number_parameters(name)

@@ -1,16 +1,20 @@
 """Executes the steps of compiled tools, one after the other in the order of the plan.
 
-Whatever is counted, bounded, warned of or traced happens here, on one thread. Where several calls may be made at a time, worker
+Counting, bounds, warnings and the trace happen here, on one thread. If several calls may be made at a time, worker
 threads get the answers of independent items and steps first (``tool_induction.runtime.parallel``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.aggregates import AGGREGATES, AggregateSpec
+from tool_induction.aggregates.functions import evidence_of, span_of, times
+from tool_induction.compiler.compilation import CompiledTool
+from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
 from tool_induction.language.evaluation import Json, as_text, evaluate, truth
+from tool_induction.language.expressions import Const, Expr
 from tool_induction.language.model import (
     Aggregate,
     Block,
@@ -23,31 +27,20 @@ from tool_induction.language.model import (
     Require,
     Set,
     Step,
+    Tool,
     binds,
 )
-from tool_induction.language.syntax import Expr
 from tool_induction.runtime.budget import BudgetExhausted, Meter, Stopped
-from tool_induction.runtime.calls import Asks
-from tool_induction.runtime.origins import Calls, Origins, Source
+from tool_induction.runtime.calls import Answer, Asks, Memo
 from tool_induction.runtime.parallel import Abandoned, Parallel, Steps, Task
 from tool_induction.runtime.results import Judged, Outcome, outcome_of
-from tool_induction.runtime.steps import (
-    Judging,
-    Scope,
-    aggregated,
-    as_callee_record,
-    completed,
-    fitting,
-    flattened,
-    inherit,
-    listed,
-    no_judge,
-    projected,
-)
-from tool_induction.runtime.trace import Trace, Untraced
-from world_api.core.faults import VideoWorldError
+from tool_induction.runtime.trace import Calls, Origins, Source, Trace, Untraced
+from tool_induction.runtime.values import Unfit, completed, fitted
+from world_api.core.canonical import canonical_json
+from world_api.core.cost import Cost
+from world_api.core.faults import ToolFault, VideoWorldError
 
-#: A warning names at most so many words.
+#: words that a warning names at most
 _MAX_WORDS = 8
 
 
@@ -94,7 +87,7 @@ class Interpreter:
                 self._block(tool.steps, scope)
             except Stopped as stop:
                 status, reason = stop.status, stop.reason
-                stopped = stop.status != "ok"  # an answer, with every output that is always there: a caller goes on
+                stopped = stop.status != "ok"  # with "ok" it is an answer: a calling tool continues
             except BudgetExhausted as exhausted:
                 status, reason = "budget_exhausted", exhausted.message
             except VideoWorldError as caught:
@@ -131,7 +124,7 @@ class Interpreter:
             self.warnings.append(text)
 
     def _block(self, steps: Steps, scope: Scope) -> None:
-        """Do some steps, one after the other.
+        """Run steps in order.
 
         Raises:
             VideoWorldError, Stopped: what ended them.
@@ -152,7 +145,7 @@ class Interpreter:
                     self._do(step, scope)
 
     def _prepare(self, calls: Asks, task: Task) -> None:
-        """Do some steps for their calls only, on a worker thread. A fault comes up again when the run itself does them."""
+        """Run steps on a worker thread only for their calls. A fault occurs again when the run itself does them."""
         worker = Interpreter(tools=self._tools, calls=calls, meter=self._meter.for_worker(), trace=Untraced())
         steps, values = task
         try:
@@ -273,7 +266,7 @@ class Interpreter:
             self._warn(f"words that {operation} could not use: {', '.join(map(as_text, unused[:_MAX_WORDS]))}{more}")
 
     def _lose(self, step: Call | Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
-        """Go on without what failed, and warn of it."""
+        """Continue without what failed, and warn of it."""
         if isinstance(fault, Stopped):
             self._warn(f"{step.save_as}: {fault.reason or fault.status}")
             return
@@ -349,7 +342,7 @@ class Interpreter:
 
 @dataclass(slots=True)
 class _Progress:
-    """What a loop has so far; when a budget runs out it is kept."""
+    """The items that a loop has collected so far; kept if a budget runs out."""
 
     collected: list[Json] = field(default_factory=list)
     faults: list[VideoWorldError] = field(default_factory=list)
@@ -362,3 +355,202 @@ class _Progress:
         if step.on_error == "null" and step.flattens is None:
             self.collected.append(None)
         self.done += 1
+
+
+#: Whether a condition holds of an item.
+Holds = Callable[[Expr, Json], bool]
+_TIMES = ("start_time", "end_time", "center_time")
+_MAX_EVIDENCE = 6
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """Names and their values. ``origins`` is None unless the run is traced."""
+
+    values: dict[str, Json]
+    origins: Origins | None = None
+
+    def inside(self, name: str, value: Json, calls: Calls) -> Scope:
+        """A scope inside this one with one more name, whose value came from ``calls``; what is bound in it is not seen outside."""
+        return Scope({**self.values, name: value}, None if self.origins is None else self.origins.inside(name, calls))
+
+
+def listed(expr: Expr, values: Mapping[str, Json]) -> list[Json]:
+    """The list that an expression gives; null is an empty one.
+
+    Raises:
+        ToolFault: ``bad_list``.
+    """
+    value = evaluate(expr, values)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise ToolFault("bad_list", "a list is wanted where there is none", hint="the tool's types do not hold")
+    return value
+
+
+def aggregated(step: Aggregate, scope: Mapping[str, Json], holds: Holds, weigh: Callable[[Json], None]) -> Json:
+    """The value of an aggregate step. Lists that it joins are weighed first: joining makes a list long at once.
+
+    Raises:
+        ToolFault: ``bad_parameter``, and what the aggregate names.
+    """
+    spec = AGGREGATES[step.operation]
+    params = _parameters(step, spec, scope)
+    if spec.takes == "nothing":
+        return spec.run(**params)
+    value = evaluate(step.inputs, scope)
+    match spec.takes:
+        case "pair":
+            sides = value if isinstance(value, dict) else {}
+            return spec.run(_without_null(sides.get("a")), _without_null(sides.get("b")), **params)
+        case "mix":
+            weigh(value)
+            whole = isinstance(value, dict) and "evidence" in value
+            rows = [*value.values()] if isinstance(value, dict) else value
+            return spec.run([value] if whole or not isinstance(rows, list) else rows, **params)
+        case "lists":
+            weigh(value)
+            return spec.run([_without_null(one) for one in value] if isinstance(value, list) else [], **params)
+        case "slots":
+            return spec.run(value if isinstance(value, list) else [], **params)
+    items = _without_null(value)
+    return spec.run(_flags(step, items, holds) if step.operation in ("any", "all") else items, **params)
+
+
+def _parameters(step: Aggregate, spec: AggregateSpec, scope: Mapping[str, Json]) -> dict[str, Json]:
+    params: dict[str, Json] = {}
+    for name, expr in step.params:
+        if spec.params[name].role == "condition":
+            continue
+        try:
+            params[name] = fitted(evaluate(expr, scope), spec.params[name].type, place=name)
+        except Unfit as why:
+            raise ToolFault("bad_parameter", f"{step.operation} ({step.save_as}): {why}") from None
+    return params
+
+
+def _flags(step: Aggregate, items: list[Json], holds: Holds) -> list[bool]:
+    where = dict(step.params).get("where", Const(None))
+    if where != Const(None):
+        return [holds(where, item) for item in items]
+    return [item if isinstance(item, bool) else True for item in items]
+
+
+def _without_null(rows: Json) -> list[Json]:
+    return [item for item in rows if item is not None] if isinstance(rows, list) else []
+
+
+def fitting(tool: Tool, arguments: Mapping[str, Json]) -> dict[str, Json]:
+    """The arguments of a call as the called tool's inputs have them.
+
+    Raises:
+        ToolFault: ``bad_arguments``.
+    """
+    types = {item.name: item.type for item in tool.inputs}
+    try:
+        return {key: fitted(value, types[key], place=key) for key, value in arguments.items()}
+    except Unfit as why:
+        raise ToolFault("bad_arguments", f"{tool.name}: {why}", hint="a called tool takes what it declares") from None
+
+
+def as_callee_record(outputs: dict[str, Json], status: str, summary: str, evidence: list[Json]) -> dict[str, Json]:
+    """The record that a calling tool gets: the outputs and what the runtime adds."""
+    record: dict[str, Json] = dict(outputs)
+    start, end = outputs.get("start_time"), outputs.get("end_time")
+    if "center_time" not in outputs and isinstance(start, int | float) and isinstance(end, int | float):
+        record["center_time"] = round((start + end) / 2, 3)
+    return record | {"status": status, "summary": summary, "evidence": evidence}
+
+
+def flattened(value: Json, flattens: str | None) -> list[Json]:
+    """What one iteration gave, before it inherits: the value, or the rows of its one list (of itself where that is ``""``)."""
+    if flattens is None:
+        return [value]
+    rows = value if flattens == "" else value.get(flattens) if isinstance(value, dict) else None
+    return rows if isinstance(rows, list) else []
+
+
+def inherit(made: Json, item: Json, result: Json) -> Json:
+    """A loop's product with times and evidence from its item. A detection keeps its own times."""
+    if not isinstance(made, dict):
+        return made
+    product: dict[str, Json] = dict(made)
+    if not isinstance(product.get("start_time"), int | float):
+        product |= _times_of(item)
+    own = evidence_of([made]) or (evidence_of([result]) if made is not result and "evidence" not in made else [])
+    inherited = [piece for piece in evidence_of([item]) if piece not in own]
+    product["evidence"] = [*own, *inherited][:_MAX_EVIDENCE]
+    product["parent"] = item
+    return product
+
+
+def _times_of(item: Json) -> dict[str, Json]:
+    if isinstance(item, dict):
+        return {key: item[key] for key in _TIMES if key in item}
+    span = span_of(item)
+    return {} if span is None else times(span)
+
+
+def projected(item: Json, fields: dict[str, Json]) -> dict[str, Json]:
+    """A projection: times and evidence stay unless overwritten."""
+    kept: dict[str, Json] = {}
+    if isinstance(item, dict):
+        kept = {key: item[key] for key in (*_TIMES, "evidence") if key in item}
+    return kept | fields
+
+
+class Judging:
+    """The judgements of one run."""
+
+    def __init__(self, judge: Judge | None, *, memo: Memo, meter: Meter) -> None:
+        self._judge = judge
+        self._memo = memo
+        self._meter = meter
+        self._judged = 0
+
+    @property
+    def cost(self) -> Cost:
+        """The price of all that was judged."""
+        return JUDGEMENT.times(self._judged)
+
+    def judged(self, step: JudgeStep, question: str, rows: Sequence[Json]) -> list[Json]:
+        """The items with their answers.
+
+        Raises:
+            ToolFault: ``no_judge``, ``bad_judgement``.
+            BackendFault: what the judge names.
+            BudgetExhausted: when a bound of the run was hit.
+        """
+        if self._judge is None:
+            raise no_judge()
+        sent, made = question_text(question), []
+        for item in rows:
+            self._meter.item()
+            self._meter.call()
+            made.append(_with_answer(item, self._answer(self._judge, sent, step.answers, item_text(item))))
+        return made
+
+    def _answer(self, judge: Judge, question: str, answers: tuple[str, ...], item: str) -> str:
+        self._judged += 1
+        key = canonical_json(["judge", judge.name, question, list(answers), item])
+        known = self._memo.get(key)
+        if known is None:
+            given = list(judge.answer(question, answers, [item]))
+            if len(given) != 1 or not isinstance(given[0], str):
+                raise ToolFault("bad_judgement", f"{judge.name} gave {len(given)} answers about one item")
+            answer = chosen(given[0], answers, judge=judge.name)
+            known = Answer(result={"answer": answer}, size=len(key) + len(answer))
+            self._memo.put(key, known)
+        return str(known.result["answer"])
+
+
+def no_judge() -> ToolFault:
+    """The fault of a tool with a judge step that is run without a judge."""
+    return ToolFault(
+        "no_judge", "the tool has a judge step and there is no judge", hint="give a judging model: --judge-model MODEL"
+    )
+
+
+def _with_answer(item: Json, answer: str) -> Json:
+    return {**item, "answer": answer} if isinstance(item, dict) else {"answer": answer, "parent": item}

@@ -1,7 +1,7 @@
 """Several calls at a time: worker threads get the answers to loop items and neighbouring steps that are independent.
 
-The interpreter goes through the items one after the other and takes the answers as it comes to them, so whatever is
-counted, bounded, warned of or traced is what a run with one call at a time has. It begins an item when the item's worker is done.
+The interpreter goes through the items one after the other and takes the answers as it comes to them, so counts,
+bounds, warnings and the trace are those of a run with one call at a time. It begins an item when the item's worker is done.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from operator import or_
 from threading import Lock, Semaphore
 from typing import Any, TypeAlias
 
-from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.evaluation import Json
+from tool_induction.language.expressions import names
 from tool_induction.language.model import Block, Call, JudgeStep, Require, Step, binds, blocks, values
-from tool_induction.language.syntax import names
 from tool_induction.runtime.budget import Meter
 from tool_induction.runtime.calls import Answer, Asks, Memo, OperationCalls, World, whole_numbers
 from world_api.core.execution import ordered_map
@@ -35,7 +35,7 @@ _WAITS_FROM = 0.05
 
 
 class Abandoned(Exception):
-    """The calls of a worker are not wanted any more, or are left to the interpreter."""
+    """A worker's calls are no longer needed, or are left to the interpreter."""
 
 
 def is_waited_for(name: str) -> bool:
@@ -114,7 +114,7 @@ class PreparedCalls:
         return future.result()
 
     def drop(self, key: str) -> None:
-        """Forget an answer: the run has it."""
+        """Drop an answer that the run has taken."""
         with self._lock:
             future = self._futures.pop(key, None)
             # It is not done where the wait for it was interrupted.
@@ -146,13 +146,13 @@ class Parallel:
         return known
 
     def of_group(self, group: Steps, scope: Mapping[str, Json]) -> list[Task]:
-        """The tasks of a group of steps; none where there is nothing to gain."""
+        """The tasks of a group of steps; none if parallel calls gain nothing."""
         if len(group) < 2 or self._is_off:
             return []
         return [((step,), dict(scope)) for step in group[: self._meter.left("steps")]]
 
     def of_items(self, step: Call | Block, rows: Sequence[Json], scope: Mapping[str, Json]) -> Iterable[Task]:
-        """The tasks of a loop's items; none where they are not independent or there is nothing to gain.
+        """The tasks of a loop's items; none if they depend on each other or parallel calls gain nothing.
 
         They are not where one of them writes or can make later ones needless.
         """

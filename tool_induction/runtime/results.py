@@ -9,15 +9,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
+from tool_induction import limits
 from tool_induction.aggregates.functions import evidence_of, is_evidence, span_of
-from tool_induction.language import limits
 from tool_induction.language.evaluation import Json, as_text, evaluate, weight
+from tool_induction.language.expressions import Expr, Field, Index, Name, names, walk
 from tool_induction.language.model import Output, Tool, binds, values, walk_steps
-from tool_induction.language.syntax import Expr, Field, Index, Name, names, walk
 from tool_induction.language.types import INT, STRING, TIME, ListType, plain
 from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.steps import completed
 from tool_induction.runtime.trace import TraceNode
+from tool_induction.runtime.values import completed
 from world_api.core.canonical import canonical_json
 from world_api.core.faults import ToolFault, VideoWorldError
 from world_api.core.spans import TimeSpan
@@ -26,7 +26,7 @@ _SUMMARY = 200
 _LARGEST = 500_000  #: values of one output
 _LARGEST_TEXT = 200_000  #: values; beyond, a record is not written out as text
 _MOST_EVIDENCE = 1_000  #: pieces gathered before the best are chosen
-#: A reason names at most so many words, a record so many spans.
+#: words that a reason names at most, and spans that a record has
 _MOST_WORDS, _MOST_SPANS = 8, 8
 _WORDS, _SPANS = ("matched", "unmatched", "not_judged"), ("not_found", "not_examined")
 
@@ -195,7 +195,7 @@ def presented(value: Json, output: Output, *, run: RunLimits, most_items: int, n
 
 
 class _Page:
-    """Takes values until there is no room for more."""
+    """Copies values until the limit of shown values is hit."""
 
     def __init__(self, run: RunLimits, *, keep_evidence: bool) -> None:
         self.left = run.output_values
@@ -254,8 +254,8 @@ def _written(value: Json) -> str:
         if is_evidence(value):
             sure = value.get("confidence")
             tail = "" if sure is None else f", confidence {as_text(sure)}"
-            stretch = f"{as_text(value.get('start_time'))}-{as_text(value.get('end_time'))} s"
-            return f"{stretch} ({as_text(value['source'])}{tail})"
+            span = f"{as_text(value.get('start_time'))}-{as_text(value.get('end_time'))} s"
+            return f"{span} ({as_text(value['source'])}{tail})"
         hidden = bookkeeping(value)
         return ", ".join(
             f"{key} {_written(item)}" for key, item in value.items() if key not in hidden and item is not None
@@ -264,7 +264,7 @@ def _written(value: Json) -> str:
 
 
 def cited(evidence: list[Json], most: int) -> list[Json]:
-    """Copies of the evidence that is shown: each stretch and source once, the first ``most``."""
+    """Copies of the evidence that is shown: each span and source once, the first ``most``."""
     kept: dict[str, Json] = {}
     for piece in evidence:
         if isinstance(piece, dict):
@@ -273,13 +273,13 @@ def cited(evidence: list[Json], most: int) -> list[Json]:
 
 
 def cited_as(piece: dict[str, Json]) -> str:
-    """What makes two pieces of evidence the same to a reader: stretch and source."""
+    """The key by which a reader takes two pieces of evidence for one: span and source."""
     return canonical_json([piece.get(key) for key in ("video_id", "start_time", "end_time", "source")])
 
 
 @dataclass
 class Judged:
-    """Gathers what operations say of the words they were asked with; each word and each stretch once, in order."""
+    """Gathers what operations say of the words they were asked with; each word and each span once, in order."""
 
     parts: dict[str, list[Json]] = field(default_factory=dict)
     found: bool = False
@@ -330,7 +330,7 @@ class Judged:
 
     @property
     def reason(self) -> str:
-        """Why nothing sure can be said; empty where every word was judged wherever it was asked for."""
+        """Why the result is uncertain; empty if every word was judged everywhere."""
         reasons = [
             f"{what}: {_named(words)}"
             for what, words in (
@@ -357,7 +357,7 @@ class Judged:
             if spans:
                 record[key] = spans[:_MOST_SPANS]
             if len(spans) > _MOST_SPANS:
-                notes.append(f"judged: {_MOST_SPANS} of {len(spans)} stretches of {key} are shown")
+                notes.append(f"judged: {_MOST_SPANS} of {len(spans)} intervals of {key} are shown")
         return record
 
     def _words(self, *keys: str) -> list[str]:
@@ -391,7 +391,7 @@ def _merged(spans: list[Json]) -> list[Json]:
 
 
 def note_evidence(tool: TraceNode, shown: Sequence[Json], cited: Mapping[str, Sequence[Json]]) -> None:
-    """Put down on a tool's node which calls gave each piece that is shown, and which pieces each output rests on."""
+    """Record on a tool's node which calls gave each piece shown, and which pieces each output rests on."""
     places = {cited_as(piece): place for place, piece in enumerate(shown) if isinstance(piece, dict)}
     givers: list[list[int]] = [[] for _ in shown]
     for call in tool.calls():

@@ -7,19 +7,18 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.compiler.emit import asks_judge, inputs_schema
-from tool_induction.judging.port import Judge
+from tool_induction.compiler.compilation import CompiledTool
+from tool_induction.compiler.faces import asks_judge, inputs_schema
+from tool_induction.judge.port import Judge
 from tool_induction.language.diagnostics import closest
 from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Output
 from tool_induction.language.types import RecordType, plain
 from tool_induction.runtime.budget import Meter, RunLimits
 from tool_induction.runtime.calls import Caller, Memo, OperationCalls, World, WorldState
-from tool_induction.runtime.interpreter import Interpreter
+from tool_induction.runtime.interpreter import Interpreter, Judging, no_judge
 from tool_induction.runtime.parallel import Parallel
 from tool_induction.runtime.results import Outcome, cited, note_evidence, presented
-from tool_induction.runtime.steps import Judging, no_judge
 from tool_induction.runtime.trace import Trace, Untraced
 from tool_induction.runtime.values import Unfit, check_json, fitted
 from world_api.core.cost import Cost
@@ -60,7 +59,7 @@ def run_tool(
 
     Returns:
         ``{status, summary, outputs, evidence, calls, cost, warnings}``, ``error`` where a fault stopped it, and ``judged`` where
-        operations were asked with words: those ``matched`` (judged) and ``unmatched``, what was ``not_judged``, and the stretches
+        operations were asked with words: those ``matched`` (judged) and ``unmatched``, what was ``not_judged``, and the intervals
         where things were ``not_found`` or ``not_examined``. Where a word could not be judged the status is ``partial``.
 
     Raises:
@@ -76,9 +75,9 @@ def run_tool(
         raise no_judge()
     memo = Memo() if memo is None else memo
     meter = Meter(limits, monotonic)
-    asked = World(call, world, most=limits.result_bytes)
+    target = World(call, world, most=limits.result_bytes)
     tracer = Untraced() if trace is None else trace
-    calls = OperationCalls(asked, meter=meter, memo=memo, trace=tracer)
+    calls = OperationCalls(target, meter=meter, memo=memo, trace=tracer)
     judging = Judging(judge, memo=memo, meter=meter)
     interpreter = Interpreter(
         tools=tools,
@@ -86,7 +85,7 @@ def run_tool(
         meter=meter,
         trace=tracer,
         judging=judging,
-        parallel=Parallel(tools, calls=calls, world=asked, memo=memo, meter=meter) if limits.concurrency > 1 else None,
+        parallel=Parallel(tools, calls=calls, world=target, memo=memo, meter=meter) if limits.concurrency > 1 else None,
         follow_origins=trace is not None,
     )
     outcome = interpreter.run(name, checked)
@@ -120,7 +119,7 @@ def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> dic
 
 
 def _validator(compiled: CompiledTool) -> Any:
-    """What checks the arguments of a tool; made once, and kept as long as the tool is."""
+    """The JSON Schema validator of a tool's arguments; cached as long as the tool lives."""
     known = _VALIDATORS.get(id(compiled))
     if known is None:
         from jsonschema import Draft202012Validator
@@ -138,7 +137,7 @@ def _bad_arguments(compiled: CompiledTool, why: str) -> ToolFault:
 
 
 def _explain(error: Any) -> str:
-    """What is wrong; the same for each of several errors that tell of keys of one object."""
+    """Explain a schema error in words; errors about keys of one object get the same text."""
     where = ".".join(map(str, error.path))
     place = f"{where}: " if where else ""
     if error.validator == "required":
@@ -185,7 +184,7 @@ def _record(
 
 
 def _deduplicated(value: Json, output: Output) -> Json:
-    """A list of evidence says each stretch once."""
+    """A list of evidence with each span once."""
     item = getattr(plain(output.type), "item", None)
     is_evidence = isinstance(item, RecordType) and item.name == "Evidence"
     return cited(value, len(value)) if is_evidence and isinstance(value, list) else value

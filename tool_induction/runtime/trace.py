@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeAlias
 
 from tool_induction.language.diagnostics import format_path
-from tool_induction.language.model import Aggregate, Call, If, JudgeStep, Require, Step
+from tool_induction.language.expressions import Expr, names
+from tool_induction.language.model import Aggregate, Call, If, JudgeStep, Require, Step, binds, values, walk_steps
 from tool_induction.runtime.budget import Stopped
-from tool_induction.runtime.origins import Source
 from world_api.core.faults import VideoWorldError
 
 _MOST_ITEMS = 8  #: items of one loop that are shown though they gave no evidence and did not fail
@@ -110,7 +110,7 @@ class Trace:
 
 
 class Untraced(Trace):
-    """Keeps nothing; what is written on its one node is lost."""
+    """A trace that keeps nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,7 +180,7 @@ class _Page:
             yield from self.below(last, indent + rest)
 
     def _title(self, node: TraceNode, width: int) -> tuple[str, TraceNode]:
-        """One line for a node and for its one child, and its one child; and the node whose children come below.
+        """One line for a node and its chain of only children, and the node whose children come below.
 
         Where there is little room, the outcome stays.
         """
@@ -211,7 +211,7 @@ class _Page:
         return _end(node) + (f"  => {shown}" if fed else "")
 
     def _shown(self, nodes: Sequence[TraceNode]) -> list[TraceNode | str]:
-        """All but items of a long loop that nothing is to be said of; of those, how many."""
+        """The nodes to draw; uneventful items of a long loop are replaced by their number."""
         plain = [node for node in nodes if node.kind == "item" and not self._says_something(node)]
         hidden = {id(node) for node in plain[_MOST_ITEMS:]} if len(plain) > _MOST_ITEMS + 1 else set()
         shown: list[TraceNode | str] = []
@@ -229,7 +229,7 @@ class _Page:
 
 
 def _step(node: TraceNode) -> str:
-    """A step by its place and by what it binds; what its one call says is left to that."""
+    """The title of a step: its place and what it binds."""
     place = node.path.rpartition("steps")[2] or node.path
     what, _, name = node.name.rpartition(" as ")
     items = sum(child.kind == "item" for child in node.children)
@@ -253,7 +253,7 @@ def _end(node: TraceNode) -> str:
 
 
 def _arguments(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> str:
-    """Arguments in short; what a tool was given is left out under its own name, and named under another."""
+    """Arguments in short; a tool's own arguments are left out, or named if passed under another name."""
     texts = {value: key for key, value in known.items() if isinstance(value, str)}
     return ", ".join(
         f"{key}={texts[value] if isinstance(value, str) and value in texts else _short(value)}"
@@ -277,7 +277,7 @@ def _short(value: Any) -> str:
 
 
 def _sources(tool: TraceNode) -> Iterator[str]:
-    """Where the outputs came from."""
+    """Lines that say which calls the outputs came from."""
     if not tool.outputs:
         return
     yield "outputs"
@@ -300,3 +300,59 @@ def _numbers(calls: Sequence[int]) -> str:
         else:
             runs.append([call])
     return ", ".join(f"#{run[0]}" if len(run) == 1 else f"#{run[0]}-#{run[-1]}" for run in runs)
+
+
+Calls: TypeAlias = frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where an output came from: numbers of calls, and positions in the evidence shown with the result."""
+
+    calls: tuple[int, ...] = ()
+    evidence: tuple[int, ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """The wire form; what is empty is left out."""
+        parts = {"calls": self.calls, "evidence": self.evidence}
+        return {name: list(numbers) for name, numbers in parts.items() if numbers}
+
+
+class Origins:
+    """The calls that the value of each name of a scope was computed from; a missing name came from no call.
+
+    A step's result came from every call made during the step and from the calls behind every name it reads, conditions included;
+    the result of one operation came from that call alone. With another answer of a call that is neither in the set of an output
+    nor behind the arguments of one that is, the output is the same. Not followed: whether a requirement held, a call failed, or a
+    budget ran out.
+    """
+
+    def __init__(self, calls: Mapping[str, Calls]) -> None:
+        self._calls = dict(calls)
+
+    def inside(self, name: str, calls: Calls) -> Origins:
+        """The origins of an inner scope with one more name."""
+        return Origins({**self._calls, name: calls})
+
+    def of(self, *exprs: Expr) -> Calls:
+        """The calls behind the names that expressions read."""
+        return self._behind(name for expr in exprs for name in names(expr))
+
+    def read_by(self, step: Step) -> Calls:
+        """The calls behind the names that a step reads; of all steps inside it too, except for a branch."""
+        steps = (step,) if isinstance(step, If) else walk_steps((step,))
+        return self._behind(name for one in steps for _, value in values(one) for name in names(value))
+
+    def bind(self, step: Step, made: Calls) -> None:
+        """Note what a step has bound; ``made`` are the calls made during it."""
+        if isinstance(step, If):  # what its steps bind is known by now; which of them ran hangs on the condition
+            decided = self.read_by(step)
+            for name in binds(step):
+                self._calls[name] = self._calls.get(name, frozenset()) | decided
+            return
+        is_answer = isinstance(step, Call) and step.kind == "api" and step.loop is None
+        for name in binds(step):
+            self._calls[name] = made if is_answer else made | self.read_by(step)
+
+    def _behind(self, found: Iterable[str]) -> Calls:
+        return frozenset[int]().union(*(self._calls.get(name, frozenset()) for name in found))

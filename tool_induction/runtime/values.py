@@ -1,14 +1,15 @@
 """What a value must be where it enters a run: finite JSON of a sane size, of the type that is wanted there.
 
-The compiler knows types, and ``any`` fits everywhere for it; so whatever Python code is going to compute with is
-looked at once more, when it is known.
+The compiler knows types, and ``any`` fits everywhere for it; so values that Python code
+computes with are checked again when they are known.
 """
 
 from __future__ import annotations
 
 import math
 
-from tool_induction.language import limits
+from tool_induction import limits
+from tool_induction.aggregates.functions import span_of, times
 from tool_induction.language.evaluation import Json, kind
 from tool_induction.language.types import (
     INTERVAL,
@@ -19,18 +20,20 @@ from tool_induction.language.types import (
     RecordType,
     ScalarType,
     Type,
+    plain,
     show,
 )
+from world_api.core.spans import round_time
 
 _NUMBER_SIZE = 6  #: bytes of a number, a truth value or null with its comma, on the average
 
 
 class Unfit(ValueError):
-    """A value is not what is wanted; the message names the place inside it and says why."""
+    """A value does not fit its type; the message names the place inside it and says why."""
 
 
 def check_json(value: object, *, most: int | None = None) -> int:
-    """Refuse what is no JSON value that can be computed with and written down.
+    """Check that a value is JSON that can be computed with and serialised.
 
     Returns about how many bytes it takes, written out. Looking stops beyond ``most`` of them.
 
@@ -113,7 +116,7 @@ def fitted(value: Json, wanted: Type, *, place: str = "") -> Json:
 
 
 def _record(value: dict[str, Json], wanted: RecordType, place: str) -> Json:
-    """Of an interval both ends are needed (the rest follows from them); of other records what is there must fit."""
+    """Fit the fields of a record; an interval needs both ends, of other records present fields must fit."""
     is_interval = wanted.name == INTERVAL.name
     fields = INTERVAL.fields if is_interval else wanted.fields
     checked = {
@@ -141,3 +144,14 @@ def _scalar(value: Json, name: str, place: str) -> Json:
 def _unfit(value: Json, wanted: str, place: str) -> Unfit:
     shown = f"{value:g}" if isinstance(value, float) else kind(value)
     return Unfit(f"{place}{': ' if place else ''}{wanted} is wanted, found {shown}")
+
+
+def completed(value: Json, type_: Type) -> Json:
+    """Intervals with their centre and duration, if the type says that there is one."""
+    inner = plain(type_)
+    if isinstance(inner, ListType) and isinstance(value, list):
+        return [completed(item, inner.item) for item in value]
+    if not isinstance(inner, RecordType) or inner.name != INTERVAL.name or not isinstance(value, dict):
+        return value
+    span = span_of(value)
+    return value if span is None else times(span) | {"duration": round_time(span.duration)} | value

@@ -17,7 +17,7 @@ from controller.records.recorder import answer_recorded
 from controller.records.replay import replay_recorded
 from controller.systems import SystemContext
 from tests.support.journals import forge
-from tool_induction.library import ToolLibrary, load_library
+from tool_induction import ToolLibrary, load_library
 from world_api.backends.chat.endpoint import Endpoint
 from world_api.backends.chat.openai_chat import OpenAIChatModel
 from world_api.backends.chat.recording import ScriptedChatModel

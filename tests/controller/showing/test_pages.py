@@ -18,7 +18,7 @@ from controller.questions import Question
 from controller.records.conditions import Conditions
 from controller.records.journal import JournalEntry
 from controller.systems import flat, hier
-from tool_induction.library import load_library
+from tool_induction import load_library
 from world_api.backends.chat.prices import Price
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.core.cost import Spent

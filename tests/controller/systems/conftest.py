@@ -13,8 +13,8 @@ from controller.budgets import Budget
 from controller.questions import Question
 from controller.systems import ENTRY_POINT_GROUP, SystemContext, build_system
 from tests.support.systems import THIRD_PARTY, Willing, add_film, draw_film, entry_points_of
+from tool_induction import load_library
 from tool_induction.domains import load_domain
-from tool_induction.library import load_library
 from world_api.api import open_session
 
 Play = Callable[..., Any]

@@ -9,7 +9,7 @@ import pytest
 
 from controller.budgets import Budget
 from tests.support.systems import DOCUMENT, data_in, text_of
-from tool_induction.judging.port import ScriptedJudge
+from tool_induction.judge import ScriptedJudge
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.recording import ScriptedChatModel
 

@@ -9,9 +9,8 @@ import pytest
 
 from controller.toolsets import FallbackTools
 from tests.support.systems import FOUND
-from tool_induction.judging.port import ScriptedJudge
-from tool_induction.library import load_library
-from tool_induction.toolset import ToolDeclaration
+from tool_induction import ToolDeclaration, load_library
+from tool_induction.judge import ScriptedJudge
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.operations import OPERATIONS

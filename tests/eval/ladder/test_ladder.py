@@ -17,8 +17,7 @@ from controller.systems import SystemContext
 from eval.ladder import ladder_of, open_ladder, operations_on
 from eval.tables.rows import SampleRow
 from tests.support.sample_rows import sample_row
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.toolset import LibraryTools
+from tool_induction import LibraryTools, compile_document
 from world_api.api import open_session
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.backends.clocks import SystemClock

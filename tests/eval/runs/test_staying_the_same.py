@@ -15,7 +15,7 @@ from eval.runs.reading import read_run
 from eval.runs.scoring import score_run
 from tests.eval.runs.test_running import FEW, drop_lines, samples
 from tests.support.runs import made_run, prepare, run_here
-from tool_induction.library import Origin, freeze_library, load_library
+from tool_induction import Origin, freeze_library, load_library
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EvalFault
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tool_induction import load_library
 from tool_induction.admission import ExampleWorld, admit, schema_worlds
-from tool_induction.library import load_library
 from world_api.core.faults import BackendFault, OperationFault
 from world_api.operations import OPERATIONS, run
 

@@ -6,10 +6,10 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from tool_induction import load_library
 from tool_induction.admission import REASONS, admit, schema_worlds
-from tool_induction.compiler.price import Price
-from tool_induction.language.types import INT
-from tool_induction.library import load_library
+from tool_induction.compiler import Price
+from tool_induction.language import INT
 
 SEARCH = {
     "type": "call_world_api",

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.advice.lint import fold
-from tool_induction.compiler.compiling import compile_document
+from tool_induction import compile_document
+from tool_induction.compiler import fold
 
 PLACE = "$.steps[1].value"
 

@@ -1,6 +1,6 @@
 from typing import Any
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction import compile_document
 
 
 def said(document: Any) -> Any:

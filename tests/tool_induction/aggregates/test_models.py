@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.listed_items import LISTS, TIMED, Item
 from tool_induction.aggregates import AGGREGATES
+
+few = settings(max_examples=40)
 
 
 def run(name: str, *lists: Any, **params: Any) -> Any:
@@ -54,6 +56,7 @@ def same(value: Any) -> Any:
     return (isinstance(value, bool), value)
 
 
+@few
 @given(TIMED)
 def test_the_earliest_the_latest_and_the_longest_are_those_no_other_beats(items: list[Item]) -> None:
     assert run("pick_earliest", items) is best(items, start)
@@ -61,6 +64,7 @@ def test_the_earliest_the_latest_and_the_longest_are_those_no_other_beats(items:
     assert run("pick_longest", items) is best(items, lambda item: (-(end(item) - start(item)), start(item)))
 
 
+@few
 @given(LISTS)
 def test_an_item_without_times_is_picked_only_where_none_has_any(items: list[Item]) -> None:
     timed = [item for item in items if "start_time" in item]
@@ -69,6 +73,7 @@ def test_an_item_without_times_is_picked_only_where_none_has_any(items: list[Ite
         assert (picked in timed) if timed else (picked == (items[0] if name != "pick_longest" and items else picked))
 
 
+@few
 @given(LISTS)
 def test_the_best_has_the_highest_value_and_of_equals_the_first(items: list[Item]) -> None:
     assert run("pick_best", items) is best(items, lambda item: 0)
@@ -77,6 +82,7 @@ def test_the_best_has_the_highest_value_and_of_equals_the_first(items: list[Item
     assert run("pick_best", items, key="value") is wanted
 
 
+@few
 @given(LISTS, st.integers(-9, 9))
 def test_nth_counts_from_both_ends_and_beyond_them_is_nothing(items: list[Item], n: int) -> None:
     picked = run("nth", items, n=n)
@@ -89,6 +95,7 @@ def test_nth_counts_from_both_ends_and_beyond_them_is_nothing(items: list[Item],
     assert run("first", items) is (items[0] if items else None)
 
 
+@few
 @given(TIMED, st.floats(0, 20))
 def test_the_next_starts_after_a_time_and_the_previous_is_over_by_then(items: list[Item], time: float) -> None:
     later = [item for item in items if start(item) > time]
@@ -98,6 +105,7 @@ def test_the_next_starts_after_a_time_and_the_previous_is_over_by_then(items: li
     assert run("previous_before", items, time=time) is best(earlier, lambda item: -end(item))
 
 
+@few
 @given(LISTS, st.booleans())
 def test_sorting_puts_numbers_in_order_ties_to_the_better_and_what_has_none_last(items: list[Item], down: bool) -> None:
     ordered = run("sort_by", items, key="value", descending=down)
@@ -113,12 +121,14 @@ def test_sorting_puts_numbers_in_order_ties_to_the_better_and_what_has_none_last
     assert [id(item) for item in ordered] == [id(item) for item in (*wanted, *rest)]
 
 
+@few
 @given(LISTS, st.integers(-3, 9))
 def test_top_k_is_the_beginning_of_the_list_or_of_the_sorted_one(items: list[Item], k: int) -> None:
     assert run("top_k", items, k=k) == items[: max(0, k)]
     assert run("top_k", items, k=k, key="value") == run("sort_by", items, key="value", descending=True)[: max(0, k)]
 
 
+@few
 @given(LISTS, st.floats(-5, 5), st.booleans())
 def test_a_threshold_keeps_what_is_at_least_so_sure_in_order(items: list[Item], least: float, keep: bool) -> None:
     kept = run("filter_by_score", items, min_score=least, key="confidence", keep_null=keep)
@@ -131,6 +141,7 @@ def test_a_threshold_keeps_what_is_at_least_so_sure_in_order(items: list[Item], 
     assert kept == wanted
 
 
+@few
 @given(LISTS, LISTS)
 def test_sets_of_values_are_told_apart_one_by_one(items: list[Item], other: list[Item]) -> None:
     def values(rows: list[Item]) -> list[Any]:
@@ -146,6 +157,7 @@ def test_sets_of_values_are_told_apart_one_by_one(items: list[Item], other: list
     assert run("difference_by", items, other, key="label") == [item for item in items if item not in shared]
 
 
+@few
 @given(LISTS)
 def test_groups_stand_in_order_of_their_first_item_and_keep_the_order_inside(items: list[Item]) -> None:
     groups = run("group_by", items, key="label")
@@ -162,6 +174,7 @@ def test_groups_stand_in_order_of_their_first_item_and_keep_the_order_inside(ite
     assert [(same(group["key"]), group["items"]) for group in groups] == wanted
 
 
+@few
 @given(LISTS)
 def test_numbers_are_computed_from_what_is_a_number(items: list[Item]) -> None:
     found = [value for item in items if (value := number(item, "value")) is not None]
@@ -172,6 +185,7 @@ def test_numbers_are_computed_from_what_is_a_number(items: list[Item]) -> None:
     assert run("max", items, key="value") == (sorted(found)[-1] if found else None)
 
 
+@few
 @given(LISTS)
 def test_the_mode_is_the_most_frequent_value_and_of_equals_the_first_seen(items: list[Item]) -> None:
     values = [item["label"] for item in items if item.get("label") is not None]
@@ -181,6 +195,7 @@ def test_the_mode_is_the_most_frequent_value_and_of_equals_the_first_seen(items:
     assert same(run("mode", items, key="label")) == same(wanted)
 
 
+@few
 @given(TIMED, st.floats(0, 3))
 def test_merged_stretches_cover_what_a_clock_that_ticks_finely_sees_covered(items: list[Item], gap: float) -> None:
     merged = run("merge_intervals", items, gap=gap)
@@ -193,6 +208,7 @@ def test_merged_stretches_cover_what_a_clock_that_ticks_finely_sees_covered(item
     assert sum(one["end_time"] > one["start_time"] or one["duration"] == 0 for one in merged) == len(merged)
 
 
+@few
 @given(TIMED, TIMED, st.floats(-1, 5))
 def test_a_join_finds_the_nearest_by_looking_at_all(items: list[Item], other: list[Item], gap: float) -> None:
     def apart(one: Item, two: Item) -> tuple[float, float]:
@@ -209,6 +225,7 @@ def test_a_join_finds_the_nearest_by_looking_at_all(items: list[Item], other: li
     assert [(id(pair["a"]), id(pair["b"])) for pair in joined] == wanted
 
 
+@few
 @given(LISTS, st.integers(-2, 60), st.sampled_from(["\n", ", ", ""]))
 def test_text_is_whole_lines_from_the_beginning_and_never_too_long(items: list[Item], most: int, sep: str) -> None:
     text = run("concat_text", items, key="label", sep=sep, max_chars=most)

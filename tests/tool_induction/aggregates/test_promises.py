@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,10 @@ ITEM = RecordType(
     )
 )
 
+canonical = partial(json.dumps, sort_keys=True)
 
-few = settings(max_examples=25)
+
+few = settings(max_examples=15)
 
 
 def finite(rows: list[Item]) -> list[Item]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction import compile_document
 
 BEST = {"type": "aggregate", "operation": "pick_best", "inputs": "hits", "save_as": "best"}
 USE = {

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import Compilation, compile_document
-from tool_induction.language.types import FLOAT, INT, NUMBER, STRING, OptionalType, RecordType, fit
-from tool_induction.runtime.runner import run_tool
+from tool_induction import Compilation, compile_document, run_tool
+from tool_induction.language import FLOAT, INT, NUMBER, STRING, OptionalType, RecordType, fit
 
 SEARCH = {
     "type": "call_world_api",

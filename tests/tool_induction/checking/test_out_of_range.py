@@ -1,13 +1,12 @@
 """Values that types allow and nobody can mean: shares above 1, labels of nothing, stretches that run backwards."""
 
 import json
-import re
 from typing import Any
 
 import pytest
 
 from tool_induction import compile_document
-from tool_induction.compiler.positions import locate
+from tool_induction.compiler import locate
 
 EARLIEST = {"type": "aggregate", "operation": "pick_earliest", "inputs": "hits", "save_as": "first"}
 THERE = {"type": "require", "condition": "{{ first is not none }}", "status": "empty", "reason": "nothing"}
@@ -39,23 +38,12 @@ def found(document: Any, *codes: str) -> list[tuple[str, str]]:
     return [(item.code, item.json_path) for item in said]
 
 
-LATEST = {"type": "aggregate", "operation": "pick_latest", "inputs": "hits", "save_as": "last"}
 PAIR = {"a": "hits", "b": "hits"}
 
 
 @pytest.mark.parametrize(
     ("steps", "place"),
     [
-        ([EARLIEST, LATEST, aggregate("order_check", ["first", "last"], labels=["a"])], "steps[3].params.labels"),
-        (
-            [EARLIEST, LATEST, aggregate("order_check", ["first", "last"], labels=["a", "b", "c"])],
-            "steps[3].params.labels",
-        ),
-        (
-            [EARLIEST, setting(["a", "b", "c"]), aggregate("order_check", ["first"], labels="{{ value }}")],
-            "steps[3].params.labels",
-        ),
-        ([aggregate("order_check", labels=["a", "b", "c", "d", "e", "f"])], "steps[1].params.labels"),
         ([aggregate("dedupe_overlaps", iou=50)], "steps[1].params.iou"),
         ([aggregate("dedupe_overlaps", iou=-0.5)], "steps[1].params.iou"),
         ([aggregate("filter_by_score", min_score=50)], "steps[1].params.min_score"),
@@ -72,18 +60,6 @@ def test_a_parameter_of_an_aggregate_that_makes_no_sense_is_refused_at_its_place
     document: Any, steps: Any, place: str
 ) -> None:
     assert found(document(*steps)) == [("E_TYPE", f"$.{place}")]
-
-
-def test_the_suggestions_for_parameters_compile(document: Any) -> None:
-    overlaps, labelled = aggregate("dedupe_overlaps", iou=50), aggregate("order_check", ["first", "last"], labels=["a"])
-    told = [
-        next(item.suggestion for item in compile_document(made).diagnostics if item.severity == "error")
-        for made in (document(overlaps), document(EARLIEST, LATEST, labelled))
-    ]
-
-    assert told == ["it is a share, not a percentage: write 0.5", 'write "labels": ["a", "last"]']
-    assert found(document(aggregate("dedupe_overlaps", iou=0.5))) == []
-    assert found(document(EARLIEST, LATEST, labelled | {"params": {"labels": ["a", "last"]}})) == []
 
 
 @pytest.mark.parametrize(
@@ -155,18 +131,6 @@ def test_outputs_that_run_backwards_are_refused(document: Any) -> None:
     }
 
     assert found(document(EARLIEST, THERE, outputs=outputs)) == [("E_TYPE", "$.outputs.end_time")]
-
-
-def test_the_suggestions_for_a_stretch_compile(document: Any) -> None:
-    (error,) = [
-        item for item in compile_document(document(*BACKWARDS["computed"][1])).diagnostics if item.severity == "error"
-    ]
-    times = re.findall(r'"(?:start|end)_time": "(\{\{.*?\}\})"', error.suggestion)
-
-    after, start, end = times
-    assert (after, end) == ("{{ first.start_time + 10 }}", START)
-    for first, last in ((START, after), (start, end)):
-        assert found(document(EARLIEST, THERE, describe(first, last))) == []
 
 
 @pytest.mark.parametrize(

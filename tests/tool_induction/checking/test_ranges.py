@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.runtime.runner import run_tool
+from tool_induction import compile_document, run_tool
 
 THERE = {"type": "require", "condition": "{{ hits | length > 0 }}", "status": "empty", "reason": "nothing"}
 

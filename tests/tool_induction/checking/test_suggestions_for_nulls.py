@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction import compile_document
 
 Json = Any
 PICK = {"type": "aggregate", "operation": "pick_best", "inputs": "hits", "save_as": "best"}
@@ -94,8 +94,6 @@ CASES: dict[str, list[Json]] = {
     ],
     "a condition of a require": [PICK, {"type": "require", "condition": "{{ best.start_time > 5 }}", "reason": "no"}],
     "one side of a choice": [PICK, value("{{ best.start_time + 5 if query != '' else 0 }}")],
-    "in a loop": [loop(NEXT, value({"gap": "{{ nxt.start_time - item.end_time }}"}, "g"))],
-    "in a loop, a single value": [loop(NEXT, value("{{ nxt.start_time - item.end_time }}", "g"))],
     "in a loop, of outside": [PICK, loop(value("{{ best.start_time - item.end_time }}", "g"))],
     "in a loop, in a condition": [
         loop(NEXT, only_if("{{ nxt.start_time > 5 }}", value("{{ 1 }}"), otherwise=[value("{{ 2 }}")]))
@@ -110,18 +108,6 @@ CASES: dict[str, list[Json]] = {
             ),
         )
     ],
-    "in a loop, then used": [
-        loop(NEXT, value("{{ nxt.start_time - 1 }}", "t"), value("{{ t + 2 }}", "u"), value("{{ u + t }}", "v"))
-    ],
-    "an item of a loop": [LOOK, loop(follow("{{ item.entity_id }}"), over="seen")],
-    "an item of a loop of another name": [LOOK, loop(follow("{{ one.entity_id }}"), over="seen") | {"as": "one"}],
-    "an item of a call": [LOOK, follow("{{ item.entity_id }}", loop_over="seen")],
-    "an item of a call of another name": [LOOK, follow("{{ one.entity_id }}", loop_over="seen") | {"as": "one"}],
-    "an item of an item": [
-        LOOK,
-        loop(value({"who": "{{ item }}"}, "w"), over="seen"),
-        follow("{{ item.who.entity_id }}", loop_over="all_made"),
-    ],
     "an item of a filter": [
         LOOK,
         {"type": "filter", "inputs": "seen", "where": "{{ item.entity_id in query }}", "save_as": "some"},
@@ -135,15 +121,6 @@ CASES: dict[str, list[Json]] = {
             "save_as": "some",
         },
     ],
-    "an item of a projection": [
-        LOOK,
-        {
-            "type": "project",
-            "inputs": "seen",
-            "fields": {"a": "{{ item.entity_id in query }}", "b": "{{ item.entity_id | lower }}"},
-            "save_as": "some",
-        },
-    ],
     "an aggregate's condition": [
         LOOK,
         {
@@ -154,32 +131,13 @@ CASES: dict[str, list[Json]] = {
             "save_as": "some",
         },
     ],
-    "lists that items hold": [
-        ENTITIES,
-        follow("{{ item.entity_id }}", loop_over="known", max_items=5),
-        {"type": "aggregate", "operation": "merge_intervals", "inputs": "followed", "save_as": "stretches"},
-    ],
     "until": [loop(value("{{ item }}", "one"), until="{{ all_made[0].start_time > 3 }}")],
     "a list that may be missing": [PICK, value("{{ best.evidence | length }}")],
-    "an item's place": [
-        ENTITIES,
-        loop(follow("{{ item.entity_id }}"), over="known", max_items=5),
-        {
-            "type": "project",
-            "inputs": "all_made",
-            "fields": {"t": "{{ item.trajectory[0].start_time + 1 }}", "u": "{{ item.trajectory[2].start_time + 1 }}"},
-            "save_as": "firsts",
-        },
-    ],
     "a divisor": [COUNT, value("{{ 10 / n }}"), value("{{ 5 / (hits | length) }}", "other")],
     "a divisor of two": [COUNT, value("{{ 10 / (n - 1) }}")],
     "a time as a divisor": [PICK, value("{{ 10 / best.start_time }}")],
-    "a divisor in a loop": [loop(NEXT, value("{{ 10 / nxt.start_time }}", "g"))],
     "an input": [value("{{ least + 1 }}")],
     "an input in a loop": [loop(value("{{ least + item.start_time }}", "g"))],
-    "a call in a loop in a loop": [
-        loop(LOOK | {"loop_over": "hits", "as": "inner"}, follow("{{ seen[0].entity_id }}"), over="hits", max_items=3)
-    ],
     "a lower-case text": [LOOK, value("{{ seen[0].entity_id | lower }}")],
     "the needle of 'in'": [LOOK, value("{{ seen[0].entity_id in query }}")],
     "text of nothing": [
@@ -236,24 +194,8 @@ def objects(hint: str) -> list[Json]:
 def obeyed(document: Json, item: Any) -> Json:
     """The document after doing what a hint says, word for word."""
     hint, made, above = item.suggestion, copy.deepcopy(document), steps_above(item.path)
-    if hint.startswith("in a loop"):
-        place = above[0]
-        wrapped = objects(hint.replace("[this step]", '["this"]'))[0]
-        at(made, place[:-1])[place[-1]] = wrapped | {"then": [at(made, place)]}
-        return made
-    if hint.startswith("each item holds"):
-        added = objects(hint)[0]
-        at(made, above[0])["inputs"] = added["save_as"]
-        at(made, above[0][:-1]).insert(above[0][-1], added)
-        return made
     if hint.startswith("ask first"):
         at(made, item.path[:-1])[item.path[-1]] = json.loads(hint.partition(": ")[2])
-        return made
-    if hint.startswith("leave out"):
-        place = next(place for place in above if {"loop_over", "fields"} & at(made, place).keys())
-        step, added = at(made, place), objects(hint)[0]
-        step["loop_over" if "loop_over" in step else "inputs"] = added["save_as"]
-        at(made, place[:-1]).insert(place[-1], added)
         return made
     if hint.startswith("give it a default"):
         written = json.loads(hint.partition(": ")[2])[2:-2].strip()
@@ -289,6 +231,20 @@ def test_who_does_what_the_hints_say_has_a_tool_that_runs(document: Any, name: s
     assert len(set(told)) == len(told), told
     assert not any("..." in hint for _, _, hint in told)
     assert "W_REQUIRE_IN_LOOP" not in {item.code for item in compile_document(made).diagnostics}
+
+
+def test_in_a_loop_the_hint_names_the_condition_for_an_if_and_says_what_a_require_would_do(document: Any) -> None:
+    (fault, *_) = faults(document(LOOK, loop(follow("{{ item.entity_id }}"), over="seen")))
+
+    assert "'require' ends the whole tool" in fault.suggestion
+    assert "{{ item.entity_id is not none }}" in fault.suggestion
+
+
+def test_lists_that_items_hold_are_joined_by_a_loop(document: Any) -> None:
+    follows = follow("{{ item.entity_id }}", loop_over="known", max_items=5)
+    merged = {"type": "aggregate", "operation": "merge_intervals", "inputs": "followed", "save_as": "intervals"}
+
+    assert "each item holds a list 'trajectory'" in faults(document(ENTITIES, follows, merged))[0].suggestion
 
 
 def test_a_require_that_asks_something_of_an_item_in_a_loop_is_noted(document: Any) -> None:

@@ -1,7 +1,7 @@
 from typing import Any
 
-from tool_induction.checking.expressions import Inference
-from tool_induction.compiler.compiling import compile_document
+from tool_induction import compile_document
+from tool_induction.checker.expressions import Inference
 
 
 def test_too_many_calls_are_over_budget(document: Any, codes: Any) -> None:

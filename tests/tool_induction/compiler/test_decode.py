@@ -3,8 +3,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.language import limits
+from tool_induction import compile_document, limits
 
 
 @pytest.mark.parametrize(

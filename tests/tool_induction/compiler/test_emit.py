@@ -2,16 +2,8 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from tool_induction.compiler.emit import (
-    inputs_schema,
-    mcp_face,
-    openai_face,
-    result_schema,
-    signature_card,
-    writes_of,
-)
-from tool_induction.library import load_library
-from tool_induction.runtime.runner import run_tool
+from tool_induction import load_library, run_tool
+from tool_induction.compiler import inputs_schema, mcp_face, openai_face, result_schema, signature_card, writes_of
 
 
 def test_every_face_of_the_packaged_library_is_valid() -> None:

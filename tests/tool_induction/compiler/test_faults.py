@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.language.diagnostics import CODES
+from tool_induction import compile_document
+from tool_induction.language import CODES
 
 LOOP = {"video_id": "{{video_id}}", "timestamp": "{{item.center_time}}", "category": "person"}
 DETECT = {"type": "call_world_api", "api": "detect_objects", "params": LOOP, "loop_over": "candidates", "save_as": "x"}

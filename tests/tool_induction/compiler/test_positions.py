@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.positions import at_line, locate, locate_all
-from tool_induction.language.diagnostics import format_path
+from tool_induction.compiler import at_line, locate, locate_all
+from tool_induction.language import format_path
 
 TEXT = """{
   "a b": [1, {"c\\"d": null,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tool_induction.compiler.compiling import compile_document
+from tool_induction import compile_document
 from tool_induction.report import priced
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.compiler.positions import locate
+from tool_induction import compile_document
+from tool_induction.compiler import locate
 
 RECORDINGS = Path(__file__).resolve().parents[4] / "shared" / "recordings" / "induction"
 FILES = sorted(RECORDINGS.glob("*.json"))

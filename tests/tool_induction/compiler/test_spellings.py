@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.compiler.positions import locate
+from tool_induction import compile_document
+from tool_induction.compiler import locate
 
 ORDERED = {
     "type": "aggregate",

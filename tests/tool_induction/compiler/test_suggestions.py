@@ -2,7 +2,6 @@
 
 import copy
 import json
-import re
 from typing import Any
 
 import pytest
@@ -10,10 +9,9 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from tests.support.damaged_documents import damaged
 from tests.support.obeying import INSTRUCTION, mended, obeyed
-from tests.support.planted_faults import PLANTS, SORT, VIDEO, aggregate, placed, planted_documents, search, tool
-from tool_induction.admission.worlds import schema_worlds
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.runtime.runner import run_tool
+from tests.support.planted_faults import PLANTS, SORT, VIDEO, aggregate, planted_documents, search, tool
+from tool_induction import compile_document, run_tool
+from tool_induction.admission import schema_worlds
 
 Json = Any
 CALM = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
@@ -43,51 +41,6 @@ def test_a_planted_fault_is_mended_to_what_was_meant_by_doing_what_is_suggested(
     assert faults(broken)
 
     assert answers(mended(broken)) == answers(sound)
-
-
-@pytest.mark.parametrize("place", ["steps", "then", "else", "loop"])
-@pytest.mark.parametrize("name", [name for name in PLANTS if PLANTS[name][0][0]["save_as"] == "found_rest"])
-def test_a_step_that_is_suggested_takes_a_free_name_and_compiles_in_branches_and_loops(name: str, place: str) -> None:
-    steps, plant = PLANTS[name]
-    planted = copy.deepcopy(steps)
-    plant(planted)
-    first, later = search("hits"), {"type": "set", "value": 1, "save_as": "found_all"}
-    outputs = {"made": {"type": "any?", "from": "{{ made_each }}" if place == "loop" else "{{ made }}"}}
-    broken, sound = (
-        tool([first, *placed(copy.deepcopy(inside), place), later]) | {"outputs": outputs}
-        for inside in (planted, steps)
-    )
-
-    assert answers(mended(broken)) == answers(sound)
-
-
-def test_a_new_name_is_as_short_as_a_name_may_be() -> None:
-    long = "f" * 64
-    document = tool([search(long, source="speech"), SORT | {"inputs": long}])
-
-    assert not faults(mended(document))
-
-
-def test_no_list_takes_the_name_of_a_result_whose_field_an_output_is() -> None:
-    document = tool([search("found", source="speech")]) | {"outputs": {"candidates": "list"}}
-    item = faults(document)[0]
-
-    assert not item.edits
-    assert "under a name of its own" in item.suggestion
-
-
-def test_what_differs_for_each_item_of_a_loop_is_no_condition_after_it() -> None:
-    each = search("found", time_range="{{ item.time_range }}") | {"loop_over": "seen", "max_items": 2}
-    memory = {
-        "type": "call_world_api",
-        "api": "read_memory",
-        "params": {**VIDEO, "level": "event", "query": "{{query}}", "top_k": 5},
-        "save_as": "seen",
-    }
-    item = faults(tool([memory, each, SORT]))[0]
-
-    assert not item.edits
-    assert "for each item" in item.suggestion
 
 
 @settings(max_examples=25, suppress_health_check=CALM)
@@ -126,25 +79,8 @@ def told(document: Json) -> str:
         (aggregate("pick_latest", "made", key="start_time"), ("pick_best",)),
         (aggregate("pick_earliest", "made", key="end_time"), ("sort_by", "first")),
         (aggregate("merge_intervals", "made", start_key="center_time"), ("project",)),
-        (aggregate("top_k", "made", k=2, reverse=True), ("sort_by",)),
-        (aggregate("sort_by", "made", key="start_time", reverse="{{ query == 'x' }}"), ("descending",)),
-        (aggregate("first", "made", key="start_time"), ("sort_by", "pick_best")),
-        (
-            aggregate("pick_best", "made", key="start_time", ascending=True),
-            ('"descending": false', "first", "pick_earliest"),
-        ),
-        (
-            aggregate("pick_best", "made", key="start_time", reverse=False),
-            ('"descending": false', "first", "pick_earliest"),
-        ),
-        (aggregate("pick_best", "made", key="end_time", descending=True), ("takes the highest", "leave it out")),
-        (
-            aggregate("top_k", "made", k=2, key="start_time", ascending=True),
-            ('"descending": false', "top_k without a key"),
-        ),
-        (aggregate("pick_earliest", "made", reverse=True), ("pick_latest",)),
-        (aggregate("pick_latest", "made", order="asc"), ("pick_earliest",)),
-        (aggregate("count", "made", descending=True), ("same in every order", "leave it out")),
+        (aggregate("sort_by", "made", key="start_time", reverse=True), ('"descending"',)),
+        (aggregate("pick_best", "made", key="start_time", order="asc"), ("takes no order", "sort_by")),
         (aggregate("count", "made", key="start_time"), ("count_distinct",)),
         (aggregate("concat_text", "made"), ("one of", "snippet", "source")),
         (aggregate("concat_lists", "made"), ("one list already",)),
@@ -159,17 +95,6 @@ def test_where_more_than_one_thing_can_be_meant_the_choices_are_named_and_nothin
     assert not item.edits
     assert not INSTRUCTION.match(item.suggestion)
     assert all(choice in item.suggestion for choice in choices), item.suggestion
-
-
-def test_texts_that_are_added_are_joined_without_a_space() -> None:
-    def labelled(value: str) -> Json:
-        step = {"type": "project", "inputs": "found", "fields": {"label": value}, "save_as": "made"}
-        return tool([search("found"), step])
-
-    hint = told(labelled("{{ query + '-' }}"))
-    written = json.loads(hint[hint.index('"') :])
-
-    assert answers(labelled(written)) == answers(labelled("{{ query }}-"))
 
 
 def test_a_boolean_that_may_be_null_gets_its_default_where_it_stands() -> None:
@@ -238,13 +163,6 @@ def test_a_filter_is_not_offered_where_the_results_have_no_such_field_or_value()
         assert not item.edits
 
 
-def test_a_filter_leaves_alone_what_reads_a_field_of_the_whole_result() -> None:
-    item = faults(small(SORT) | {"steps": [search("found", source="speech"), SORT | {"inputs": "found.candidates"}]})[0]
-
-    assert not item.edits
-    assert '"where": "{{ item.source == \\"speech\\" }}"' in item.suggestion
-
-
 TRAJECTORIES = [
     {"type": "call_world_api", "api": "list_entities", "params": VIDEO, "save_as": "known"},
     {
@@ -256,27 +174,6 @@ TRAJECTORIES = [
         "save_as": "found",
     },
 ]
-
-
-@pytest.mark.parametrize(
-    "step",
-    [
-        aggregate("merge_intervals", "made", gap=1),
-        aggregate("sort_by", "made", key="start_time"),
-        {"type": "filter", "inputs": "found", "where": "{{ item.start_time > 5 }}", "save_as": "made"},
-    ],
-    ids=["merge_intervals", "sort_by", "filter"],
-)
-def test_results_that_a_loop_keeps_whole_are_joined_by_the_step_that_is_suggested(step: Json) -> None:
-    document = tool([*TRAJECTORIES, step])
-    hint = told(document)
-    added = json.loads(re.search(r"\{\"type\": \"loop\".*\}", hint)[0])  # type: ignore[index]
-
-    document["steps"].insert(2, added)
-    document["steps"][-1]["inputs"] = added["save_as"]
-
-    assert not faults(document)
-    assert any(said[1]["made"] for said in answers(document))
 
 
 @pytest.mark.parametrize(
@@ -316,9 +213,8 @@ def test_a_text_for_a_number_is_a_name_only_where_there_is_one() -> None:
         )
 
     assert asked("most") == 'did you mean "{{ most }}"?'
-    assert asked("five") == "write a number"
-    assert asked("5.5") == "write a whole number, without quotes"
-    assert asked("5") == "write 5, without quotes"
+    assert asked("five") == "write a number, without quotes"
+    assert asked("5") == "write 5"
 
 
 def test_a_default_that_is_suggested_for_a_word_is_none_of_the_words_that_would_say_something() -> None:
@@ -335,20 +231,6 @@ def test_a_default_that_is_suggested_for_a_word_is_none_of_the_words_that_would_
     assert not any(word in hint for word in ("small", "medium", "large"))
 
 
-def test_the_lowest_by_a_key_is_what_the_steps_give_that_are_suggested_for_it() -> None:
-    asked = tool([search("found"), aggregate("pick_best", "made", key="start_time", ascending=True)])
-    rising = aggregate("sort_by", "ordered", key="start_time", descending=False)
-    lowest = tool([search("found"), rising, aggregate("first", "made") | {"inputs": "ordered"}])
-    earliest = tool([search("found"), aggregate("pick_earliest", "made")])
-    least = aggregate("top_k", "made", k=2) | {"inputs": "ordered"}
-
-    assert "pick_earliest" in told(asked)
-    assert answers(lowest) == answers(earliest)
-    assert [said[1]["made"][:1] for said in answers(tool([search("found"), rising, least]))] == [
-        [said[1]["made"]] if said[1]["made"] else [] for said in answers(lowest)
-    ]
-
-
 @pytest.mark.parametrize(
     ("iou", "hint"),
     [
@@ -362,130 +244,3 @@ def test_the_lowest_by_a_key_is_what_the_steps_give_that_are_suggested_for_it() 
 )
 def test_only_what_can_be_a_percentage_is_called_one(iou: float, hint: str) -> None:
     assert told(small(aggregate("dedupe_overlaps", "made", iou=iou))) == hint
-
-
-def constant(document: Json) -> list[Any]:
-    return [item for item in compile_document(document).diagnostics if item.code == "W_CONSTANT_CONDITION"]
-
-
-COUNT = aggregate("count", "n")
-ANSWER = {"type": "set", "value": "{{ found | length }}", "save_as": "made"}
-
-
-def asking(condition: Json) -> Json:
-    return {"type": "require", "condition": condition, "reason": "nothing"}
-
-
-def branching(condition: Json) -> Json:
-    def ordered(operation: str) -> list[Json]:
-        return [
-            aggregate("sort_by", "rows", key="start_time"),
-            {"type": "aggregate", "operation": operation, "inputs": "rows", "save_as": "made"},
-        ]
-
-    return {"type": "if", "condition": condition, "then": ordered("first"), "else": ordered("pick_latest")}
-
-
-def kept(where: Json) -> list[Json]:
-    return [{"type": "filter", "inputs": "found", "where": where, "save_as": "few"}, SORT | {"inputs": "few"}]
-
-
-LOOKING = {
-    "type": "call_world_api",
-    "api": "describe_segment",
-    "params": {**VIDEO, "start_time": "{{item.start_time}}", "end_time": "{{item.end_time}}"},
-    "loop_over": "found",
-    "max_items": 3,
-    "save_as": "made",
-}
-
-
-@pytest.mark.parametrize(
-    "steps",
-    [
-        [COUNT, asking("{{ n > -1 }}"), ANSWER],
-        [asking("{{ 1 == 1 }}"), ANSWER],
-        [asking(True), ANSWER],
-        kept("{{ item.start_time >= 0 }}"),
-        kept("{{ 1 == 1 }}"),
-        [branching("{{ 1 == 1 }}")],
-        [branching("{{ 1 == 2 }}")],
-        [COUNT, branching("{{ n > -1 }}"), {**ANSWER, "save_as": "more"}],
-        [{"type": "if", "condition": "{{ 1 == 2 }}", "then": [asking("{{ found | length > 2 }}")]}, ANSWER],
-        [aggregate("any", "made", where="{{ item.start_time >= 0 }}")],
-        [aggregate("all", "made", where="{{ item.start_time >= 0 }}")],
-        [LOOKING | {"until": "{{ item.start_time < 0 }}"}],
-        [COUNT, {"type": "set", "value": "{{ n > -1 }}", "save_as": "made"}],
-        [COUNT, {"type": "set", "value": "{{ n < -1 }}", "save_as": "made"}],
-        [
-            {"type": "project", "inputs": "found", "fields": {"late": "{{ item.start_time >= 0 }}"}, "save_as": "made"},
-        ],
-    ],
-    ids=range(15),
-)
-def test_a_condition_that_decides_nothing_is_left_out_as_is_said_and_the_tool_means_the_same(steps: list[Json]) -> None:
-    document = tool([search("found"), *steps])
-    (item,) = constant(document)
-
-    after = obeyed(document, item)
-
-    assert after is not None, item.record()
-    assert not constant(after)
-    assert answers(after) == answers(document)
-
-
-def test_what_is_always_chosen_is_written_in_place_of_the_choice() -> None:
-    chosen = "{{ 'some' if 1 == 1 else 'none' }}"
-    document = tool([search("found"), {"type": "set", "value": chosen, "save_as": "made"}])
-
-    assert constant(document)[0].suggestion.startswith('put "some" in place of ')
-
-
-def test_an_output_that_never_changes_is_told_to_be_written_as_it_is() -> None:
-    document = small(COUNT, outputs={"there": {"type": "bool", "from": "{{ n > -1 }}"}})
-    (item,) = constant(document)
-
-    after = obeyed(document, item)
-
-    assert after["outputs"]["there"]["from"] == "{{ true }}"
-    assert answers(after) == answers(document)
-
-
-def test_a_step_that_stands_alone_in_its_block_is_not_told_to_be_left_out() -> None:
-    inner = {"type": "if", "condition": "{{ found | length > 2 }}", "then": [asking("{{ 1 == 1 }}")]}
-    (item,) = constant(tool([search("found"), inner, ANSWER]))
-
-    assert item.suggestion == ""
-
-
-@pytest.mark.parametrize("condition", ["n < 0", "0 > n", "found.candidates | length < 0"])
-def test_a_tool_that_needs_what_it_asks_for_is_not_told_to_ask_that_it_is_missing(condition: str) -> None:
-    document = tool([search("found"), COUNT, asking(f"{{{{ {condition} }}}}"), aggregate("first", "made")])
-    document["outputs"] = {"at": {"type": "Time", "from": "{{ made.start_time }}"}}
-    (item,) = constant(document)
-    meant = re.fullmatch(r'did you mean "(.*)"\?', item.suggestion)
-    assert meant is not None
-
-    document["steps"][2]["condition"] = meant[1]
-
-    assert not faults(document)
-    assert not constant(document)
-
-
-def test_a_branch_on_what_never_is_may_be_meant_either_way() -> None:
-    document = tool([search("found"), COUNT, branching("{{ n < 0 }}")])
-
-    assert constant(document)[0].suggestion == 'did you mean "{{ n > 0 }}" or "{{ n <= 0 }}"?'
-
-
-@pytest.mark.parametrize(
-    ("condition", "hint"),
-    [
-        ("item.confidence > 50", 'did you mean "{{ item.confidence > 0.5 }}"?'),
-        ("50 < item.confidence", 'did you mean "{{ 0.5 < item.confidence }}"?'),
-        ("item.confidence > 7", "compare it with a number from 0 to 1: a confidence is one"),
-        ("item.confidence > 1.5", "compare it with a number from 0 to 1: a confidence is one"),
-    ],
-)
-def test_a_confidence_is_compared_with_a_percentage_only_where_that_can_be_one(condition: str, hint: str) -> None:
-    assert constant(tool([search("found"), *kept(f"{{{{ {condition} }}}}")]))[0].suggestion == hint

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
+from tool_induction import compile_document, run_tool
 from tool_induction.aggregates import AGGREGATES
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.runtime.runner import run_tool
 
 COUNTED = {"n": {"type": "int", "from": "{{ hits | length }}"}}
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.documents.schema import STRICT_CANNOT_SAY, document_from_emission, emission_schema
-from tool_induction.library import load_library
+from tool_induction import compile_document, load_library
+from tool_induction.documents import STRICT_CANNOT_SAY, document_from_emission, emission_schema
 from world_api.exposure.strict_rules import strict_violations
 
 STRICT = {

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tool_induction.advice.lint import fold
+from tool_induction.compiler import fold
 from tool_induction.domains import load_domain, packaged_domains
 
 #: words of the examples that name nothing a tool could be tied to: a new one has to be looked at before it stands here

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.library import load_library
+from tool_induction import load_library
 from world_api.core.canonical import content_hash
 
 Induce = Callable[..., Any]

@@ -12,19 +12,16 @@ from typing import Any
 
 import pytest
 
+from tool_induction import compile_document, limits, load_library
 from tool_induction.aggregates import AGGREGATES
-from tool_induction.checking.results import operation_result
-from tool_induction.checking.typed import list_field
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.documents.schema import step_keys
+from tool_induction.checker import operation_result
+from tool_induction.checker.environment import list_field
+from tool_induction.documents import step_keys
 from tool_induction.domains import Domain, load_domain, packaged_domains
 from tool_induction.inducing.asking import card
 from tool_induction.inducing.asking.prompting import FailingTool, InducerPrompts, examples_of
-from tool_induction.language import limits
-from tool_induction.language.model import STEP_MODELS
-from tool_induction.language.parsing import FILTERS
-from tool_induction.language.types import known_types, operation_types
-from tool_induction.library import load_library, packaged_libraries
+from tool_induction.language import FILTERS, STEP_MODELS, known_types, operation_types
+from tool_induction.library import packaged_libraries
 from world_api.backends.chat.completions import estimate_tokens
 from world_api.operations import EVERY_OPERATION, OPERATIONS, operations_for
 

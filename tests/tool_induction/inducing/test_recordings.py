@@ -21,7 +21,7 @@ from tool_induction.inducing.asking.requests import Asker, Settings
 from tool_induction.inducing.drafts import Trying
 from tool_induction.inducing.keeping.emission_log import log_lines
 from tool_induction.inducing.rounds import Induction, Plan, induce
-from tool_induction.language.diagnostics import CODES
+from tool_induction.language import CODES
 from world_api.backends.clocks import SystemClock
 
 FOLDER = Path(__file__).resolve().parents[4] / "shared" / "recordings" / "induction"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.library import load_library
+from tool_induction import load_library
 from world_api.core.canonical import content_hash
 
 Induce = Callable[..., Any]
@@ -198,7 +198,7 @@ def test_another_question_does_not_go_on_with_these_answers(
 def test_another_model_or_another_prompt_does_not_either(
     induce: Induce, chat_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tool_induction.language import limits
+    from tool_induction import limits
 
     assert 'model was "m", is "n"' in induce(model="n").err
     monkeypatch.setattr(limits, "MAX_PLANNED_CALLS", 999)

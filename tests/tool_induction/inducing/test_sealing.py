@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.library import load_library
+from tool_induction import load_library
 
 Induce = Callable[..., Any]
 BESIDE = ("log.jsonl", "report.md", "recording.jsonl")

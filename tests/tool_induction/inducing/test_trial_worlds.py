@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tool_induction import compile_document
 from tool_induction.admission import admit
-from tool_induction.compiler.compiling import compile_document
 from tool_induction.domains import Domain
 from tool_induction.inducing.trial_worlds import trial_worlds
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import CompiledTool, compile_document
+from tool_induction import CompiledTool, compile_document
 
 Document = dict[str, Any]
 

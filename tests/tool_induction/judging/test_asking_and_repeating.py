@@ -7,11 +7,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.price import JUDGEMENT
-from tool_induction.judging.chat import ChatJudge
-from tool_induction.judging.port import ScriptedJudge
-from tool_induction.judging.recorded import RecordedJudge
-from tool_induction.judging.remembered import RememberedJudge
+from tool_induction.judge import JUDGEMENT, ChatJudge, RecordedJudge, RememberedJudge, ScriptedJudge
 from world_api.backends.chat.caching import CachingChatModel
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.endpoint import Endpoint
@@ -166,5 +162,5 @@ def test_a_remembered_judge_is_asked_once_about_the_same() -> None:
     remembered = RememberedJudge(judge)
     assert remembered.answer("?", YES_NO, ["a", "b", "a"]) == ["yes", "no", "yes"]
     assert remembered.answer("?", ("yes", "no", "unsure"), ["a"]) == ["no"]
-    assert len(judge.asked) == 3
+    assert len(judge.questions) == 3
     assert remembered.name == judge.name

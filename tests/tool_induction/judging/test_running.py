@@ -11,17 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.command_line import Cli
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.compiler.price import JUDGEMENT
-from tool_induction.judging.answers import chosen, plain_answer
-from tool_induction.judging.chat import ChatJudge
-from tool_induction.judging.port import ScriptedJudge
-from tool_induction.judging.recorded import RecordedJudge
-from tool_induction.language import limits
-from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calls import Memo
-from tool_induction.runtime.runner import run_tool
-from tool_induction.runtime.trace import Trace
+from tool_induction import Memo, RunLimits, Trace, compile_document, limits, run_tool
+from tool_induction.judge import JUDGEMENT, ChatJudge, RecordedJudge, ScriptedJudge, chosen, plain_answer
 from world_api.backends.chat.completions import completion, estimate_tokens
 from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.core.faults import BackendFault, EpisodeFault, ToolFault
@@ -43,9 +34,9 @@ def test_items_get_answers_and_the_price_is_counted(judged_tools: Any, world: An
     assert {row["answer"] for row in result["outputs"]["rows"]} == {"yes"}
     assert result["evidence"]
     assert (result["cost"]["model_calls"], result["cost"]["tokens"]) == (3, 3 * JUDGEMENT.tokens)
-    assert judge.asked[0][:2] == ("Is this about rain?", ("yes", "no"))
-    assert "words at 60" in judge.asked[0][2]
-    assert "evidence" not in judge.asked[0][2]
+    assert judge.questions[0][:2] == ("Is this about rain?", ("yes", "no"))
+    assert "words at 60" in judge.questions[0][2]
+    assert "evidence" not in judge.questions[0][2]
 
 
 def test_no_more_items_are_judged_than_the_step_says(judged_tools: Any, world: Any) -> None:
@@ -53,7 +44,7 @@ def test_no_more_items_are_judged_than_the_step_says(judged_tools: Any, world: A
 
     result = run_tool(judged_tools(max_items=2), "judge_hits", GIVEN, call=world, judge=judge)
 
-    assert len(judge.asked) == 2
+    assert len(judge.questions) == 2
     assert "judged: the first 2 of 3 items were judged" in result["warnings"]
 
 
@@ -84,7 +75,7 @@ def test_the_same_question_about_the_same_item_is_asked_once(judged_tools: Any, 
     first = run_tool(judged_tools(), "judge_hits", GIVEN, call=world, judge=judge, memo=memo)
     second = run_tool(judged_tools(), "judge_hits", GIVEN, call=world, judge=judge, memo=memo)
 
-    assert len(judge.asked) == 3
+    assert len(judge.questions) == 3
     assert second["outputs"] == first["outputs"]
     assert second["cost"] == first["cost"]
 
@@ -105,7 +96,7 @@ def test_many_calls_at_a_time_give_the_same_and_ask_no_more(judging: Any, world:
             run_tool(tools, "judge_hits", GIVEN, call=world, judge=judge, trace=trace,
                      limits=RunLimits(concurrency=concurrency))
         )  # fmt: skip
-        asked.append((len(judge.asked), trace.root.record()))
+        asked.append((len(judge.questions), trace.root.record()))
     assert results[0] == results[1]
     assert asked[0] == asked[1]
 

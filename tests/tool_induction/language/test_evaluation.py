@@ -2,10 +2,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.language import limits
-from tool_induction.language.evaluation import evaluate
-from tool_induction.language.parsing import parse_expression, parse_value
-from world_api.core.faults import ToolFault
+from tool_induction import ToolFault, limits
+from tool_induction.language import evaluate, parse_expression, parse_value
 
 
 @pytest.mark.parametrize(

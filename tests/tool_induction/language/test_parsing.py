@@ -3,11 +3,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.language import limits
-from tool_induction.language.evaluation import evaluate
-from tool_induction.language.parsing import ExpressionFault, parse_expression, parse_value
-from tool_induction.language.syntax import Const, Text, to_json
-from world_api.core.faults import ToolFault
+from tool_induction import ToolFault, limits
+from tool_induction.language import Const, ExpressionFault, Text, evaluate, parse_expression, parse_value, to_json
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from functools import lru_cache
 
 import pytest
 
+from tool_induction import Compilation, compile_document, load_library
 from tool_induction.admission import admit
-from tool_induction.compiler.compiling import Compilation, compile_document
 from tool_induction.domains import load_domain
-from tool_induction.library import TOOLS_FILE, find_library, load_library, read_bytes
+from tool_induction.library import TOOLS_FILE, find_library, read_bytes
 
 HAND_WRITTEN = ("hand_A", "hand_B", "hand_C")
 TOOLS = [(library, tool) for library in HAND_WRITTEN for tool in load_library(library).tools]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.price import JUDGEMENT
-from tool_induction.library import load_library
+from tool_induction import load_library
+from tool_induction.judge import JUDGEMENT
 from videoworld import main
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "libraries.md"

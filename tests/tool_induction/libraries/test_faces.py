@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 from mcp import types
 
 from tests.support.command_line import Cli
+from tool_induction import load_library
 from tool_induction.libraries.faces import Format, faces
-from tool_induction.library import load_library
 from world_api.exposure.strict_rules import strict_violations
 
 GOLDENS = Path(__file__).resolve().parents[2] / "golden"
@@ -81,7 +81,7 @@ def test_a_tool_that_strict_mode_cannot_say_is_offered_without_it(compiled: Any,
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_card_has_an_example_call_that_the_tool_takes(library: str) -> None:
     from tool_induction.libraries.examples import IMAGINED, example_arguments
-    from tool_induction.runtime.runner import check_arguments
+    from tool_induction.runtime import check_arguments
 
     for card, item in zip(made(library, "cards"), load_library(library).tools.values(), strict=True):
         lines = card.splitlines()

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Cli
+from tool_induction import Origin, freeze_library, load_library
 from tool_induction.domains.guard import Asked, Seen, refuse_leaks
 from tool_induction.domains.loading import load_domain
 from tool_induction.libraries.comparing import compared, comparison_text
 from tool_induction.libraries.forking import Edits, Fork, fork_library
-from tool_induction.library import Origin, find_library, freeze_library, load_library
+from tool_induction.library import find_library
 from world_api.core.faults import ToolFault
 
 DATE = "2026-02-03"
@@ -119,8 +120,7 @@ def test_a_fork_of_a_fork_keeps_the_whole_lineage(tmp_path: Path) -> None:
 
 
 def test_what_an_induction_knew_of_itself_stands_in_the_lineage(tmp_path: Path, seed_text: str) -> None:
-    from tool_induction.compiler.compiling import compile_document
-    from tool_induction.library import Origin, freeze_library
+    from tool_induction import Origin, compile_document, freeze_library
 
     tools = compile_document(seed_text).tools
     origin = Origin(how="induced", date="2026-01-01", domain="A", details={"model": "m", "seed": 3})

@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from tool_induction import RunLimits, load_library, run_tool
 from tool_induction.admission.worlds import schema_worlds
-from tool_induction.compiler.emit import result_schema
+from tool_induction.compiler import result_schema
 from tool_induction.libraries.examples import ExampleRuns, example_arguments, material_of
-from tool_induction.library import load_library
-from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.runner import run_tool
 from world_api.api import open_session
 from world_api.core.canonical import canonical_json
 from world_api.operations import run

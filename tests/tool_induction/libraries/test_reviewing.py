@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Cli
-from tool_induction.compiler.compiling import compile_document
+from tool_induction import compile_document, load_library
 from tool_induction.libraries.examples import IMAGINED, ExampleRuns, example_arguments
 from tool_induction.libraries.review_html import review_html
 from tool_induction.libraries.review_text import review_text
 from tool_induction.libraries.reviewing import LibraryReview, review_library
-from tool_induction.library import load_library
 from tool_induction.plan import plan_lines
 
 

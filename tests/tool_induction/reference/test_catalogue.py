@@ -5,9 +5,9 @@ from typing import Any, get_args
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.compiler.positions import locate
-from tool_induction.language.diagnostics import Code, ErrorCode, LintCode, WarningCode
+from tool_induction import compile_document
+from tool_induction.compiler import locate
+from tool_induction.language import Code, ErrorCode, LintCode, WarningCode
 from tool_induction.reference.cases import Case
 from tool_induction.reference.catalogue import CASES
 

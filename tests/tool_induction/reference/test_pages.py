@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tool_induction import compile_document
 from tool_induction.aggregates import AGGREGATES
-from tool_induction.compiler.compiling import compile_document
 from tool_induction.reference.__main__ import RECORDINGS, pages
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.gated import PATIENCE
-from tool_induction.runtime.runner import run_tool
+from tool_induction import run_tool
 
 ARGUMENTS = {"video_id": "film", "query": "somebody"}
 

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.compiler.emit import result_schema
-from tool_induction.library import load_library
-from tool_induction.runtime.runner import run_tool
+from tool_induction import compile_document, load_library, run_tool
+from tool_induction.compiler import result_schema
 from world_api.operations import run
 
 WHOLE = {"start_time": 0, "end_time": 60}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.runtime.runner import run_tool
-from tool_induction.runtime.trace import Trace, TraceNode, tree_lines
+from tool_induction import Trace, run_tool
+from tool_induction.runtime import TraceNode, tree_lines
 
 ARGUMENTS = {"video_id": "film", "query": "somebody"}
 DETECT = {

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.gated import FOUND, PATIENCE, GatedWorld
-from tool_induction.runtime.budget import RunLimits
+from tool_induction import RunLimits, run_tool
 from tool_induction.runtime.parallel import is_waited_for
-from tool_induction.runtime.runner import run_tool
 from world_api.operations import OPERATIONS
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")

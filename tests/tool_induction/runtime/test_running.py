@@ -3,12 +3,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.aggregates.functions import concat_text, next_after, previous_before
-from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calls import Memo
-from tool_induction.runtime.runner import run_tool
-from tool_induction.runtime.trace import Trace
-from world_api.core.faults import ToolFault
+from tool_induction import Memo, RunLimits, ToolFault, Trace, run_tool
+from tool_induction.aggregates import AGGREGATES
 
 ARGUMENTS = {"video_id": "film", "query": "somebody"}
 DETECT = {
@@ -269,17 +265,17 @@ def test_what_follows_an_item_is_never_that_item(run: Any, document: Any) -> Non
 
     assert beside("next_after", "{{ rows[0].start_time | default(0) }}")["outputs"]["t"] == 30
     assert beside("previous_before", "{{ rows[1].start_time | default(0) }}")["outputs"]["t"] == 10
-    assert previous_before([10.0, 20.0], 20.0) == 10.0
-    assert next_after([10.0, 20.0], 10.0) == 20.0
+    assert AGGREGATES["previous_before"].run([10.0, 20.0], 20.0) == 10.0
+    assert AGGREGATES["next_after"].run([10.0, 20.0], 10.0) == 20.0
 
 
 @pytest.mark.parametrize("most", [0, 1, 9, 10, 17, 18, 19, 30, 1000])
 def test_a_text_of_items_is_never_longer_than_was_asked_for(most: int) -> None:
-    text = concat_text(["aaaaaaaaa", "bbbbbbbbb", "cccc", "d"], max_chars=most)
+    text = AGGREGATES["concat_text"].run(["aaaaaaaaa", "bbbbbbbbb", "cccc", "d"], max_chars=most)
 
     assert len(text) <= most
-    assert concat_text(["aaaaaaaaa", "bbbbbbbbb", "cccc"], max_chars=20) == "aaaaaaaaa\n(+2 more)"
-    assert concat_text(["ab", None, "cd"], max_chars=5) == "ab\ncd"
+    assert AGGREGATES["concat_text"].run(["aaaaaaaaa", "bbbbbbbbb", "cccc"], max_chars=20) == "aaaaaaaaa\n(+2 more)"
+    assert AGGREGATES["concat_text"].run(["ab", None, "cd"], max_chars=5) == "ab\ncd"
 
 
 @pytest.mark.parametrize("status", ["partial", "empty", "ambiguous", "error"])

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.plans import AnyWorld
-from tool_induction.runtime.calls import Memo
-from tool_induction.runtime.runner import run_tool
+from tool_induction import Memo, run_tool
 from world_api.api import open_session
 from world_api.core.spans import TimeSpan
 

@@ -6,11 +6,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.aggregates.functions import dedupe_overlaps, join_nearest_in_time, merge_intervals
-from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calls import Memo
-from tool_induction.runtime.runner import run_tool
-from world_api.core.faults import ToolFault
+from tool_induction import Memo, RunLimits, ToolFault, run_tool
+from tool_induction.aggregates import AGGREGATES
 
 ARGUMENTS = {"video_id": "film", "query": "somebody"}
 SMALL = RunLimits(values=20_000)
@@ -91,7 +88,11 @@ def test_the_clock_is_looked_at_between_the_items_of_a_filter(run: Any, document
 
 
 @pytest.mark.parametrize(
-    "aggregate", [lambda rows: join_nearest_in_time(rows, rows), lambda r: dedupe_overlaps(r, 1.0)]
+    "aggregate",
+    [
+        lambda rows: AGGREGATES["join_nearest_in_time"].run(rows, rows),
+        lambda r: AGGREGATES["dedupe_overlaps"].run(r, 1.0),
+    ],
 )
 def test_lists_in_which_everything_overlaps_are_refused_when_they_are_long(aggregate: Any) -> None:
     rows = [{"start_time": place / 1000, "end_time": 100 + place / 1000} for place in range(4000)]
@@ -105,7 +106,7 @@ def test_many_stretches_are_joined_with_the_evidence_inside_them() -> None:
     piece = {"frame_time": 1.0, "source": "caption", "start_time": 1, "end_time": 2}
     rows = [{"start_time": place, "end_time": place + 0.5, "evidence": [piece]} for place in range(20_000)]
 
-    merged = merge_intervals(rows)
+    merged = AGGREGATES["merge_intervals"].run(rows)
 
     assert len(merged) == 20_000
     assert merged[7] == {"start_time": 7, "end_time": 7.5, "center_time": 7.25, "duration": 0.5, "evidence": [piece]}

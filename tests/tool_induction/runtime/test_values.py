@@ -2,10 +2,9 @@ from typing import Any
 
 import pytest
 
-from tool_induction.language.types import INT, INTERVAL, STRING, EnumType, ListType, optional
-from tool_induction.runtime.runner import run_tool
-from tool_induction.runtime.values import Unfit, check_json, fitted
-from world_api.core.faults import ToolFault
+from tool_induction import ToolFault, run_tool
+from tool_induction.language import INT, INTERVAL, STRING, EnumType, ListType, optional
+from tool_induction.runtime import Unfit, check_json, fitted
 
 ARGUMENTS = {"video_id": "film", "query": "somebody"}
 

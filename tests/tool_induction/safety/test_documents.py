@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.documents.credentials import without_secrets
-from tool_induction.library import Origin, freeze_library
-from world_api.core.faults import ToolFault
+from tool_induction import Origin, ToolFault, compile_document, freeze_library
+from tool_induction.compiler import without_secrets
 from world_api.operations import OPERATIONS
 
 # Put together here, so that no file of this repository holds what looks like a key.

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
+from tool_induction import compile_document, run_tool
 from tool_induction.admission import schema_worlds
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.runtime.runner import run_tool
 
 ESCAPES = {
     "a chain of attributes": "{{ query.__class__.__mro__[1].__subclasses__() }}",

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from tests.support.damaged_documents import damaged
 from tests.support.tool_documents import documents
 from tool_induction.admission.trials import schema_trials, tried
-from tool_induction.compiler.compiling import Compilation, compile_document
-from tool_induction.compiler.positions import locate
+from tool_induction.compiler.compilation import Compilation, compile_document
+from tool_induction.compiler.source import locate
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.calls import Memo
 from tool_induction.runtime.runner import run_tool
 from world_api.core.canonical import canonical_json
 
 CALM = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example]
-QUICK = settings(max_examples=60, suppress_health_check=CALM)
-FEW = settings(max_examples=25, suppress_health_check=CALM)
+QUICK = settings(max_examples=30, suppress_health_check=CALM)
+FEW = settings(max_examples=12, suppress_health_check=CALM)
 LONG = settings(max_examples=1_500, suppress_health_check=CALM)
 TEXTS = ("a dog", "rain")
 SCALARS = st.one_of(
@@ -124,7 +124,7 @@ def test_most_documents_of_this_fuzz_compile_and_some_results_are_found() -> Non
     compiled: list[bool] = []
     statuses: set[str] = set()
 
-    @FEW
+    @settings(FEW, max_examples=25)
     @given(documents())
     def look(document: Any) -> None:
         compilation = compile_document(document)

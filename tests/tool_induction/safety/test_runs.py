@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
+from tool_induction import RunLimits, compile_document, run_tool
 from tool_induction.admission import schema_worlds
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.runner import run_tool
 
 ARGUMENTS = {"video_id": "film", "query": "a dog"}
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from tool_induction.aggregates.table import AGGREGATES, AggregateSpec, Parameter
-from tool_induction.checking.results import operation_result
-from tool_induction.checking.typed import JOINING, joined_field, list_field
-from tool_induction.documents.schema import step_keys
+from tool_induction.checker.environment import JOINING, joined_field, list_field
+from tool_induction.checker.steps import operation_result
+from tool_induction.documents import step_keys
 from tool_induction.language.model import LOOP_KEYS, LOOPING, STEP_MODELS
 from tool_induction.language.types import (
     BOOKKEEPING,

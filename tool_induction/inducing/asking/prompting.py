@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal, TypeVar, get_args
 
+from tool_induction import limits
 from tool_induction.domains import Domain, WorkedExample
 from tool_induction.inducing.asking import card
-from tool_induction.language import limits
-from tool_induction.language.parsing import FILTERS
+from tool_induction.language.expressions import FILTERS
 from tool_induction.language.types import known_types
 from world_api.backends.chat.prompts import PromptFiles
 from world_api.core.canonical import content_hash

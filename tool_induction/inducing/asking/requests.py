@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tool_induction.documents.credentials import without_secrets
-from tool_induction.documents.schema import emission_schema
+from tool_induction.compiler.source import without_secrets
+from tool_induction.documents import emission_schema
 from tool_induction.inducing.asking.exchanging import REFUSALS, Exchanges
 from tool_induction.inducing.asking.prompting import Mode
 from world_api.backends.chat.completions import Usage, usage_of

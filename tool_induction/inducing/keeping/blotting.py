@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tool_induction.documents.credentials import without_secrets
+from tool_induction.compiler.source import without_secrets
 
 
 def blotted(value: Any) -> Any:

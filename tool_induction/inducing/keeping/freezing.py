@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tool_induction.compiler.compiling import CompiledTool, compile_document
-from tool_induction.documents.schema import tool_schema
+from tool_induction.compiler.compilation import CompiledTool, compile_document
+from tool_induction.documents import tool_schema
 from tool_induction.domains import Domain
 from tool_induction.inducing.asking.prompting import examples_of
 from tool_induction.inducing.asking.requests import Settings

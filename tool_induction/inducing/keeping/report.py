@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tool_induction.compiler.emit import signature_card
-from tool_induction.documents.credentials import without_secrets
+from tool_induction.compiler.faces import signature_card
+from tool_induction.compiler.source import without_secrets
 from tool_induction.domains import Domain
 from tool_induction.inducing.drafts import Fault, Slot, Version
 from tool_induction.inducing.keeping.costing import Spent

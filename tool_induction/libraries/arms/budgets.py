@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
-from tool_induction.language import limits
+from tool_induction import limits
 from tool_induction.libraries.arms.outlays import Kind, Outlay, Planned
 from world_api.operations import Operation
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tool_induction.judging.options import AllowJudgeOption
+from tool_induction.judge.options import AllowJudgeOption
 from world_api.exposure.cli import JsonOption, WithOption, show
 
 

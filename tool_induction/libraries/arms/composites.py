@@ -13,8 +13,8 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from tool_induction.compiler.compiling import CompiledTool, compile_document
-from tool_induction.language import limits
+from tool_induction import limits
+from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.language.model import walk_steps
 from tool_induction.libraries.arms.budgets import Budget, share_out
 from tool_induction.libraries.arms.outlays import Kind, Outlay, planned

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from tool_induction.compiler.compiling import CompiledTool, compile_document
+from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.libraries.arms.composites import composites_like, document_of
 from tool_induction.libraries.arms.placebo import placebo_of
 from tool_induction.libraries.beside import carried_induction

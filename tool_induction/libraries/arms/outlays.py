@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from tool_induction.compiler.compiling import CompiledTool
+from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.model import Block, Call, If, JudgeStep, Step
 from world_api.core.cost import Cost
 from world_api.operations import EVERY_OPERATION, Operation

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tool_induction.compiler.compiling import CompiledTool
-from tool_induction.language import limits
+from tool_induction import limits
+from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.model import walk_steps
 from world_api.core.faults import ToolFault
 

@@ -9,17 +9,14 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Cli
+from tool_induction import Origin, ToolLibrary, compile_document, freeze_library, limits, load_library, run_tool
 from tool_induction.admission.worlds import schema_worlds
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.compiler.emit import openai_face
+from tool_induction.compiler import openai_face
 from tool_induction.domains.guard import Seen
-from tool_induction.language import limits
-from tool_induction.language.model import walk_steps
+from tool_induction.language import walk_steps
 from tool_induction.libraries.arms.composites import composites_like, document_of
 from tool_induction.libraries.arms.making import ARM_KINDS, make_arm
 from tool_induction.libraries.arms.placebo import placebo_of
-from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
-from tool_induction.runtime.runner import run_tool
 from world_api.core.faults import ToolFault
 
 DATE = "2026-02-03"

@@ -1,0 +1,379 @@
+"""The names in scope: their types, and what the conditions before a place tell about their values.
+
+Facts (a value is null or not, a list is empty or not, how long it is at least) are kept as texts of paths (``first_hit``,
+``hits.candidates``). Names are bound once, so a fact stays true.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple, TypeAlias
+
+from tool_induction import limits
+from tool_induction.language.expressions import (
+    Arithmetic,
+    Compare,
+    Const,
+    Expr,
+    Field,
+    Filtered,
+    Index,
+    IsNone,
+    Logic,
+    Name,
+    Not,
+    names,
+    to_text,
+)
+from tool_induction.language.types import (
+    ANY,
+    BOOKKEEPING,
+    AnyType,
+    ListType,
+    OptionalType,
+    RecordType,
+    Type,
+    fit,
+    is_smaller,
+    plain,
+)
+
+#: the longest minimum length that is tracked; items further back need a check of their own
+PLACES = 20
+HasItem: TypeAlias = tuple[Literal["has_item"], str]
+
+
+def least_length(op: str, number: float) -> int:
+    """The least length for which ``length op number`` can hold."""
+    match op:
+        case ">":
+            return max(0, math.floor(number) + 1)
+        case ">=" | "==":
+            return max(0, math.ceil(number))
+        case "!=":
+            return 1 if number == 0 else 0
+    return 0
+
+
+def is_none_left(op: str, number: float) -> bool:
+    """Whether ``length op number`` holds of the empty list alone."""
+    return (op == "<" and 0 < number <= 1) or (op in ("<=", "==") and 0 <= number < 1)
+
+
+def length_facts(rows: str, least: int) -> frozenset[HasItem]:
+    """Facts about a list (``rows`` is its text) with at least ``least`` items."""
+    return frozenset(("has_item", f"{rows}[{place}]") for place in range(min(least, PLACES)))
+
+
+def has_item(facts: Collection[tuple[str, str]], rows: str, number: int) -> bool:
+    """Whether a list is known to have an item at a place; the places from the end are negative."""
+    place = number if number >= 0 else -number - 1
+    return ("has_item", f"{rows}[{place}]") in facts
+
+
+def known_length(facts: Collection[tuple[str, str]], rows: str) -> int:
+    """How many items a list is known to have at least."""
+    return next((place for place in range(PLACES) if not has_item(facts, rows, place)), PLACES)
+
+
+def shifted(left: Expr, number: float) -> tuple[Expr, float]:
+    """Move added constants to the other side of a comparison: ``x - 1 > 0`` becomes ``x > 1``."""
+    while isinstance(left, Arithmetic) and left.op in ("+", "-"):
+        added = left.right
+        if not isinstance(added, Const) or isinstance(added.value, bool) or not isinstance(added.value, int | float):
+            break
+        number += -added.value if left.op == "+" else added.value
+        left = left.left
+    return left, number
+
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: a list without its nulls, which is what an aggregate sees of it; nothing a document can write
+KEPT = "kept"
+#: the different values of a list, which is what ``count_distinct`` counts; nothing a document can write
+DISTINCT = "distinct"
+#: a value is not null, or is; a list or a text is not empty, or a list is; a list has an item at that place; a number
+#: is not 0
+Fact: TypeAlias = tuple[Literal["present", "absent", "filled", "empty", "has_item", "nonzero"], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """The types of the names in scope and what is known about their values.
+
+    ``meanings`` holds the condition that a saved boolean was computed from, or the length behind a saved count; ``tells``
+    what is known once a saved boolean holds, and once it does not: worked out when it is saved, since one that is
+    made of others would be unfolded again at each use. ``follows`` holds the facts that follow from a fact (the
+    earliest item of a list that is not empty is there).
+    """
+
+    types: Mapping[str, Type]
+    facts: frozenset[Fact] = frozenset()
+    meanings: Mapping[str, Expr] = field(default_factory=dict)
+    tells: Mapping[str, tuple[frozenset[Fact], frozenset[Fact]]] = field(default_factory=dict)
+    follows: Mapping[Fact, frozenset[Fact]] = field(default_factory=dict)
+    #: texts that were joined of the texts of a list, and are empty where that is
+    joined: frozenset[str] = frozenset()
+    #: computed numbers that may be below zero
+    signed: frozenset[str] = frozenset()
+    #: lists in another order, or with other items made of theirs -> the list that is exactly as long
+    as_long: Mapping[str, str] = field(default_factory=dict)
+    #: variables -> the list they walk through
+    walked: Mapping[str, Expr] = field(default_factory=dict)
+    #: the names bound before the outermost loop; None outside of loops
+    outside: frozenset[str] | None = None
+
+    def is_filled(self, path: Expr) -> bool:
+        """Whether it is known that a list or a joined text is not empty."""
+        return ("filled", to_text(path)) in self.facts
+
+    def is_absent(self, path: Expr) -> bool:
+        """Whether it is known that a value is null, or an item of an empty list."""
+        held = isinstance(path, Index) and ("empty", to_text(path.base)) in self.facts
+        return held or ("absent", to_text(path)) in self.facts
+
+    def has_place(self, rows: Expr, number: int) -> bool:
+        """Whether it is known that a list has an item at a place."""
+        return has_item(self.facts, self._measured(to_text(rows)), number)
+
+    def least_length(self, rows: Expr) -> int:
+        """How many items a list is known to have at least."""
+        return max(known_length(self.facts, self._measured(to_text(rows))), int(self.is_filled(rows)))
+
+    def length_facts(self, rows: Expr, least: int) -> frozenset[Fact]:
+        """Facts about a list with at least ``least`` items."""
+        return frozenset(length_facts(self._measured(to_text(rows)), least))
+
+    def measure(self, name: str, rows: Expr) -> Environment:
+        """The environment with the fact that a list is exactly as long as another one."""
+        return replace(self, as_long={**self.as_long, name: self._measured(to_text(rows))})
+
+    def _measured(self, rows: str) -> str:
+        return self.as_long.get(rows, rows)
+
+    def bind(self, name: str, type_: Type, *, meaning: Expr | None = None) -> Environment:
+        """The environment with one more name."""
+        meanings, tells = self.meanings, self.tells
+        if meaning is not None:
+            meanings = {**meanings, name: meaning}
+            tells = {**tells, name: (facts_of(meaning, self), facts_of(meaning, self, holds=False))}
+        # A record of two copies of the last record, and so on, would double with every step.
+        type_ = ANY if not is_smaller(type_, limits.MAX_TYPE_PARTS) else type_
+        return replace(self, types={**self.types, name: type_}, meanings=meanings, tells=tells)
+
+    def shadow(self, name: str, type_: Type) -> Environment:
+        """The environment with a loop variable; facts about another value of that name are dropped."""
+        facts = _without(self.facts, name)
+        meanings = {key: value for key, value in self.meanings.items() if key != name and name not in names(value)}
+        tells = {
+            key: (_without(both[0], name), _without(both[1], name)) for key, both in self.tells.items() if key != name
+        }
+        follows = {fact: _without(thens, name) for fact, thens in self.follows.items() if not _mentions(fact, name)}
+        as_long = {key: rows for key, rows in self.as_long.items() if name not in _WORD.findall(f"{key} {rows}")}
+        walked = {key: rows for key, rows in self.walked.items() if key != name}
+        return replace(
+            self.bind(name, type_),
+            facts=facts,
+            meanings=meanings,
+            tells=tells,
+            follows=follows,
+            joined=self.joined - {name},
+            signed=self.signed - {name},
+            as_long=as_long,
+            walked=walked,
+        )
+
+    def walk(self, name: str, type_: Type, rows: Expr, *, loop: bool = False) -> Environment:
+        """The environment with a variable for the items of a list, in a loop or within one step."""
+        after = self.shadow(name, type_)
+        outside = frozenset(self.types) if loop and self.outside is None else self.outside
+        if outside is not None:
+            outside -= {name}
+        return replace(after, walked={**after.walked, name: rows}, outside=outside)
+
+    def imply(self, fact: Fact, then: Fact) -> Environment:
+        """The environment with one more implication between facts."""
+        return replace(self, follows={**self.follows, fact: self.follows.get(fact, frozenset()) | {then}})
+
+    def assume(self, facts: Iterable[Fact]) -> Environment:
+        """The environment with more facts and everything that follows from them."""
+        known = set(self.facts)
+        queue = list(facts)
+        while queue:
+            fact = queue.pop()
+            if fact not in known:
+                known.add(fact)
+                queue.extend(self.follows.get(fact, ()))
+        return replace(self, facts=frozenset(known))
+
+    def narrowed(self, path: Expr, type_: Type) -> Type:
+        """The type narrowed by the facts about the value at that path."""
+        if not is_path(path):
+            return type_
+        text = to_text(path)
+        filled = ("filled", text) in self.facts
+        if isinstance(type_, OptionalType) and ("present", text) in self.facts:
+            type_ = type_.item
+        return replace(type_, filled=True) if filled and isinstance(type_, ListType) else type_
+
+    def type_of(self, name: str) -> Type:
+        """The type of a name; unknown names have been reported and fit everywhere."""
+        return self.types.get(name, ANY)
+
+
+def _mentions(fact: Fact, name: str) -> bool:
+    return name in _WORD.findall(fact[1])
+
+
+def _without(facts: frozenset[Fact], name: str) -> frozenset[Fact]:
+    return frozenset(fact for fact in facts if not _mentions(fact, name))
+
+
+def is_path(expr: Expr) -> bool:
+    """Whether an expression only names a value; facts are kept for such."""
+    while isinstance(expr, Field | Index):
+        expr = expr.base
+    return isinstance(expr, Name)
+
+
+def facts_of(condition: Expr, environment: Environment, *, holds: bool = True) -> frozenset[Fact]:
+    """Facts that follow if the condition holds (or, with ``holds=False``, does not hold)."""
+    match condition:
+        case Name(name) if name in environment.tells:
+            return environment.tells[name][0 if holds else 1]
+        case Not(value):
+            return facts_of(value, environment, holds=not holds)
+        case Logic(op, left, right):
+            both = [facts_of(part, environment, holds=holds) for part in (left, right)]
+            # "a and b" that holds tells both; "a or b" that fails tells both negations; otherwise only what both say.
+            return both[0] | both[1] if (op == "and") == holds else both[0] & both[1]
+        case IsNone(value, negated):
+            return _present(value, environment) if negated == holds else _absent(value)
+        case Compare():
+            return _compared(condition, environment, holds=holds)
+    return frozenset()
+
+
+def _present(value: Expr, environment: Environment) -> frozenset[Fact]:
+    """Facts that a value, and everything it is a part of, is not null."""
+    facts: set[Fact] = set()
+    while is_path(value):
+        facts.add(("present", to_text(value)))
+        if not isinstance(value, Field | Index):
+            break
+        if isinstance(value, Index):
+            facts.add(("filled", to_text(value.base)))
+            facts |= environment.length_facts(value.base, value.number + 1 if value.number >= 0 else -value.number)
+        value = value.base
+    return frozenset(facts)
+
+
+def _absent(value: Expr) -> frozenset[Fact]:
+    return frozenset([("absent", to_text(value))]) if is_path(value) else frozenset()
+
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+OPERATIONS: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+def _compared(condition: Compare, environment: Environment, *, holds: bool) -> frozenset[Fact]:
+    left, op, right = condition.left, str(condition.op), condition.right
+    if op not in OPPOSITE:
+        return frozenset()
+    if isinstance(left, Const):
+        left, op, right = right, _MIRRORED[op], left
+    op = op if holds else OPPOSITE[op]
+    if not isinstance(right, Const):
+        return frozenset()
+    if isinstance(right.value, int | float) and not isinstance(right.value, bool):
+        return _measured(left, op, right.value, environment)
+    if op == "!=" and right.value == "":
+        return frozenset([("filled", to_text(left))])  # null is not "" either
+    if op == "==" and right.value is not None:
+        return _present(left, environment)
+    return frozenset()
+
+
+def _measured(left: Expr, op: str, number: float, environment: Environment) -> frozenset[Fact]:
+    """Facts from a comparison with a number: the minimum length of a list, or that a number is not zero."""
+    facts: set[Fact] = set()
+    if not OPERATIONS[op](0, number):
+        facts.add(("nonzero", to_text(left)))
+    if op == "==":
+        facts |= _present(left, environment)
+    left, number = shifted(left, number)
+    if isinstance(left, Name) and left.name in environment.meanings:
+        left = environment.meanings[left.name]
+    if isinstance(left, Filtered) and left.name == "length":
+        least = least_length(op, number)
+        if is_none_left(op, number):
+            facts.add(("empty", to_text(left.value)))
+        if least:
+            facts |= _present(left.value, environment) | {("filled", to_text(left.value))}
+            facts |= environment.length_facts(left.value, least)
+    return frozenset(facts)
+
+
+class Typed(NamedTuple):
+    """An expression with everything implicit written out, and its type."""
+
+    expr: Expr
+    type: Type
+
+
+def list_field(type_: Type) -> tuple[str, ListType] | None:
+    """The one list of a record (``candidates`` of a search result), if it has exactly one."""
+    if not isinstance(type_, RecordType):
+        return None
+    found = [
+        (key, inner)
+        for key, value in type_.fields
+        if key not in BOOKKEEPING and isinstance(inner := plain(value), ListType) and inner.name == ""
+    ]
+    # A record with a name (a memory with its parts) is an item, not a list of its parts.
+    if len(found) != 1 or type_.name:
+        return None
+    return found[0]
+
+
+def is_list(type_: Type) -> bool:
+    """Whether it is a list, or a record that is read as its one list."""
+    return isinstance(type_, ListType) or list_field(type_) is not None
+
+
+#: what a loop makes of the results of its items, in words; ``joined_field`` is the rule itself
+JOINING = (
+    "In a loop, results that say nothing but one list are joined into one list; any other result stays a record, one for "
+    "each item, even if it holds a list."
+)
+
+
+def joined_field(type_: Type) -> tuple[str, ListType] | None:
+    """The list that a loop joins: the one list of a record without other fields (``BOOKKEEPING`` aside)."""
+    one = list_field(type_)
+    if one is None or not isinstance(type_, RecordType):
+        return None
+    return one if all(key in BOOKKEEPING or key == one[0] for key in type_.keys) else None
+
+
+def value_field(type_: Type, wanted: Type) -> tuple[str, Type] | None:
+    """The one informative field of a record, if it fits a wanted scalar (``answer`` of a state)."""
+    if not isinstance(type_, RecordType) or isinstance(wanted, ListType | RecordType | AnyType):
+        return None
+    found = [(key, value) for key, value in type_.fields if key not in BOOKKEEPING]
+    scalars = [(key, value) for key, value in found if not isinstance(plain(value), ListType | RecordType)]
+    if len(scalars) != 1 or len(found) != 1:
+        return None
+    return scalars[0] if fit(scalars[0][1], wanted).how in ("yes", "optional") else None

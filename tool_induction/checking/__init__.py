@@ -1,1 +1,0 @@
-"""The typing pass: what every expression and step is, and what stands implicit written out."""

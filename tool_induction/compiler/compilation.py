@@ -1,0 +1,386 @@
+"""The compiler: a document in, checked tools and findings out.
+
+Seven passes, each of which collects all its faults: 1 sizes and shape, 2 resolving, 3 scope, 4 types, 5 termination and price,
+6 advice, 7 declarations (``faces.py``, on request). A pass does not repeat what follows from the fault of an earlier one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from tool_induction import limits
+from tool_induction.aggregates import AGGREGATES, ALIASES
+from tool_induction.checker.steps import Signature, StepChecker
+from tool_induction.checker.values import bind_outputs, check_answers
+from tool_induction.compiler.lint import lint, lint_entities, lint_library
+from tool_induction.compiler.names import resolve
+from tool_induction.compiler.scope import check_scope
+from tool_induction.compiler.shape import canonical_spelling, check_shape, name_of, split_document
+from tool_induction.compiler.source import check_visible, decode
+from tool_induction.judge.port import JUDGEMENT
+from tool_induction.language.diagnostics import Diagnostic, Findings, Path, by_relevance
+from tool_induction.language.expressions import located, within_bounds
+from tool_induction.language.model import Block, Call, If, JudgeStep, Require, Step, Tool, read_tool, values, walk_steps
+from world_api.core.canonical import content_hash
+from world_api.core.cost import Cost
+from world_api.core.faults import ToolFault
+from world_api.operations import EVERY_OPERATION
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledTool:
+    """A tool that may run: everything implicit is written out in ``tool`` and in ``frozen``."""
+
+    tool: Tool
+    price: Price
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.tool.name
+
+    @cached_property
+    def frozen(self) -> dict[str, Any]:
+        """The document with everything implicit written out."""
+        return self.tool.document()
+
+    @cached_property
+    def hash(self) -> str:
+        """Content hash of the frozen form."""
+        return content_hash(self.frozen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compilation:
+    """The result of compiling a document. ``tools`` holds those without errors, by name; ``names`` all, in document order."""
+
+    tools: Mapping[str, CompiledTool]
+    names: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing stops any tool of the file."""
+        return not any(item.severity == "error" for item in self.diagnostics)
+
+    def require(self) -> Mapping[str, CompiledTool]:
+        """The tools, all of them without errors.
+
+        Raises:
+            ToolFault: ``bad_tools``, naming the first faults.
+        """
+        if self.ok:
+            return self.tools
+        errors = [item for item in self.diagnostics if item.severity == "error"]
+        shown = "; ".join(f"{item.code} {item.json_path}: {item.message}" for item in errors[:3])
+        raise ToolFault(
+            "bad_tools",
+            f"{len(errors)} fault{'s' * (len(errors) != 1)}: {shown}",
+            hint="`videoworld tools check FILE` shows all of them",
+        )
+
+    def record(self) -> dict[str, Any]:
+        """The wire form that ``tools check --json`` prints."""
+        return {
+            "ok": self.ok,
+            "tools": [
+                {
+                    "name": name,
+                    "ok": name in self.tools,
+                    "price": self.tools[name].price.record() if name in self.tools else None,
+                }
+                for name in self.names
+            ],
+            "diagnostics": [item.record() for item in self.diagnostics],
+        }
+
+
+def compile_document(
+    source: str | bytes | object,
+    *,
+    entities: Sequence[str] = (),
+    allow_judge: bool = False,
+    groups: Collection[str] = (),
+) -> Compilation:
+    """Check a document (JSON text or value: one tool, a list, or ``{"tools": [...]}``; or a ``Tool``) and compile its tools.
+
+    Never raises for what the document holds: every fault is a diagnostic.
+
+    Args:
+        source: the document.
+        entities: what the examples of an induction were about; a tool with one of them written in is noted.
+        allow_judge: whether steps of type ``judge`` may stand in a tool.
+        groups: the optional groups of operations that tools may call beside the sixteen.
+    """
+    about_file = Findings()
+    document = decode(source.document() if isinstance(source, Tool) else source, about_file)
+    if about_file.errors:
+        return Compilation(tools={}, names=(), diagnostics=tuple(about_file.items))
+    return _Compiler(about_file, entities=entities, allow_judge=allow_judge, groups=groups).compile(document)
+
+
+class _Compiler:
+    def __init__(
+        self, about_file: Findings, *, entities: Sequence[str], allow_judge: bool, groups: Collection[str]
+    ) -> None:
+        self._about_file = about_file
+        self._entities = entities
+        self._allow_judge = allow_judge
+        self._groups = groups
+        self._order: list[Findings] = []
+        self._names: list[str] = []
+        self._models: dict[str, Tool] = {}
+        self._findings: dict[str, Findings] = {}
+        self._compiled: dict[str, CompiledTool] = {}
+        self._signatures: dict[str, Signature] = {}
+
+    def compile(self, document: Any) -> Compilation:
+        for path, raw in split_document(document, self._about_file):
+            self._shape(raw, path)
+        for name in compile_order(self._models, self._findings):
+            self._compile(self._models[name], self._findings[name])
+        if self._compiled:
+            lint_library({name: item.tool for name, item in self._compiled.items()}, self._findings)
+        items = [item for findings in (self._about_file, *self._order) for item in findings.items]
+        tools = {name: self._compiled[name] for name in self._names if name in self._compiled}
+        if self._about_file.errors:
+            tools = {}
+        return Compilation(tools=tools, names=tuple(self._names), diagnostics=by_relevance(items))
+
+    def _shape(self, raw: Any, path: tuple[str | int, ...]) -> None:
+        """Pass 1: check the shape of a tool, then read it: parse expressions, look up the names of types."""
+        name = name_of(raw, path)
+        findings = Findings(tool=name)
+        self._order.append(findings)
+        self._names.append(name)
+        raw = canonical_spelling(raw, findings, path)
+        if not check_shape(raw, path, findings, allow_judge=self._allow_judge):
+            return
+        check_visible(raw, path, findings)
+        if name in self._models:  # neither can be meant
+            first = (*self._models[name].path, "tool_name")
+            for one, where in ((self._findings[name], first), (findings, (*path, "tool_name"))):
+                one.add("E_NAME", where, f"two tools are called {name!r}", found=name)
+            return
+        self._models[name] = read_tool(raw, path, findings, AGGREGATES.keys() | ALIASES.keys())
+        self._findings[name] = findings
+
+    def _compile(self, as_read: Tool, findings: Findings) -> None:
+        """Run passes 2 to 6 on one tool; its callees were compiled before."""
+        # pass 2: do operations, tools, aggregates, parameters exist?
+        tools = dict.fromkeys(self._names) | self._models
+        tool = resolve(as_read, tools, findings, groups=self._groups)
+        check_scope(tool, findings)  # pass 3: is every name bound before it is read, once?
+        tool = self._types(tool, findings)  # pass 4
+        if findings.errors:
+            return
+        _check_written_sizes(tool, findings)
+        prices = {name: item.price for name, item in self._compiled.items()}
+        price = price_of(tool, prices, findings)  # pass 5: is every loop bounded, and what does it cost?
+        lint(tool, findings)  # pass 6: advice
+        lint_entities(as_read, self._entities, findings)
+        if not findings.errors:
+            self._compiled[tool.name] = CompiledTool(tool=tool, price=price)
+
+    def _types(self, tool: Tool, findings: Findings) -> Tool:
+        """Pass 4: check the types; return the tool with everything implicit written out."""
+        declared = {item.name: item.type for item in tool.outputs}
+        checker = StepChecker(self._signatures, findings)
+        steps, after = checker.tool(tool)
+        tool = bind_outputs(replace(tool, steps=steps), after, findings)
+        check_answers(tool, checker.answers, findings)
+        outputs = {item.name: item.type for item in tool.outputs} if not findings.errors else declared
+        inputs = {item.name: item.type for item in tool.inputs}
+        self._signatures[tool.name] = Signature(inputs=inputs, outputs=outputs)
+        for target, path in calls_of(tool).items():
+            if target in self._models and target not in self._compiled and not findings.errors:
+                message = f"{target!r} cannot be called before its own faults are mended"
+                findings.add("E_UNKNOWN_TOOL", path, message, found=target, follows=True)
+        return tool
+
+
+def _check_written_sizes(tool: Tool, findings: Findings) -> None:
+    """Note expressions that became too large when the implicit was written out: they could not be read again."""
+    for step in walk_steps(tool.steps):
+        for key, value in values(step):
+            for path, leaf in located(value, (*step.path, *key.split(".", 1))):
+                if not within_bounds(leaf):
+                    findings.add(
+                        "E_EXPR_SIZE",
+                        path,
+                        "with everything implicit written out the expression is too large",
+                        suggestion="split it over several 'set' steps",
+                    )
+
+
+def calls_of(tool: Tool) -> dict[str, Path]:
+    """The tools a tool calls, each with the place of its first call."""
+    found: dict[str, Path] = {}
+    for step in walk_steps(tool.steps):
+        if isinstance(step, Call) and step.kind == "tool":
+            found.setdefault(step.target, (*step.path, "tool"))
+    return found
+
+
+def compile_order(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) -> list[str]:
+    """Order the names of tools, callees first. Tools on a cycle, or too deep, are noted and stay in the order."""
+    edges = {name: [target for target in calls_of(tool) if target in tools] for name, tool in tools.items()}
+    order: list[str] = []
+    depths: dict[str, int] = {}
+    for name in tools:
+        _visit(name, edges, order, [], tools, findings)
+    for name in order:
+        depths[name] = 1 + max((depths.get(target, 0) for target in edges[name]), default=0)
+        if depths[name] > limits.MAX_TOOL_DEPTH:
+            deepest = max(edges[name], key=lambda target: depths.get(target, 0))
+            findings[name].add(
+                "E_DEPTH",
+                calls_of(tools[name])[deepest],
+                f"tools call tools {depths[name]} deep, more than {limits.MAX_TOOL_DEPTH}",
+                found=deepest,
+                suggestion="call the operations directly",
+            )
+    return order
+
+
+def _visit(
+    name: str,
+    edges: Mapping[str, list[str]],
+    order: list[str],
+    above: list[str],
+    tools: Mapping[str, Tool],
+    findings: Mapping[str, Findings],
+) -> None:
+    if name in order:
+        return
+    for target in edges[name]:
+        if target in above or target == name:
+            circle = [*above[above.index(target) :], name] if target in above else [name]
+            for place, member in enumerate(circle):  # each of them may be the one to change
+                following = circle[(place + 1) % len(circle)]
+                findings[member].add(
+                    "E_CYCLE",
+                    calls_of(tools[member])[following],
+                    "tools call each other in a circle: " + " -> ".join([*circle[place:], *circle[:place], member]),
+                    found=following,
+                    suggestion="a tool may not call itself, directly or through others",
+                )
+        else:
+            _visit(target, edges, order, [*above, name], tools, findings)
+    order.append(name)
+
+
+_NOTHING = Cost()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Price:
+    """Three costs of one run: ``least``, ``expected`` (lists as long as they usually are) and ``most``.
+
+    Each holds for calls, model calls, tokens and seconds by itself. ``least`` is that of a run which no fault and no
+    bound cuts short; ``may_stop`` says that a ``require`` may end it before its last step.
+    """
+
+    least: Cost = _NOTHING
+    expected: Cost = _NOTHING
+    most: Cost = _NOTHING
+    may_stop: bool = False
+
+    def then(self, other: Price) -> Price:
+        """The price of this followed by another, which does not run if this one stopped."""
+        return Price(
+            least=self.least if self.may_stop else self.least + other.least,
+            expected=self.expected + other.expected,
+            most=self.most + other.most,
+            may_stop=self.may_stop or other.may_stop,
+        )
+
+    def record(self) -> dict[str, dict[str, float]]:
+        """The wire form."""
+        return {"min": self.least.record(), "expected": self.expected.record(), "max": self.most.record()}
+
+
+def price_of(tool: Tool, prices: Mapping[str, Price], findings: Findings) -> Price:
+    """The price of a checked tool; ``prices`` holds those of the tools it calls."""
+    price = _block(tool.steps, prices, findings)
+    if price.most.calls > limits.MAX_PLANNED_CALLS:
+        findings.add(
+            "E_BUDGET",
+            (*tool.path, "steps"),
+            f"the tool may need {price.most.calls} calls, more than {limits.MAX_PLANNED_CALLS}",
+            found=str(price.most.calls),
+            expected=f"at most {limits.MAX_PLANNED_CALLS} calls",
+            suggestion="give the loops smaller max_items, or the searches a smaller top_k",
+        )
+    if price.most.tokens > limits.MAX_PLANNED_TOKENS:
+        findings.add(
+            "E_BUDGET",
+            (*tool.path, "steps"),
+            f"the tool may need {price.most.tokens} tokens of models, more than {limits.MAX_PLANNED_TOKENS}",
+            found=str(price.most.tokens),
+            expected=f"at most {limits.MAX_PLANNED_TOKENS} tokens",
+            suggestion="give its judge steps and the loops in which models look smaller max_items, and judge outside of loops",
+        )
+    return price
+
+
+def _block(steps: tuple[Step, ...], prices: Mapping[str, Price], findings: Findings) -> Price:
+    total = Price()
+    for step in steps:
+        total = total.then(_step(step, prices, findings))
+    return total
+
+
+def _step(step: Step, prices: Mapping[str, Price], findings: Findings) -> Price:
+    match step:
+        case Require():
+            return Price(may_stop=True)
+        case Call(kind="api"):
+            operation = EVERY_OPERATION.get(step.target)
+            once = _NOTHING if operation is None else operation.price
+            return _repeated(Price(least=once, expected=once, most=once), step)
+        case Call():
+            return _repeated(prices.get(step.target, Price()), step)
+        case JudgeStep():
+            return Price(
+                least=JUDGEMENT.times(step.least),
+                expected=JUDGEMENT.times(step.typical),
+                most=JUDGEMENT.times(step.bound),
+            )
+        case Block():
+            return _repeated(_block(step.body, prices, findings), step)
+        case If():
+            then, otherwise = (_block(block, prices, findings) for block in (step.then, step.otherwise))
+            return Price(
+                least=_by_part(min, then.least, otherwise.least),
+                expected=_by_part(max, then.expected, otherwise.expected),
+                most=_by_part(max, then.most, otherwise.most),
+                may_stop=then.may_stop or otherwise.may_stop,
+            )
+    return Price()
+
+
+def _repeated(price: Price, step: Call | Block) -> Price:
+    """The price of a repeated step. If ``on_error`` is not ``fail``, nothing stops the whole."""
+    may_stop = price.may_stop and step.on_error == "fail"
+    if step.loop is None:
+        return replace(price, may_stop=may_stop)
+    return Price(
+        least=price.least.times(min(step.loop.least, 1) if may_stop else step.loop.least),
+        expected=price.expected.times(step.loop.typical),
+        most=price.most.times(step.loop.bound),
+        may_stop=may_stop,
+    )
+
+
+def _by_part(choose: Callable[[float, float], float], one: Cost, other: Cost) -> Cost:
+    """The smaller or larger of each part of two costs."""
+    return Cost(
+        calls=int(choose(one.calls, other.calls)),
+        model_calls=int(choose(one.model_calls, other.model_calls)),
+        tokens=int(choose(one.tokens, other.tokens)),
+        seconds=choose(one.seconds, other.seconds),
+    )

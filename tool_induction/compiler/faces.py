@@ -1,0 +1,159 @@
+"""Pass 7: declarations of a compiled tool: JSON Schemas, OpenAI and MCP declarations, a signature card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tool_induction.checker.steps import STATUSES, evidence_list
+from tool_induction.compiler.compilation import CompiledTool
+from tool_induction.language.model import Call, JudgeStep, Tool, walk_steps
+from tool_induction.language.types import (
+    INTERVAL,
+    STRING,
+    ListType,
+    OptionalType,
+    RecordType,
+    Type,
+    optional,
+    plain,
+    show,
+    type_to_schema,
+)
+from world_api.exposure.schemas import mcp_tool, openai_tool
+from world_api.operations import EVERY_OPERATION
+
+
+def inputs_schema(tool: Tool) -> dict[str, Any]:
+    """JSON Schema of a tool's arguments."""
+    properties: dict[str, Any] = {}
+    for item in tool.inputs:
+        schema = type_to_schema(item.type)
+        if item.name == "video_id" and not item.description:
+            schema["description"] = "Which video: the id the question gives."
+        if item.description:
+            unit = schema.get("description", "")
+            schema["description"] = f"{item.description} ({unit.rstrip('.').lower()})" if unit else item.description
+        if item.default is not None:
+            schema["default"] = item.default.value
+        properties[item.name] = schema
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [item.name for item in tool.inputs if item.required],
+        "additionalProperties": False,
+    }
+
+
+def result_schema(tool: Tool) -> dict[str, Any]:
+    """JSON Schema of a tool's result record; an output is null if the tool found no value."""
+    outputs: dict[str, Any] = {}
+    for item in tool.outputs:
+        schema = type_to_schema(_visible(optional(item.type)))
+        outputs[item.name] = {"description": item.description} | schema if item.description else schema
+    count = {"type": "integer", "minimum": 0}
+    return {
+        "type": "object",
+        "properties": {
+            "status": {"type": "string", "enum": list(STATUSES)},
+            "summary": type_to_schema(STRING),
+            "outputs": {
+                "type": "object",
+                "properties": outputs,
+                "required": list(outputs),
+                "additionalProperties": False,
+            },
+            "evidence": type_to_schema(evidence_list()),
+            "calls": {"type": "object", "properties": {"logical": count, "physical": count}},
+            "cost": {"type": "object", "additionalProperties": {"type": "number"}},
+            "warnings": {"type": "array", "items": type_to_schema(STRING)},
+            "judged": _judged_schema(),
+            "error": {"type": "object"},
+        },
+        "required": ["status", "summary", "outputs", "evidence", "calls", "cost", "warnings"],
+    }
+
+
+def _judged_schema() -> dict[str, Any]:
+    """Schema of what a result rests on: words that were judged or not, intervals without a match or not examined."""
+    words = {"type": "array", "items": type_to_schema(STRING)}
+    intervals = {"type": "array", "items": type_to_schema(INTERVAL)}
+    return {
+        "type": "object",
+        "properties": {
+            "matched": words, "unmatched": words, "not_judged": words, "not_found": intervals, "not_examined": intervals,
+        },
+        "additionalProperties": False,
+    }  # fmt: skip
+
+
+def _visible(type_: Type) -> Type:
+    """A type without the fields that a presented result leaves out."""
+    match type_:
+        case OptionalType(item):
+            return optional(_visible(item))
+        case ListType():
+            return replace(type_, item=_visible(type_.item))
+        case RecordType():
+            kept = tuple((key, _visible(value)) for key, value in type_.fields if key not in ("parent", "evidence"))
+            return replace(type_, fields=kept)
+    return type_
+
+
+def openai_face(compiled: CompiledTool, *, strict: bool) -> dict[str, Any]:
+    """The tool as an OpenAI function tool, loose or strict.
+
+    Raises:
+        ToolFault: ``not_strict``, where an input has no closed type.
+    """
+    return openai_tool(compiled.name, description_of(compiled), inputs_schema(compiled.tool), strict=strict)
+
+
+def mcp_face(compiled: CompiledTool, *, writes: bool) -> dict[str, Any]:
+    """The tool as an MCP tool, with output schema and annotations."""
+    parameters, result = inputs_schema(compiled.tool), result_schema(compiled.tool)
+    return mcp_tool(compiled.name, description_of(compiled), parameters, result, writes=writes)
+
+
+def writes_of(name: str, tools: Mapping[str, CompiledTool]) -> bool:
+    """Whether a tool, or one it calls, writes to the session."""
+    calls = [step for step in walk_steps(tools[name].tool.steps) if isinstance(step, Call)]
+    return any(
+        EVERY_OPERATION[step.target].state == "writes" if step.kind == "api" else writes_of(step.target, tools)
+        for step in calls
+    )
+
+
+def asks_judge(name: str, tools: Mapping[str, CompiledTool]) -> bool:
+    """Whether a tool, or one it calls, has a judge step."""
+    steps = [*walk_steps(tools[name].tool.steps)]
+    called = {step.target for step in steps if isinstance(step, Call) and step.kind == "tool"}
+    return any(isinstance(step, JudgeStep) for step in steps) or any(asks_judge(one, tools) for one in called)
+
+
+def description_of(compiled: CompiledTool) -> str:
+    """What a model reads: the description and a cost hint."""
+    most = compiled.price.most
+    tokens = f", up to {most.tokens} tokens" if most.tokens else ""
+    return f"{compiled.tool.description} (Up to {most.calls} atomic calls{tokens}.)"
+
+
+def signature_card(compiled: CompiledTool) -> str:
+    """The tool in a few lines: signature, description, price."""
+    tool = compiled.tool
+    inputs = ", ".join(f"{item.name}{'' if item.required else '?'}: {show(item.type)}" for item in tool.inputs)
+    outputs = ", ".join(f"{item.name}: {_short(item.type)}" for item in tool.outputs)
+    price = compiled.price
+    cost = f"{price.least.calls} to {price.most.calls} calls, usually {price.expected.calls}"
+    cost += f", up to {price.most.tokens} tokens" if price.most.tokens else ""
+    return f"{tool.name}({inputs}) -> {{{outputs}}}\n  {tool.description}\n  cost: {cost}"
+
+
+def _short(type_: Type) -> str:
+    text = show(type_)
+    if len(text) <= 40:
+        return text
+    inner = plain(type_)
+    word = f"list<{show(inner.item).split(' ')[0]}>" if isinstance(inner, ListType) else show(inner).split(" ")[0]
+    return f"optional<{word}>" if isinstance(type_, OptionalType) else word

@@ -1,0 +1,200 @@
+"""Pass 6: advice that stops nothing. A tool may be correct and still not worth exposing.
+
+A tool that holds entities of the examples it was induced from answers the questions it was shown and no others. Texts are
+compared without regard to case, accents, width and other Unicode forms; a word in a script with spaces is found only as a whole
+word (or its plural), one in Chinese or Japanese anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from tool_induction.language.diagnostics import Findings, Path
+from tool_induction.language.expressions import Const, Expr, Field, Name, located, walk
+from tool_induction.language.model import Call, Require, Set, Tool, document_of, values, walk_steps
+from tool_induction.language.types import TIME, EnumType, ListType, RecordType, operation_types, plain
+from world_api.core.canonical import canonical_json
+
+MAX_INPUTS = 6
+MIN_DESCRIPTION_WORDS = 6
+
+
+def lint(tool: Tool, findings: Findings) -> None:
+    """Note what makes one tool less useful than it could be."""
+    lint_wrapper(tool, findings)
+    if len(tool.inputs) > MAX_INPUTS:
+        findings.add(
+            "L_TOO_MANY_INPUTS",
+            (*tool.path, "inputs"),
+            f"{len(tool.inputs)} inputs are more than a caller fills in well",
+            found=str(len(tool.inputs)),
+            expected=f"at most {MAX_INPUTS}",
+            suggestion="write into the steps what a question does not say",
+        )
+    unknowable = _unknowable(tool)
+    for item in tool.inputs:
+        if item.name in unknowable:
+            findings.add(
+                "L_UNKNOWABLE_ID",
+                item.path,
+                f"a caller that has only the question does not know a {unknowable[item.name]}",
+                found=item.name,
+                suggestion="take a description instead and look the id up",
+            )
+    if not any(_carries_evidence(tool, index) for index in range(len(tool.outputs))):
+        findings.add(
+            "L_NO_EVIDENCE",
+            (*tool.path, "outputs"),
+            "no output is a time or evidence, so the answer cannot be looked at again",
+            suggestion="add an output bound to a time of what was found, or to evidence from collect_evidence",
+        )
+    if len(tool.description.split()) < MIN_DESCRIPTION_WORDS and len(tool.description) < 20:
+        findings.add(
+            "L_DESCRIPTION",
+            (*tool.path, "description"),
+            "the description does not say what the tool is for, and when not to use it",
+            found=tool.description,
+        )
+
+
+def _carries_evidence(tool: Tool, index: int) -> bool:
+    output = tool.outputs[index]
+    if "evidence" in output.name or "time" in output.name:
+        return True
+    type_ = plain(output.type)
+    item = plain(type_.item) if isinstance(type_, ListType) else type_
+    if item == TIME:
+        return True
+    return isinstance(item, RecordType) and bool({"start_time", "evidence", "timestamp"} & set(item.keys))
+
+
+def _unknowable(tool: Tool) -> dict[str, str]:
+    """Inputs that only an earlier call could give: named like an id, or passed on as one."""
+    found = {item.name: item.name for item in tool.inputs if _is_id(item.name)}
+    for step in walk_steps(tool.steps):
+        for name, value in step.params if isinstance(step, Call) and step.kind == "api" else ():
+            if _is_id(name) and isinstance(value, Name):
+                found.setdefault(value.name, name)
+    return found
+
+
+def _is_id(name: str) -> bool:
+    return name.endswith(("_id", "_ids")) and name != "video_id"
+
+
+_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015\u00b7\u30fb]+")
+#: scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, kana, Han
+_RANGES = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
+_UNSPACED = re.compile(f"[{_RANGES}]")
+_SPACED = rf"[^\W_{_RANGES}]"
+
+
+def lint_entities(tool: Tool, entities: Sequence[str], findings: Findings) -> None:
+    """Note each constant that is, or holds, one of the entities."""
+    patterns = [(entity, fold(entity), pattern) for entity in entities if (pattern := _pattern(entity)) is not None]
+    if not patterns:
+        return
+    for path, text in _texts(tool):
+        folded = fold(text)
+        for entity, bare, pattern in patterns:
+            if bare in folded and pattern.search(folded):
+                findings.add(
+                    "L_CONSTANT_ENTITY",
+                    path,
+                    f"{entity!r} comes from the examples; with it written in, the tool answers only such questions",
+                    found=text,
+                    expected="an input",
+                    suggestion="take it as an input of the tool",
+                )
+
+
+def fold(text: str) -> str:
+    """A text as it is compared: no case, no accents, one width, one space between words."""
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    bare = "".join(character for character in decomposed if unicodedata.category(character) not in ("Mn", "Cf"))
+    return _SEPARATORS.sub(" ", unicodedata.normalize("NFKC", bare)).strip()
+
+
+@lru_cache(maxsize=4096)
+def _pattern(entity: str) -> re.Pattern[str] | None:
+    """Pattern that finds an entity in a folded text; None for a single Latin letter or a mark."""
+    folded = fold(entity)
+    if len(re.findall(_SPACED, folded)) < 2 and not _UNSPACED.search(folded):
+        return None
+    before = "" if _UNSPACED.match(folded[0]) else rf"(?<!{_SPACED})"
+    after = "" if _UNSPACED.match(folded[-1]) else rf"(?:['\u2019]?s)?(?!{_SPACED})"
+    return re.compile(before + re.escape(folded) + after)
+
+
+def _texts(tool: Tool) -> Iterator[tuple[Path, str]]:
+    """Yield every text that the writer of a tool put into it, with its place."""
+    yield (*tool.path, "tool_name"), tool.name
+    yield (*tool.path, "description"), tool.description
+    for item in tool.inputs:
+        yield (*item.path, "description"), item.description
+        if item.default is not None and isinstance(item.default.value, str):
+            yield (*item.path, "default"), item.default.value
+        if isinstance(item.type, EnumType):
+            yield from (((*item.path, "enum", place), word) for place, word in enumerate(item.type.values))
+    for output in tool.outputs:
+        yield (*output.path, "description"), output.description
+        if output.source is not None:
+            yield from _constants(output.source, (*output.path, "from"))
+    for step in walk_steps(tool.steps):
+        for key, value in values(step):
+            yield from _constants(value, (*step.path, *key.split(".", 1)))
+
+
+def _constants(value: Expr, path: Path) -> Iterator[tuple[Path, str]]:
+    for where, leaf in located(value, path):
+        for node in walk(leaf):
+            if isinstance(node, Const) and isinstance(node.value, str):
+                yield where, node.value
+
+
+def lint_wrapper(tool: Tool, findings: Findings) -> None:
+    """Note a tool that makes one call and returns its result."""
+    calls = [step for step in walk_steps(tool.steps) if isinstance(step, Call)]
+    others = [step for step in tool.steps if not isinstance(step, Call | Require | Set)]
+    if len(calls) != 1 or calls[0].loop is not None or others:
+        return
+    call, path = calls[0], (*tool.path, "steps")
+    if _is_the_same(tool, call):
+        message = f"the tool does what {call.target} does: its inputs go in, its result comes out"
+        findings.add("L_DUPLICATE", path, message, found=call.target, suggestion="leave the tool out")
+        return
+    message = f"the tool only wraps {call.target}; the caller can call that itself"
+    findings.add("L_WRAPPER", path, message, found=call.target)
+
+
+def _is_the_same(tool: Tool, call: Call) -> bool:
+    """Whether every parameter is an input and every output a field of the result."""
+    inputs = {item.name for item in tool.inputs}
+    whole = call.kind == "api" and {name for name, _ in call.params} >= operation_types(call.target).required
+    through = all(isinstance(value, Name) and value.name in inputs for _, value in call.params)
+    handed = all(_root(output.source) == call.save_as for output in tool.outputs)
+    return whole and through and handed and not any(isinstance(step, Set) for step in tool.steps)
+
+
+def _root(value: Expr | None) -> str:
+    while isinstance(value, Field):
+        value = value.base
+    return value.name if isinstance(value, Name) else ""
+
+
+def lint_library(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) -> None:
+    """Note tools that have the same steps as another one of the library."""
+    first: dict[str, str] = {}
+    for name, tool in tools.items():
+        other = first.setdefault(canonical_json([document_of(step) for step in tool.steps]), name)
+        if other != name:
+            findings[name].add(
+                "L_DUPLICATE",
+                (*tool.path, "steps"),
+                f"these are the steps of {other!r}",
+                found=other,
+                suggestion="keep one of the two",
+            )

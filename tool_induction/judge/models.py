@@ -1,0 +1,187 @@
+"""Judges: a chat model (one short request an item, temperature 0 if it takes one), and judgements on file.
+
+What a file answers is not requested again, so a run can be repeated without a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from tool_induction.judge.port import JUDGEMENT, Judge, chosen, judged_material
+from world_api.backends.chat.caching import from_cache
+from world_api.backends.chat.completions import OptionalSettings, Usage, first_message, usage_of
+from world_api.backends.chat.prompts import PromptFiles
+from world_api.backends.chat.recording import append_line, check_schema, read_lines
+from world_api.core.canonical import canonical_json, content_hash
+from world_api.core.cost import Spent, charge, ledger
+from world_api.core.faults import EpisodeFault, ToolFault
+from world_api.core.ports import ChatModel
+
+#: tokens of a reply; an answer has at most forty characters
+_REPLY_TOKENS = 40
+
+
+class ChatJudge:
+    """Judges with a chat model. ``name`` says which, and with which prompt.
+
+    Each request is charged (see ``world_api.core.cost``), with the tokens the server counted where it counts.
+    """
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+        self._prompts = PromptFiles("tool_induction.judge")
+        self._settings = OptionalSettings(temperature=0, max_tokens=_REPLY_TOKENS)
+        self.name = f"{model.name}/{self._prompts.hash[:12]}"
+
+    def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
+        """One of the answers for each item.
+
+        Raises:
+            ToolFault: ``bad_judgement``; ``judge_over_price``: an item took more tokens than its price.
+            BackendFault: what the model names.
+        """
+        return [chosen(_said(self._reply(question, answers, item)), answers, judge=self.name) for item in items]
+
+    def request(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
+        """The request about one item, in Chat Completions form."""
+        return {**self._plain_request(question, answers, item), **self._settings.settings}
+
+    def _plain_request(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
+        system = self._prompts.render("judge", answers=list(answers))
+        return {
+            "model": self._model.name,
+            "messages": [
+                {"role": "system", "content": system},
+                {"role": "user", "content": judged_material(question, item)},
+            ],
+        }
+
+    def _reply(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
+        request, reply = self._settings.complete(self._model, self._plain_request(question, answers, item))
+        usage = usage_of(request, reply)
+        charge(_charged(self._model.name, request, usage, physical=not from_cache(reply)))
+        if usage.total > JUDGEMENT.tokens and not usage.estimated:
+            raise ToolFault(
+                "judge_over_price",
+                f"{self._model.name} took {usage.total} tokens for one item; the price is {JUDGEMENT.tokens} at most",
+                hint="use a judging model that answers at once, without reasoning",
+            )
+        return reply
+
+
+def _charged(model: str, request: dict[str, Any], usage: Usage, *, physical: bool) -> Spent:
+    return Spent(
+        purpose="judge",
+        model=model,
+        request=content_hash(request),
+        prompt=usage.prompt,
+        completion=usage.completion,
+        cached=usage.cached,
+        estimated=usage.estimated,
+        physical=physical,
+    )
+
+
+def _said(reply: dict[str, Any]) -> str:
+    """The text of a reply."""
+    content = (first_message(reply) or {}).get("content")
+    return content if isinstance(content, str) else ""
+
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Judged:
+    """An answer on file, and what it cost; nothing if no model was called."""
+
+    answer: str
+    spent: tuple[Spent, ...]
+
+
+class RecordedJudge:
+    """Answers from a file of JSON lines; what is not there is asked of another judge, if there is one, and added.
+
+    An answer from the file is charged with what it once took, as a request that was not made again.
+    """
+
+    def __init__(self, file: Path, judge: Judge | None = None) -> None:
+        self._file = file
+        self._judge = judge
+        self._known: dict[str, dict[str, _Judged]] = {}  #: what was asked -> judge -> its answer
+        names: list[str] = []
+        for record in read_lines(file, hint="give --judge-record a file of judgements") if file.exists() else ():
+            check_schema(record, SCHEMA_VERSION, file)
+            key = [record.get(key) for key in ("judge", "question", "answers", "item")]
+            judged = _judged(record)
+            if judged is None or not isinstance(key[0], str):
+                raise EpisodeFault(
+                    "recording_damaged", f"a judgement in {file.name} is not whole", hint="restore it from a copy"
+                )
+            names.append(key[0])
+            self._known.setdefault(canonical_json(key[1:]), {})[key[0]] = judged
+        self.name = judge.name if judge is not None else "+".join(dict.fromkeys(names)) or "recorded"
+
+    def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
+        """The recorded answers, and new ones where there are none.
+
+        Raises:
+            ToolFault: ``no_judgement``: an answer is not on file and there is no judge; ``several_judges``: the answers on
+                file differ and no judge is named; ``bad_judgement``.
+            BackendFault: what the judge names.
+        """
+        given: list[str] = []
+        for item in items:
+            known = self._of(self._known.get(canonical_json([question, list(answers), item]), {}))
+            for charged in known.spent if known is not None else ():
+                charge(replace(charged, physical=False))
+            answer = known.answer if known is not None else self._new(question, answers, item)
+            given.append(chosen(answer, answers, judge=self.name))
+        return given
+
+    def _of(self, given: Mapping[str, _Judged]) -> _Judged | None:
+        """The valid answer of those that the judges on file gave."""
+        if self._judge is not None:
+            return given.get(self.name)
+        if len({judged.answer for judged in given.values()}) > 1:
+            raise ToolFault(
+                "several_judges",
+                f"{self._file.name} holds different answers of {', '.join(given)} about one item",
+                hint="say with --judge-model whose answers are meant",
+            )
+        return next(iter(given.values()), None)
+
+    def _new(self, question: str, answers: Sequence[str], item: str) -> str:
+        if self._judge is None:
+            raise ToolFault(
+                "no_judgement",
+                f"{self._file.name} holds no answer of {self.name} to {question[:60]!r} about this item",
+                hint="give a judging model with --judge-model, or the file of the run that is to be repeated",
+            )
+        try:
+            with ledger() as book:
+                [answer] = self._judge.answer(question, answers, [item])
+        finally:
+            for charged in book.items:  # also what was spent on no answer
+                charge(charged)
+        kept = _Judged(answer=answer, spent=book.items)
+        self._known.setdefault(canonical_json([question, list(answers), item]), {})[self.name] = kept
+        record = {"schema_version": SCHEMA_VERSION, "judge": self.name, "question": question}
+        answered = {"answers": list(answers), "item": item, "answer": answer}
+        append_line(self._file, record | answered | {"spent": [charged.record() for charged in kept.spent]})
+        return answer
+
+
+def _judged(record: Mapping[str, Any]) -> _Judged | None:
+    """The judgement of a record; None where it is not whole."""
+    try:
+        spent = TypeAdapter(tuple[Spent, ...]).validate_python(record.get("spent", ()))
+    except ValidationError:
+        return None
+    answer = record.get("answer")
+    return _Judged(answer=answer, spent=spent) if isinstance(answer, str) else None

@@ -1,0 +1,47 @@
+"""The options with which commands switch judging on, and the judge they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from tool_induction.judge.port import Judge
+    from world_api.core.ports import Clock
+
+AllowJudgeOption = Annotated[
+    bool, typer.Option("--allow-judge", help="Allow judge steps: closed questions to a fixed model.")
+]
+JudgeModelOption = Annotated[
+    str | None,
+    typer.Option("--judge-model", metavar="MODEL", help="Who judges: a model on the endpoint of OPENAI_BASE_URL."),
+]
+JudgeRecordOption = Annotated[
+    Path | None,
+    typer.Option("--judge-record", metavar="FILE", help="Keep judgements there; what it holds is not asked again."),
+]
+
+
+def judge_of(
+    allowed: bool, model: str | None, record: Path | None, *, clock: Clock, environment: Mapping[str, str]
+) -> Judge | None:
+    """The judge that the options describe; None if there is none.
+
+    Raises:
+        ToolFault: ``judge_not_allowed``: a judge is named and not switched on.
+        BackendFault: ``endpoint_not_configured`` and what else is wrong with an endpoint.
+        EpisodeFault: ``recording_damaged``, ``recording_schema``.
+    """
+    from tool_induction.judge.models import ChatJudge, RecordedJudge
+    from world_api.core.faults import ToolFault
+    from world_api.exposure.models import endpoint_model
+
+    if not allowed:
+        if model is not None or record is not None:
+            raise ToolFault("judge_not_allowed", "a judge is named and not allowed", hint="add --allow-judge")
+        return None
+    judge = None if model is None else ChatJudge(endpoint_model(model, clock=clock, environment=environment))
+    return judge if record is None else RecordedJudge(record, judge)

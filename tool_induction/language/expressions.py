@@ -1,0 +1,675 @@
+"""Expressions: their tree, parsed from text and written back to text.
+
+A value of a document is one tree: a constant, a JSON record or list of values, text with expressions in it, or one whole
+expression. Jinja parses; nothing of it compiles, renders or evaluates. Sizes are checked before Jinja sees the text and again
+on the tree; what the language does not have is refused by an allow-list of Jinja's node types. (Jinja's sandbox has been
+escaped repeatedly, and its compiler folds constants such as ``'a' * 1000000000``; its parser does neither.)
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+from tool_induction import limits
+from tool_induction.language.diagnostics import ErrorCode, did_you_mean
+from world_api.core.identifiers import printable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+Scalar: TypeAlias = str | int | float | bool | None
+Comparator = Literal["==", "!=", "<", "<=", ">", ">=", "in", "not in"]
+Operator = Literal["+", "-", "*", "/", "%"]
+
+
+@dataclass(frozen=True)
+class Const:
+    """A constant."""
+
+    value: Scalar
+
+
+@dataclass(frozen=True)
+class Name:
+    """A saved name, an input or a loop variable."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """``base.key``: the value under a key of a record."""
+
+    base: Expr
+    key: str
+
+
+@dataclass(frozen=True)
+class Index:
+    """``base[number]``: an item of a list, or null beyond its end."""
+
+    base: Expr
+    number: int
+
+
+@dataclass(frozen=True)
+class Compare:
+    """``left op right``."""
+
+    left: Expr
+    op: Comparator
+    right: Expr
+
+
+@dataclass(frozen=True)
+class IsNone:
+    """``value is none`` or ``value is not none``."""
+
+    value: Expr
+    negated: bool
+
+
+@dataclass(frozen=True)
+class Logic:
+    """``left and right`` or ``left or right``."""
+
+    op: Literal["and", "or"]
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True)
+class Not:
+    """``not value``."""
+
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Negate:
+    """``-value``."""
+
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """``left op right`` on numbers."""
+
+    left: Expr
+    op: Operator
+    right: Expr
+
+
+@dataclass(frozen=True)
+class Choice:
+    """``then if condition else otherwise``."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """``value | name(arguments)``."""
+
+    value: Expr
+    name: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list written inside an expression."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Text:
+    """Text with expressions in it; its value is a string. ``parts`` alternates freely."""
+
+    parts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class JsonList:
+    """A JSON list of values."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class JsonRecord:
+    """A JSON object of values."""
+
+    entries: tuple[tuple[str, Expr], ...]
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A value that could not be read; its fault has been reported, and it fits everywhere."""
+
+    source: str
+
+
+Expr: TypeAlias = (
+    Const
+    | Name
+    | Field
+    | Index
+    | Compare
+    | IsNone
+    | Logic
+    | Not
+    | Negate
+    | Arithmetic
+    | Choice
+    | Filtered
+    | Items
+    | Text
+    | JsonList
+    | JsonRecord
+    | Broken
+)
+
+
+def children(expr: Expr) -> Iterator[Expr]:
+    """The direct parts of a tree."""
+    for item in fields(expr):
+        value = getattr(expr, item.name)
+        if isinstance(value, tuple):
+            for part in value:
+                yield part[1] if isinstance(expr, JsonRecord) else part
+        elif hasattr(value, "__dataclass_fields__"):
+            yield value
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The tree's nodes, parents first."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def names(expr: Expr) -> frozenset[str]:
+    """The names a tree reads."""
+    return frozenset(node.name for node in walk(expr) if isinstance(node, Name))
+
+
+_STRENGTH = {"or": 1, "and": 2, "not": 3, "compare": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6, "unary": 7}
+
+
+def to_text(expr: Expr) -> str:
+    """The expression as it is written between ``{{`` and ``}}``; parsing it gives the same tree."""
+    return _text(expr, 0)
+
+
+def _text(expr: Expr, outside: int) -> str:
+    match expr:
+        case Const(value):
+            return _constant_text(value)
+        case Name(name):
+            return name
+        case Field(base, key):
+            return f"{_text(base, 9)}.{key}" if _PLAIN.fullmatch(key) else f"{_text(base, 9)}[{_constant_text(key)}]"
+        case Index(base, number):
+            return f"{_text(base, 9)}[{number}]"
+        case Filtered(value, name, arguments):
+            shown = f"({', '.join(_text(item, 0) for item in arguments)})" if arguments else ""
+            return _wrapped(f"{_text(value, 8)} | {name}{shown}", 8 if outside == 8 else 0, outside)
+        case Items(items) | JsonList(items):
+            return f"[{', '.join(_text(item, 0) for item in items)}]"
+        case _:
+            return _operation_text(expr, outside)
+
+
+def _operation_text(expr: Expr, outside: int) -> str:
+    match expr:
+        case Compare(left, op, right):
+            strength = _STRENGTH["compare"]
+            return _wrapped(f"{_text(left, strength + 1)} {op} {_text(right, strength + 1)}", strength, outside)
+        case IsNone(value, negated):
+            word = "is not none" if negated else "is none"
+            return _wrapped(f"{_text(value, 8)} {word}", 0, outside)
+        case Logic(op, left, right):
+            strength = _STRENGTH[op]
+            return _wrapped(f"{_text(left, strength)} {op} {_text(right, strength + 1)}", strength, outside)
+        case Not(value):
+            return _wrapped(f"not {_text(value, _STRENGTH['not'])}", _STRENGTH["not"], outside)
+        case Negate(value):
+            return _wrapped(f"-{_text(value, 9)}", _STRENGTH["unary"], outside)
+        case Arithmetic(left, op, right):
+            strength = _STRENGTH[op]
+            return _wrapped(f"{_text(left, strength)} {op} {_text(right, strength + 1)}", strength, outside)
+        case Choice(condition, then, otherwise):
+            return _wrapped(f"{_text(then, 1)} if {_text(condition, 1)} else {_text(otherwise, 1)}", 0, outside)
+        case Broken(source):
+            return source
+        case _:  # records and texts stand beside expressions; this is how messages show them
+            return json.dumps(to_json(expr), ensure_ascii=False)
+
+
+def _wrapped(text: str, strength: int, outside: int) -> str:
+    return f"({text})" if outside > strength else text
+
+
+def _constant_text(value: Scalar) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return repr(value)
+
+
+def to_json(expr: Expr) -> object:
+    """The value as a document has it."""
+    match expr:
+        case Const(value):
+            return f"{{{{ {to_text(expr)} }}}}" if isinstance(value, str) and _looks_like_template(value) else value
+        case JsonList(items):
+            return [to_json(item) for item in items]
+        case JsonRecord(entries):
+            return {key: to_json(value) for key, value in entries}
+        case Text(parts):
+            last = len(parts) - 1
+            return "".join(_text_part(part, is_last=place == last) for place, part in enumerate(parts))
+        case Broken(source):
+            return source
+        case _:
+            return f"{{{{ {to_text(expr)} }}}}"
+
+
+def _text_part(part: Expr, *, is_last: bool) -> str:
+    """A part of a text; a brace that would open an expression together with what follows is written as one."""
+    plain = isinstance(part, Const) and isinstance(part.value, str) and not _looks_like_template(part.value)
+    if plain and isinstance(part, Const) and (is_last or not str(part.value).endswith("{")):
+        return str(part.value)
+    return f"{{{{ {to_text(part)} }}}}"
+
+
+def _looks_like_template(text: str) -> bool:
+    return any(mark in text for mark in ("{{", "{%", "{#"))
+
+
+def located(expr: Expr, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Expr]]:
+    """The strings and constants of a JSON value, each with its path in the document."""
+    match expr:
+        case JsonRecord(entries):
+            for key, value in entries:
+                yield from located(value, (*path, key))
+        case JsonList(items):
+            for place, item in enumerate(items):
+                yield from located(item, (*path, place))
+        case _:
+            yield path, expr
+
+
+#: What controllers call functions of their own, which they offer beside the tools; no tool may be called so.
+RESERVED_TOOL_NAMES = frozenset({"judge", "judge_items", "submit_answer"})
+
+#: filter -> how many arguments it takes (at least, at most)
+FILTERS: dict[str, tuple[int, int]] = {
+    "length": (0, 0),
+    "default": (1, 1),
+    "round": (0, 1),
+    "abs": (0, 0),
+    "min": (0, 0),
+    "max": (0, 0),
+    "lower": (0, 0),
+    "upper": (0, 0),
+}
+
+COMPARATORS: dict[str, Comparator] = {
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "lteq": "<=",
+    "gt": ">",
+    "gteq": ">=",
+    "in": "in",
+    "notin": "not in",
+}
+OPERATORS: dict[str, Operator] = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%"}
+
+#: what Jinja has and the language has not -> what to write instead
+FORBIDDEN = {
+    "Call": ("a call", "use an aggregate step, or one of the filters " + " ".join(FILTERS)),
+    "Pow": ("'**'", "multiply"),
+    "FloorDiv": ("'//'", "divide with '/'; '| round' gives the nearest whole number, not the one below"),
+    "Concat": ("'~'", 'write text around expressions: "{{ a }} and {{ b }}"'),
+    "Slice": ("a slice", "for the first k use the aggregate top_k, for one item x[0] or x[-1]"),
+    "Dict": ("a {...} record", "write a JSON object as the value of a 'set' step"),
+    "Tuple": ("a tuple", "write a list: [a, b]"),
+    "Test": ("this test", "only 'is none' and 'is not none' exist"),
+}
+
+_SPELLINGS = (
+    ("&&", "'and'"),
+    ("||", "'or'"),
+    ("===", "'=='"),
+    (" matches ", "'in', the part first: part in text"),
+    ("=>", "'>='"),
+    ("=<", "'<='"),
+    (" for ", "a 'filter' step"),
+)
+
+
+#: filters of Jinja, or functions of other languages -> the filter that does that here
+OTHER_FILTERS = {"count": "length", "len": "length", "size": "length", "d": "default", "lowercase": "lower"}
+#: filters of Jinja -> what does that here
+FILTER_STEPS = {
+    "first": "write x[0] for the first item",
+    "last": "write x[-1] for the last item",
+    "sum": 'use the aggregate "sum" with a key',
+    "sort": 'use the aggregate "sort_by" with a key',
+    "unique": 'use the aggregate "dedupe_by" with a key',
+    "join": 'use the aggregate "concat_text"',
+    "select": 'use a step of type "filter"',
+    "selectattr": 'use a step of type "filter"',
+    "map": 'use a step of type "project"',
+    "int": "did you mean 'round'?",
+}
+
+_TEXTS = re.compile(r"'[^']*'|\"[^\"]*\"")
+_ONE_EQUALS = re.compile(r"(?<![=!<>])=(?![=<>])")
+
+
+def syntax_hint(text: str) -> str:
+    """Suggest the word for a spelling of another language."""
+    if _ONE_EQUALS.search(_TEXTS.sub("", text)):
+        return "instead of '=' use '=='"
+    for wrong, right in _SPELLINGS:
+        if wrong in text:
+            return f"instead of '{wrong.strip()}' use {right}"
+    return ""
+
+
+class ExpressionFault(Exception):
+    """Why a text is not an expression of the language. The compiler turns it into a diagnostic."""
+
+    def __init__(self, code: ErrorCode, message: str, *, found: str = "", suggestion: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.found = found
+        self.suggestion = suggestion
+
+
+def output(statement: Any) -> list[Expr]:
+    """The expressions of one statement, of which only output is allowed.
+
+    Raises:
+        ExpressionFault: ``E_EXPR_SYNTAX``, ``E_EXPR_FORBIDDEN`` or ``E_EXPR_SIZE``.
+    """
+    from jinja2 import nodes
+
+    if not isinstance(statement, nodes.Output):
+        raise ExpressionFault("E_EXPR_FORBIDDEN", "statements do not exist in this language")
+    return [Const(node.data) if isinstance(node, nodes.TemplateData) else _convert(node) for node in statement.nodes]
+
+
+def _convert(node: Any) -> Expr:  # noqa: PLR0912 - one case a node type, flat
+    from jinja2 import nodes
+
+    match node:
+        case nodes.Const():
+            return _constant(node.value)
+        case nodes.Name():
+            return Name(_plain_key(node.name))
+        case nodes.Getattr():
+            return Field(_convert(node.node), _plain_key(node.attr))
+        case nodes.Getitem():
+            return _item(node)
+        case nodes.Compare():
+            return _comparison(node)
+        case nodes.And() | nodes.Or():
+            return Logic("and" if isinstance(node, nodes.And) else "or", _convert(node.left), _convert(node.right))
+        case nodes.Not():
+            return _negation(_convert(node.node))
+        case nodes.Neg():
+            return Negate(_convert(node.node))
+        case nodes.Pos():
+            return _convert(node.node)
+        case nodes.Add() | nodes.Sub() | nodes.Mul() | nodes.Div() | nodes.Mod():
+            return Arithmetic(_convert(node.left), OPERATORS[type(node).__name__], _convert(node.right))
+        case nodes.CondExpr():
+            otherwise = Const(None) if node.expr2 is None else _convert(node.expr2)
+            return Choice(_convert(node.test), _convert(node.expr1), otherwise)
+        case nodes.List():
+            return Items(tuple(_convert(item) for item in node.items))
+        case nodes.Filter():
+            return _filter(node)
+        case nodes.Test() if node.name == "none":
+            return IsNone(_convert(node.node), negated=False)
+        case _:
+            what, instead = FORBIDDEN.get(type(node).__name__, (f"'{type(node).__name__}'", ""))
+            raise ExpressionFault("E_EXPR_FORBIDDEN", f"{what} is not allowed in an expression", suggestion=instead)
+
+
+def _constant(value: object) -> Const:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ExpressionFault("E_EXPR_FORBIDDEN", "a number is not finite")
+    if isinstance(value, str):
+        _check_unicode(value)
+    if isinstance(value, int | float) and abs(value) > limits.MAX_NUMBER:
+        raise ExpressionFault(
+            "E_EXPR_SIZE",
+            f"a number is larger than {limits.MAX_NUMBER:g}",
+            suggestion="times are in seconds, counts are small: no such number is needed",
+        )
+    return Const(cast("str | int | float | bool | None", value))
+
+
+def _negation(value: Expr) -> Expr:
+    return IsNone(value.value, negated=not value.negated) if isinstance(value, IsNone) else Not(value)
+
+
+def _check_unicode(text: str) -> None:
+    """Refuse half characters: Jinja reads escapes, and some are lone surrogates."""
+    if printable(text) != text:
+        raise ExpressionFault("E_EXPR_SYNTAX", "a text is not valid Unicode: an escape stands for half a character")
+
+
+def _plain_key(key: str) -> str:
+    _check_unicode(key)
+    if key.startswith("_"):
+        raise ExpressionFault("E_EXPR_FORBIDDEN", f"{key!r}: names that begin with '_' are not allowed")
+    return key
+
+
+def _item(node: Any) -> Expr:
+    from jinja2 import nodes
+
+    base = _convert(node.node)
+    key = node.arg
+    negative = isinstance(key, nodes.Neg) and isinstance(key.node, nodes.Const)
+    whole = negative and isinstance(key.node.value, int) and not isinstance(key.node.value, bool)
+    value = -key.node.value if whole else getattr(key, "value", None)
+    if isinstance(value, str):
+        return Field(base, _plain_key(value))
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= limits.MAX_LOOP_ITEMS:
+        return Index(base, value)
+    what, instead = FORBIDDEN["Slice"] if isinstance(key, nodes.Slice) else ("a computed index", "use x[0] or nth(n)")
+    raise ExpressionFault("E_EXPR_FORBIDDEN", f"{what} is not allowed in an expression", suggestion=instead)
+
+
+def _comparison(node: Any) -> Expr:
+    pairs: list[Expr] = []
+    left = _convert(node.expr)
+    for operand in node.ops:
+        right = _convert(operand.expr)
+        pairs.append(_compare(left, COMPARATORS[operand.op], right))
+        left = right
+    result = pairs[0]
+    for pair in pairs[1:]:
+        result = Logic("and", result, pair)
+    return result
+
+
+def _compare(left: Expr, op: Comparator, right: Expr) -> Expr:
+    """``x != none`` is ``x is not none``: one spelling below this point."""
+    if op in ("==", "!="):
+        for one, other in ((left, right), (right, left)):
+            if other == Const(None):
+                return IsNone(one, negated=op == "!=")
+    return Compare(left, op, right)
+
+
+def _other_filter(name: str) -> str:
+    if name in OTHER_FILTERS:
+        return f"did you mean {OTHER_FILTERS[name]!r}?"
+    return FILTER_STEPS.get(name) or did_you_mean(name, FILTERS)
+
+
+def _filter(node: Any) -> Expr:
+    name = str(node.name)
+    if name not in FILTERS:
+        raise ExpressionFault(
+            "E_EXPR_FORBIDDEN",
+            f"there is no filter {name!r}; the filters are {', '.join(FILTERS)}",
+            found=name,
+            suggestion=_other_filter(name),
+        )
+    if node.node is None or node.kwargs or node.dyn_args is not None or node.dyn_kwargs is not None:
+        raise ExpressionFault("E_EXPR_FORBIDDEN", f"filter {name!r} takes its arguments by position")
+    least, most = FILTERS[name]
+    if not least <= len(node.args) <= most:
+        wanted = str(least) if least == most else f"{least} or {most}"
+        raise ExpressionFault("E_EXPR_FORBIDDEN", f"filter {name!r} takes {wanted} arguments, not {len(node.args)}")
+    return Filtered(_convert(node.node), name, tuple(_convert(item) for item in node.args))
+
+
+def parse_value(text: str) -> Expr:
+    """A string of a document: a constant, one whole ``{{ expression }}`` (which keeps its type), or text.
+
+    Raises:
+        ExpressionFault: ``E_EXPR_SYNTAX``, ``E_EXPR_FORBIDDEN``, ``E_EXPR_SIZE`` or ``E_SIZE``.
+    """
+    if not any(mark in text for mark in ("{{", "{%", "{#")):
+        if len(text) > limits.MAX_TEXT:
+            raise ExpressionFault("E_SIZE", f"the text has {len(text)} characters, more than {limits.MAX_TEXT}")
+        return Const(text)
+    parts = _parts(text)
+    meaningful = [part for part in parts if not (isinstance(part, Const) and str(part.value).isspace())]
+    if len(meaningful) == 1 and not _is_literal(text, meaningful[0]):
+        return meaningful[0]
+    return Text(parts)
+
+
+def parse_expression(text: str) -> Expr:
+    """One expression, written with or without ``{{ }}`` around it (conditions are written both ways).
+
+    Raises:
+        ExpressionFault: as ``parse_value``.
+    """
+    stripped = text.strip()
+    if not stripped:
+        raise ExpressionFault("E_EXPR_SYNTAX", "the expression is empty")
+    value = parse_value(stripped if "{{" in stripped else f"{{{{ {stripped} }}}}")
+    if isinstance(value, Text):
+        raise ExpressionFault(
+            "E_EXPR_SYNTAX",
+            "text around '{{ }}' makes a string, but one expression is wanted here",
+            found=stripped,
+            suggestion="put the whole expression inside one pair of '{{ }}'",
+        )
+    return value
+
+
+def within_bounds(expr: Expr) -> bool:
+    """Whether a tree could be written down and read again."""
+    if isinstance(expr, Name) or (isinstance(expr, Const) and not isinstance(expr.value, str)):
+        return True
+    try:
+        text = to_json(expr)
+        return not isinstance(text, str) or "{{" not in text or bool(_parts(text))
+    except ExpressionFault:
+        return False
+
+
+def _is_literal(text: str, part: Expr) -> bool:
+    return isinstance(part, Const) and text.strip() == part.value
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    from jinja2 import Environment
+
+    return Environment(keep_trailing_newline=True, autoescape=True)
+
+
+@lru_cache(maxsize=1024)
+def _parts(text: str) -> tuple[Expr, ...]:
+    """The parts of a text, as trees; cached, since trees are immutable and texts repeat."""
+    _check_text(text)
+    from jinja2 import TemplateSyntaxError
+
+    try:
+        template = _environment().parse(text)
+        parts: list[Expr] = []
+        for statement in template.body:
+            parts.extend(output(statement))
+    except TemplateSyntaxError as error:
+        raise ExpressionFault(
+            "E_EXPR_SYNTAX", f"not an expression: {error.message}", found=text, suggestion=syntax_hint(text)
+        ) from None
+    except (RecursionError, ValueError):
+        raise ExpressionFault("E_EXPR_SIZE", "the expression is nested too deep or holds too long a number") from None
+    for part in parts:
+        _check_tree(part)
+    if sum(sum(1 for _ in walk(part)) for part in parts) > limits.MAX_EXPRESSION_NODES:
+        raise ExpressionFault("E_EXPR_SIZE", _too_many_nodes(), suggestion=_SPLIT)
+    return tuple(parts)
+
+
+def _check_text(text: str) -> None:
+    if len(text) > limits.MAX_EXPRESSION_CHARACTERS:
+        raise ExpressionFault(
+            "E_EXPR_SIZE",
+            f"a text with expressions has {len(text)} characters, more than {limits.MAX_EXPRESSION_CHARACTERS}",
+            suggestion=_SPLIT,
+        )
+    if "{%" in text or "{#" in text:
+        raise ExpressionFault(
+            "E_EXPR_FORBIDDEN",
+            "statements and comments ('{%', '{#') do not exist; only '{{ expression }}' does",
+            suggestion="use an 'if' step, or 'a if condition else b'",
+        )
+    depth = deepest = 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        deepest = max(deepest, depth)
+    if deepest > limits.MAX_EXPRESSION_DEPTH + 6:
+        raise ExpressionFault("E_EXPR_SIZE", f"brackets are nested {deepest} deep", suggestion=_SPLIT)
+
+
+_SPLIT = "split it over several 'set' steps"
+
+
+def _too_many_nodes() -> str:
+    return f"the expressions have more than {limits.MAX_EXPRESSION_NODES} parts"
+
+
+def _check_tree(expr: Expr) -> None:
+    """Refuse a tree that is too deep; level by level, since recursion is what this prevents."""
+    level = [expr]
+    for _ in range(limits.MAX_EXPRESSION_DEPTH):
+        level = [child for node in level for child in children(node)]
+        if not level:
+            return
+    raise ExpressionFault(
+        "E_EXPR_SIZE", f"the expression is more than {limits.MAX_EXPRESSION_DEPTH} deep", suggestion=_SPLIT
+    )
