@@ -94,13 +94,13 @@ class ServedTools:
     """A library's tools beside the operations, as an MCP server calls them; the same call is made once."""
 
     def __init__(self, library: ToolLibrary, session: Session, *, judge: Judge | None = None) -> None:
-        from tool_induction.libraries.faces import mcp_faces
+        from tool_induction.curation.examples import mcp_tools
         from tool_induction.toolset import LibraryTools
 
         self._names = frozenset(library.tools)
         self._session = session
         self._tools = LibraryTools.on_session(library, session, judge=judge)
-        self.declarations = mcp_faces(library.tools)  #: MCP tools, in library order
+        self.declarations = mcp_tools(library.tools)  #: MCP tools, in library order
 
     def __call__(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The result of a tool or of an operation.

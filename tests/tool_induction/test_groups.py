@@ -13,8 +13,8 @@ from tests.support.command_line import Cli
 from tool_induction.admission import admit
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.documents.schema import emission_schema
-from tool_induction.inducing.asking.prompting import InducerPrompts
-from tool_induction.inducing.asking.requests import Settings, response_format
+from tool_induction.inducer.prompt_builder import InducerPrompts
+from tool_induction.inducer.requests import Settings, response_format
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, Origin, freeze_library, load_library
 from tool_induction.serving import ServedTools
 from tool_induction.toolset import LibraryTools

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tool_induction.compiler.compiling import compile_document
-from tool_induction.libraries.manifest import sealed, written
 from tool_induction.library import (
     Origin,
     find_library,
@@ -15,6 +14,7 @@ from tool_induction.library import (
     operation_hash,
     packaged_libraries,
 )
+from tool_induction.library.manifest import sealed, written
 from tool_induction.refreeze import refreeze
 from world_api.core.canonical import content_hash
 from world_api.core.faults import ToolFault

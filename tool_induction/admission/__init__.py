@@ -1,10 +1,10 @@
 """Behavioural admission: compiled tools are tried on made and real worlds before they may enter a library."""
 
-from tool_induction.admission.admitting import admit
-from tool_induction.admission.sameness import behaviour, plan_hash
+from tool_induction.admission.admission import admit
+from tool_induction.admission.duplicates import behaviour, plan_hash
+from tool_induction.admission.schema_world import SchemaWorld, schema_worlds
 from tool_induction.admission.trials import ExampleWorld
 from tool_induction.admission.verdicts import REASONS, Admission, Reason, TrialRun, Verdict
-from tool_induction.admission.worlds import SchemaWorld, schema_worlds
 
 __all__ = [
     "REASONS",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tool_induction.admission.asking import VIDEO, own_id, parameters_of
+from tool_induction.admission.film import VIDEO, own_id, parameters_of
 from tool_induction.language.model import Block, Call, Step, Tool, blocks
 from tool_induction.language.syntax import Name
 from tool_induction.language.types import (

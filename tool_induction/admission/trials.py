@@ -10,10 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
-from tool_induction.admission.asking import VIDEO
-from tool_induction.admission.made_up_judge import MadeUpJudge
+from tool_induction.admission.film import VIDEO, draw
+from tool_induction.admission.schema_world import schema_worlds
 from tool_induction.admission.verdicts import TrialRun
-from tool_induction.admission.worlds import schema_worlds
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.compiler.emit import result_schema
 from tool_induction.language.model import Call, Tool, values, walk_steps
@@ -268,3 +267,13 @@ def _overspent(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
         if part in Cost().record() and spent > most[part] + 1e-6:
             return f"{spent:g} {part}, at most {most[part]:g} were announced"
     return ""
+
+
+class MadeUpJudge:
+    """Gives one of the answers for each item; different items get different ones, now and then."""
+
+    name = "made-up"
+
+    def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
+        """One of the answers for each item, in order."""
+        return [answers[draw(question, item) % len(answers)] for item in items]

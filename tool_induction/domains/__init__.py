@@ -14,8 +14,8 @@ from tool_induction.domains.domain import (
     ToolKind,
     WorkedExample,
 )
+from tool_induction.domains.domain_file import load_domain, packaged_domains
 from tool_induction.domains.guard import Asked, Leak, leaks, refuse_leaks
-from tool_induction.domains.loading import load_domain, packaged_domains
 
 __all__ = [
     "SPLITS",

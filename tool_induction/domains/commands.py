@@ -25,7 +25,7 @@ def domains(
 
     With a name or a file it is checked and shown; one with a fault, or whose splits overlap, is refused.
     """
-    from tool_induction.domains.loading import load_domain, packaged_domains
+    from tool_induction.domains import load_domain, packaged_domains
 
     if domain is None:
         found = [load_domain(name) for name in packaged_domains()]

@@ -14,7 +14,7 @@ from eval.runs.files import RunFolder
 from tests.support import runs
 from tests.support.command_line import Outcome
 from tests.support.journals import edit_lines
-from tool_induction.libraries.forking import Edits, fork_library
+from tool_induction.curation import Edits, fork_library
 from tool_induction.library import load_library
 from videoworld import main
 

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from tool_induction.domains import Domain, load_domain
-from tool_induction.inducing.asking.exchanging import Exchanges
-from tool_induction.inducing.asking.prompting import InducerPrompts
-from tool_induction.inducing.asking.requests import Asker, Settings
-from tool_induction.inducing.drafts import Trying
-from tool_induction.inducing.rounds import Induction, Plan
-from tool_induction.inducing.rounds import induce as run_induction
+from tool_induction.inducer.drafts import Trying
+from tool_induction.inducer.prompt_builder import InducerPrompts
+from tool_induction.inducer.requests import Asker, Exchanges, Settings
+from tool_induction.inducer.rounds import Induction, Plan
+from tool_induction.inducer.rounds import induce as run_induction
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.backends.clocks import SystemClock

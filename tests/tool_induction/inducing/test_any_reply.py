@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 
 from tests.support.scripted_repairer import ScriptedRepairer
 from tool_induction.domains import load_domain
-from tool_induction.inducing.asking.exchanging import Exchanges
-from tool_induction.inducing.asking.prompting import InducerPrompts
-from tool_induction.inducing.asking.requests import Asker, Settings
-from tool_induction.inducing.drafts import Trying
-from tool_induction.inducing.keeping.costing import spent
-from tool_induction.inducing.keeping.emission_log import log_lines
-from tool_induction.inducing.keeping.report import report_page
-from tool_induction.inducing.rounds import Plan, induce
+from tool_induction.inducer.drafts import Trying
+from tool_induction.inducer.prompt_builder import InducerPrompts
+from tool_induction.inducer.report import log_lines, report_page, spent
+from tool_induction.inducer.requests import Asker, Exchanges, Settings
+from tool_induction.inducer.rounds import Plan, induce
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.backends.clocks import SystemClock

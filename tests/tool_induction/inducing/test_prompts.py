@@ -18,8 +18,8 @@ from tool_induction.checking.typed import list_field
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.documents.schema import step_keys
 from tool_induction.domains import Domain, load_domain, packaged_domains
-from tool_induction.inducing.asking import card
-from tool_induction.inducing.asking.prompting import FailingTool, InducerPrompts, examples_of
+from tool_induction.inducer import prompt_builder
+from tool_induction.inducer.prompt_builder import FailingTool, InducerPrompts, examples_of
 from tool_induction.language import limits
 from tool_induction.language.model import STEP_MODELS
 from tool_induction.language.parsing import FILTERS
@@ -76,13 +76,13 @@ def test_the_system_prompt_tells_every_operation_aggregate_step_filter_and_type(
 
 
 def test_every_parameter_of_every_operation_and_aggregate_is_told() -> None:
-    signatures = dict(line.split("(", 1) for line, _ in card.operation_lines())
+    signatures = dict(line.split("(", 1) for line, _ in prompt_builder.operation_lines())
     for name, operation in OPERATIONS.items():
         parameters = signatures[name].split(") -> ")[0]
         assert [part.split("?")[0].split(":")[0] for part in parameters.split(", ")] == [
             item.rstrip("?") for item in operation.signature()
         ]
-    told = dict(line.split("(", 1) for line in card.aggregate_lines())
+    told = dict(line.split("(", 1) for line in prompt_builder.aggregate_lines())
     assert set(told) == set(AGGREGATES)
     assert all(
         f"{key}{'' if item.required else '?'}:" in told[name]
@@ -93,7 +93,7 @@ def test_every_parameter_of_every_operation_and_aggregate_is_told() -> None:
 
 @pytest.fixture(scope="module")
 def worked() -> str:
-    path = files("tool_induction.inducing") / "prompts" / "worked_tool.json"
+    path = files("tool_induction.inducer") / "prompts" / "worked_tool.json"
     return path.read_text(encoding="utf-8").strip()
 
 

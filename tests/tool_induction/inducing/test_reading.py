@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tool_induction.inducing.reading import WrittenTools, read_tools
+from tool_induction.inducer.emissions import WrittenTools, read_tools
 
 TOOL = {
     "tool_name": "find_it",

@@ -15,12 +15,11 @@ import pytest
 from tests.support.scripted_repairer import ScriptedRepairer
 from tool_induction.admission import REASONS
 from tool_induction.domains import load_domain
-from tool_induction.inducing.asking.exchanging import Exchanges
-from tool_induction.inducing.asking.prompting import InducerPrompts
-from tool_induction.inducing.asking.requests import Asker, Settings
-from tool_induction.inducing.drafts import Trying
-from tool_induction.inducing.keeping.emission_log import log_lines
-from tool_induction.inducing.rounds import Induction, Plan, induce
+from tool_induction.inducer.drafts import Trying
+from tool_induction.inducer.prompt_builder import InducerPrompts
+from tool_induction.inducer.report import log_lines
+from tool_induction.inducer.requests import Asker, Exchanges, Settings
+from tool_induction.inducer.rounds import Induction, Plan, induce
 from tool_induction.language.diagnostics import CODES
 from world_api.backends.clocks import SystemClock
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.inducing.asking.requests import Settings
+from tool_induction.inducer.requests import Settings
 from world_api.core.faults import BackendFault
 
 Induce = Callable[..., Any]

@@ -12,9 +12,8 @@ from tests.support.command_line import Cli
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.compiler.emit import asks_judge, description_of
 from tool_induction.compiler.price import JUDGEMENT
-from tool_induction.libraries.forking import Edits, fork_library
+from tool_induction.curation import Edits, fork_library, plan_lines
 from tool_induction.library import Origin, freeze_library, load_library
-from tool_induction.plan import plan_lines
 from world_api.core.faults import ToolFault
 
 

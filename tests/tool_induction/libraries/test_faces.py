@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from mcp import types
 
 from tests.support.command_line import Cli
-from tool_induction.libraries.faces import Format, faces
+from tool_induction.curation import Format, formatted_tools
 from tool_induction.library import load_library
 from world_api.exposure.strict_rules import strict_violations
 
@@ -22,7 +22,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 def made(library: str, wanted: Format) -> Any:
-    return faces(load_library(library).tools, wanted)
+    return formatted_tools(load_library(library).tools, wanted)
 
 
 @pytest.mark.parametrize("wanted", FORMATS)
@@ -68,19 +68,19 @@ def test_a_tool_that_writes_says_so(compiled: Any, document: Any) -> None:
                    "time_range": {"start_time": 0, "end_time": 1}},
     }  # fmt: skip
     tools = compiled(document(step))
-    [tool] = faces(tools, "mcp")
+    [tool] = formatted_tools(tools, "mcp")
     assert tool["annotations"]["readOnlyHint"] is False  # type: ignore[index]  # MCP tools are objects
 
 
 def test_a_tool_that_strict_mode_cannot_say_is_offered_without_it(compiled: Any, document: Any) -> None:
     tools = compiled(document(inputs={"free": "record"}, outputs={"it": {"type": "record", "from": "{{ free }}"}}))
-    [tool] = faces(tools, "openai-strict")
+    [tool] = formatted_tools(tools, "openai-strict")
     assert tool["function"]["strict"] is False  # type: ignore[index]  # function tools are objects
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_card_has_an_example_call_that_the_tool_takes(library: str) -> None:
-    from tool_induction.libraries.examples import IMAGINED, example_arguments
+    from tool_induction.curation import IMAGINED, example_arguments
     from tool_induction.runtime.runner import check_arguments
 
     for card, item in zip(made(library, "cards"), load_library(library).tools.values(), strict=True):

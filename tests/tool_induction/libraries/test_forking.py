@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Cli
+from tool_induction.curation import Edits, Fork, compared, comparison_text, fork_library
+from tool_induction.domains import load_domain
 from tool_induction.domains.guard import Asked, Seen, refuse_leaks
-from tool_induction.domains.loading import load_domain
-from tool_induction.libraries.comparing import compared, comparison_text
-from tool_induction.libraries.forking import Edits, Fork, fork_library
 from tool_induction.library import Origin, find_library, freeze_library, load_library
 from world_api.core.faults import ToolFault
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from tool_induction.admission.worlds import schema_worlds
+from tool_induction.admission.schema_world import schema_worlds
 from tool_induction.compiler.emit import result_schema
-from tool_induction.libraries.examples import ExampleRuns, example_arguments, material_of
+from tool_induction.curation import ExampleRuns, example_arguments, material_of
 from tool_induction.library import load_library
 from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.runner import run_tool

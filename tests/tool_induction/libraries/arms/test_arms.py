@@ -9,15 +9,13 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Cli
-from tool_induction.admission.worlds import schema_worlds
+from tool_induction.admission.schema_world import schema_worlds
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.compiler.emit import openai_face
+from tool_induction.curation import ARM_KINDS, composites_like, make_arm, placebo_of
 from tool_induction.domains.guard import Seen
 from tool_induction.language import limits
 from tool_induction.language.model import walk_steps
-from tool_induction.libraries.arms.composites import composites_like, document_of
-from tool_induction.libraries.arms.making import ARM_KINDS, make_arm
-from tool_induction.libraries.arms.placebo import placebo_of
 from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
 from tool_induction.runtime.runner import run_tool
 from world_api.core.faults import ToolFault
@@ -101,7 +99,7 @@ def test_random_composites_are_as_many_as_long_and_as_dear_in_every_part(
 ) -> None:
     tools = load_library(name).tools
     drawn = composites_like(tools, seed=seed, groups=groups)
-    compiled = compile_document(document_of(drawn), groups=groups).require()
+    compiled = compile_document({"tools": [item.document for item in drawn]}, groups=groups).require()
     assert len(compiled) == len(tools)
     for composite, made_like, real in zip(compiled.values(), drawn, tools.values(), strict=True):
         assert length(composite) == length(real)
@@ -173,7 +171,9 @@ def test_random_composites_follow_from_the_seed_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_random_composites_run_and_find_what_their_steps_find(name: str) -> None:
-    compiled = compile_document(document_of(composites_like(load_library(name).tools, seed=3))).require()
+    compiled = compile_document(
+        {"tools": [item.document for item in composites_like(load_library(name).tools, seed=3)]}
+    ).require()
     world = schema_worlds()["many"]
     for tool in compiled.values():
         given = {"video_id": world.video_id, "query": "a red kettle"}
