@@ -212,6 +212,8 @@ def run(
 
 
 Format = Literal["openai", "openai-strict", "mcp", "cards"]
+OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="The new library's folder; must not exist.")]
+NameOption = Annotated[str | None, typer.Option("--name", help="Its name; by default the folder's.")]
 
 
 @app.command()
@@ -282,7 +284,7 @@ def _verified(source: str, *, allow_judge: bool, groups: Sequence[str]) -> ToolL
 @app.command()
 def fork(
     source: Source,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The new library's folder; must not be there.")],
+    out: OutOption,
     edit: Annotated[
         Path | None, typer.Option("--edit", metavar="FILE", help="Tools that replace those of the same name.")
     ] = None,
@@ -293,7 +295,7 @@ def fork(
     keep: Annotated[
         list[str] | None, typer.Option("--keep", metavar="TOOL", help="Keep only these; may be given again.")
     ] = None,
-    name: Annotated[str | None, typer.Option("--name", help="Its name; by default the folder's.")] = None,
+    name: NameOption = None,
     by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who edits it, for its manifest.")] = "",
     why: Annotated[str, typer.Option("--note", metavar="WHY", help="Why, for its manifest.")] = "",
     allow_judge: AllowJudgeOption = False,
@@ -378,9 +380,9 @@ def arm(
         ),
     ],
     source: Annotated[str, typer.Argument(metavar="FILE_OR_LIBRARY", help="The library to imitate or to label.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The new library's folder; must not be there.")],
+    out: OutOption,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random.")] = 1,
-    name: Annotated[str | None, typer.Option("--name", help="Its name; by default the folder's.")] = None,
+    name: NameOption = None,
     allow_judge: AllowJudgeOption = False,
     groups: WithOption = None,
     as_json: JsonOption = False,

@@ -27,7 +27,7 @@ from eval.runs.manifest import DatasetRecord, LibraryRecord, Manifest
 from eval.runs.worlds import can_be_built, hash_of, profiles_of
 from eval.scoring.scorers import check_protocol
 from tool_induction.domains.domain import SplitName
-from tool_induction.domains.guard import Asked, refuse_leaks, refuse_seen
+from tool_induction.domains.guard import PlannedQuestion, refuse_leaks, refuse_seen
 from tool_induction.library import ToolLibrary, groups_needed, operations_used
 from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.core.canonical import content_hash
@@ -368,9 +368,9 @@ def check_splits(picked: Picked, libraries: Sequence[ToolLibrary]) -> None:
     Raises:
         ToolFault: ``split_leak``, ``no_such_template``.
     """
-    groups: dict[tuple[str | None, SplitName | None], list[Asked]] = {}
+    groups: dict[tuple[str | None, SplitName | None], list[PlannedQuestion]] = {}
     for item in picked.items:
-        asked = Asked(video_id=item.video_id, question=item.question.text, template=item.template or "")
+        asked = PlannedQuestion(video_id=item.video_id, question=item.question.text, template=item.template or "")
         groups.setdefault((item.domain, item.split), []).append(asked)
     for (name, split), asked_of in groups.items():
         try:

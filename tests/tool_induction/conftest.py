@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler.compiling import Compilation, compile_document
+from tool_induction import Compilation, compile_document
 from world_api.core.faults import OperationFault
 
 DATA = Path(__file__).parent / "data"

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
+from tool_induction import compile_document, run_tool
 from tool_induction.aggregates import AGGREGATES
-from tool_induction.compiler.compiling import compile_document
 from tool_induction.language.model import STEP_MODELS
 from tool_induction.language.parsing import FILTERS
 from tool_induction.language.types import known_types
-from tool_induction.runtime.runner import run_tool
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tool-language.md"
 

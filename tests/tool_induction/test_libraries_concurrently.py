@@ -9,12 +9,9 @@ import pytest
 
 from benchmarks.made_worlds import Plan, write_world
 from tests.support.hammer import restless
-from tool_induction.compiler.compiling import CompiledTool
+from tool_induction import CompiledTool, RunLimits, Trace, run_tool
 from tool_induction.compiler.emit import inputs_schema
 from tool_induction.library import load_library
-from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.runner import run_tool
-from tool_induction.runtime.trace import Trace
 from world_api.api import open_session
 from world_api.operations import run
 

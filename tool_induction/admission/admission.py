@@ -1,4 +1,4 @@
-"""Admission: every tool is tried, judged, and compared with the others."""
+"""Admission of compiled tools: every tool is tried, judged by the rules, and compared with the others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tool_induction.admission.verdicts import Admission, TrialRun, Verdict
 from tool_induction.compiler.compiling import CompiledTool
 from tool_induction.language.model import Call, Tool, walk_steps
 
-#: a tool that told nothing, or always the same, is asked more before it is judged
+#: A tool that found nothing, or always the same, gets more trials before it is judged.
 _FIRST, _MORE = (0, 1), (2, 3, 4, 5)
 _FULL = ("many", "crowded")
 _FILMS = 3  #: crowded films in each turn, for a tool that found nothing
@@ -36,17 +36,17 @@ def admit(
     others: Sequence[str] = (),
     monotonic: Callable[[], float] = time.monotonic,
 ) -> Admission:
-    """Try every tool and say which of them are taken into a library.
+    """Try every tool and decide which of them enter a library.
 
     Args:
         tools: The compiled tools of one document, by name.
-        examples: Real worlds to try them on as well. Tools may write: hand in sessions that are thrown away.
-        entities: What the examples of the induction speak of.
-        others: Things of the same kind that they do not speak of; tools must work with those.
-        monotonic: A clock in seconds. No verdict depends on it; a run that takes an hour is broken off as disturbed.
+        examples: Real worlds to try them on as well. Tools may write, so use sessions that are not kept.
+        entities: Entities of the induction's examples.
+        others: Other entities of the same kinds; tools must work with those.
+        monotonic: A clock in seconds. No verdict depends on it; a run of more than an hour ends as disturbed.
 
     Returns:
-        A verdict for each tool, in the order of ``tools``. Nothing a tool does raises.
+        A verdict for each tool, in the order of ``tools``. A failing tool raises nothing.
     """
     verdicts: dict[str, Verdict] = {}
     for name in tools:
@@ -56,10 +56,10 @@ def admit(
     runs = {name: verdicts[name].runs for name in taken}
     same_as = duplicates(tools, taken, runs=runs, monotonic=monotonic)
     for name, other in same_as.near.items():
-        note = f"it answers as {other!r} does wherever stretches do not overlap or repeat"
+        note = f"it answers as {other!r} does if intervals do not overlap or repeat"
         verdicts[name] = replace(verdicts[name], notes=(*verdicts[name].notes, note))
     for name, (kept, how) in same_as.dropped.items():
-        same = "its plan is the same" if how == "plan" else "it gave the same answers to all that was asked"
+        same = "its plan is the same" if how == "plan" else "it gave the same answers in all trials"
         verdicts[name] = replace(
             verdicts[name],
             admitted=False,
@@ -86,10 +86,10 @@ def _verdict(
     case = Case(compiled=tools[name], runs=runs)
     found = any(map(case.found, case.filled))
     if len(case.varying()) < len(case.own_outputs()) or not found:
-        asked = _runs(run, tool, texts, _MORE, films=1 if found else _FILMS)
-        runs = (*runs, *(one for one in asked if one.world in _FULL))
+        more = _runs(run, tool, texts, _MORE, films=1 if found else _FILMS)
+        runs = (*runs, *(one for one in more if one.world in _FULL))
     real = tuple(run(trial) for example in examples for trial in example_trials(tool, example))
-    # One entity alone would stand for every input, and be two things that are one.
+    # With one entity alone every input would be the same.
     with_entities = _runs(run, tool, entities, _FIRST) if len(set(entities)) > 1 else ()
     case = Case(
         compiled=tools[name],
@@ -129,7 +129,7 @@ def _runs(
 
 
 def _refuse_callers(tools: Mapping[str, CompiledTool], verdicts: dict[str, Verdict]) -> None:
-    """A tool that calls a refused one could not run without it."""
+    """Refuse tools that call a refused one."""
     changed = True
     while changed:
         changed = False

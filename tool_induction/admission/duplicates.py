@@ -1,4 +1,4 @@
-"""Which tools of a library do the same: by their plan, and by what they answer."""
+"""Duplicate tools of a library: found by their plans and by their answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from tool_induction.admission.film import WORDS
 from tool_induction.admission.trials import schema_trials, tried, words_of
@@ -18,34 +18,27 @@ from world_api.core.canonical import canonical, content_hash
 
 _TURNS = (0, 1, 2, 3)
 _FILMS = 3  #: crowded films in each turn
-_TELLING = 3  #: different answers that two tools must have in common before they are called the same
+_MIN_ANSWERS = 3  #: different answers that two tools must have in common before they count as the same
 
 
-def plan_hash(tool: Tool) -> str:
-    """The hash of what a tool does and gives, without its name and its words for people."""
+def _plan_hash(tool: Tool) -> str:
+    """Return the hash of a tool's inputs, steps and outputs, without its name and descriptions."""
     plan = replace(tool, name="tool", description="").document()
-    plan["outputs"] = {name: _bound(output) for name, output in plan["outputs"].items()}
-    plan["inputs"] = {name: _wordless(given) for name, given in plan["inputs"].items()}
+    plan["outputs"] = {
+        name: output.get("from") if isinstance(output, dict) else output for name, output in plan["outputs"].items()
+    }
+    for name, given in plan["inputs"].items():
+        whole = given if isinstance(given, dict) else {"type": given}
+        plan["inputs"][name] = {key: value for key, value in whole.items() if key != "description"}
     return content_hash(plan)
-
-
-def _bound(output: Any) -> Any:
-    return output.get("from") if isinstance(output, dict) else output
-
-
-def _wordless(given: Any) -> Any:
-    if not isinstance(given, dict):
-        return {"type": given}
-    return {key: value for key, value in given.items() if key != "description"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sameness:
-    """What of a library is there twice.
+    """The duplicates of a library.
 
-    ``dropped``: for each tool that does what another one does, which is kept and how one can tell (``plan`` or
-    ``behaviour``). ``near``: for each tool that answered as another one did wherever stretches neither overlap nor
-    repeat, and otherwise differently, the other one.
+    ``dropped``: each duplicate with the tool that is kept and the evidence (``plan`` or ``behaviour``). ``near``: each tool that
+    differs from another one only on crowded films, with that one.
     """
 
     dropped: Mapping[str, tuple[str, str]]
@@ -59,14 +52,14 @@ def duplicates(
     runs: Mapping[str, Sequence[TrialRun]] | None = None,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> Sameness:
-    """Which tools do what another one does, as far as trials can tell: they differ in none of them.
+    """Find tools that do what another one does, as far as trials can tell.
 
     The cheaper one is kept, of equals the first. A tool that another one of ``names`` calls is never dropped.
 
     Args:
         tools: The tools by name.
         names: Those to compare.
-        runs: The runs that were made to judge each; those on real worlds are compared too.
+        runs: The runs of each tool so far; those on real worlds are compared too.
         monotonic: A clock in seconds.
     """
     called = {
@@ -82,19 +75,19 @@ def duplicates(
             rest = [name for name in group if name not in dropped]
             if len(rest) < 2:
                 continue
-            kept = min(rest, key=lambda name: (name not in called, *_cost(tools[name]), names.index(name)))
+            kept = min(rest, key=lambda name: (name not in called, *_calls(tools[name]), names.index(name)))
             dropped |= {name: (kept, how) for name in rest if name != kept and name not in called}
     return Sameness(dropped=dropped, near={one: other for one, other in near.items() if one not in dropped})
 
 
-def _cost(compiled: CompiledTool) -> tuple[float, float]:
+def _calls(compiled: CompiledTool) -> tuple[float, float]:
     return (compiled.price.expected.calls, compiled.price.most.calls)
 
 
 def _by_plan(tools: Mapping[str, CompiledTool], names: Sequence[str]) -> list[list[str]]:
     groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
-        groups[plan_hash(tools[name].tool)].append(name)
+        groups[_plan_hash(tools[name].tool)].append(name)
     return list(groups.values())
 
 
@@ -104,7 +97,7 @@ def _by_behaviour(
     runs: Mapping[str, Sequence[TrialRun]],
     monotonic: Callable[[], float],
 ) -> tuple[list[list[str]], dict[str, str]]:
-    """Groups of tools that take and give the same types and differed nowhere; and those that differed little."""
+    """Return groups of tools with the same types that never differed, and pairs that differed only on crowded films."""
     alike: dict[str, list[str]] = defaultdict(list)
     for name in names:
         alike[_signature(tools[name].tool)].append(name)
@@ -114,17 +107,17 @@ def _by_behaviour(
         if len(candidates) < 2:
             continue
         words = tuple(dict.fromkeys(word for name in candidates for word in words_of(tools[name].tool)))
-        told = {
+        answers = {
             name: [*_answers(tools, name, words, monotonic), *(run for run in runs.get(name, ()) if run.example)]
             for name in candidates
         }
         own: list[list[str]] = []
         for name in candidates:
-            same = next((group for group in own if _differ(told[group[0]], told[name]) is None), None)
+            same = next((group for group in own if _differ(answers[group[0]], answers[name]) is None), None)
             if same is not None:
                 same.append(name)
                 continue
-            close = next((group[0] for group in own if _differ(told[group[0]], told[name]) == "seldom"), None)
+            close = next((group[0] for group in own if _differ(answers[group[0]], answers[name]) == "seldom"), None)
             if close is not None:
                 near[name] = close
             own.append([name])
@@ -145,10 +138,9 @@ def _answers(
 
 
 def _differ(one: Sequence[TrialRun], other: Sequence[TrialRun]) -> Literal["often", "seldom"] | None:
-    """Whether two tools answered the same questions differently, and if so whether on neat worlds too.
+    """Compare the answers of two tools: None for the same, ``seldom`` if they differ only on crowded films.
 
-    On real worlds they may have been asked differently; such runs say nothing. Neither do those of tools that found too
-    little to tell them apart.
+    Runs with different arguments, as on real worlds, are not compared. Tools with too few answers count as differing seldom.
     """
     pairs = [
         (first, second)
@@ -157,19 +149,18 @@ def _differ(one: Sequence[TrialRun], other: Sequence[TrialRun]) -> Literal["ofte
         and not (first.disturbed or second.disturbed)
     ]
     by_name = {*one[0].outputs} == {*other[0].outputs} if one and other else False
-    differing = {first.world for first, second in pairs if _told(first, by_name) != _told(second, by_name)}
+    differing = {first.world for first, second in pairs if _answer_of(first, by_name) != _answer_of(second, by_name)}
     if differing:
         real = {first.world for first, _ in pairs if first.example}
         return "seldom" if differing <= {"crowded"} | real else "often"
-    return None if len({_told(first, by_name) for first, _ in pairs if first.status == "ok"}) >= _TELLING else "seldom"
+    return (
+        None
+        if len({_answer_of(first, by_name) for first, _ in pairs if first.status == "ok"}) >= _MIN_ANSWERS
+        else "seldom"
+    )
 
 
-def _told(run: TrialRun, by_name: bool) -> str:
-    """What a run gave; where two tools name their outputs differently, in the order in which they stand."""
+def _answer_of(run: TrialRun, by_name: bool) -> str:
+    """Return the answer of a run; outputs are compared in their order if two tools name them differently."""
     outputs = sorted(run.outputs.items()) if by_name else list(run.outputs.values())
     return canonical([run.status, outputs])
-
-
-def behaviour(tools: Mapping[str, CompiledTool], name: str, words: Sequence[str] = ()) -> str:
-    """The hash of a tool's answers to the same questions."""
-    return content_hash([_told(run, by_name=True) for run in _answers(tools, name, words, time.monotonic)])

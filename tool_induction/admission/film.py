@@ -1,4 +1,7 @@
-"""The imagined film behind a schema world: its moments, its words, and choices that depend on nothing but a seed."""
+"""The imagined film behind a schema world, with its moments and words, and the meaning of a call on it.
+
+All choices depend on a seed alone; what a call refers to is read from the schema of its parameters.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,24 @@ from world_api.core.spans import TimeSpan
 from world_api.operations import EVERY_OPERATION
 
 VIDEO_ID = "film"
-#: what is said and seen in the film when nobody gives other words
+#: Words that are said and seen in the film by default.
 WORDS = ("a red kettle", "two people talking", "the door opens", "a dog", "somebody writes", "rain on a window")
 _SPACING = 10.0  #: seconds from one moment to the next
 _MOMENTS = 200
 #: seconds that moments of a crowded film last, at least and at most
 _LENGTHS = ((0.2, 2.0), (2.0, 8.0), (2.0, 8.0), (8.0, 30.0), (30.0, 150.0))
-_REACH = 15  #: a moment of a crowded film may last until that many moments later
+_MAX_OVERLAP = 15  #: later moments that a moment of a crowded film may overlap
 _WORD = 2**64 - 1
 
 
 def draw(*parts: object) -> int:
-    """A whole number that looks random and depends on the parts alone, on every machine."""
+    """Return a pseudo-random whole number that depends on the parts alone, on every machine."""
     text = "\x1f".join(map(repr, parts))
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 def mixed(drawn: int, place: int) -> int:
-    """Another such number for each place, cheaply (the finaliser of SplitMix64, Steele and others, 2014)."""
+    """Return another such number for each place (the finaliser of SplitMix64, Steele and others, 2014)."""
     number = (drawn + place * 0x9E3779B97F4A7C15) & _WORD
     number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
     number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _WORD
@@ -54,10 +57,10 @@ def _crowded_span(seed: int, place: int) -> TimeSpan:
 
 @dataclass(frozen=True, kw_only=True)
 class Film:
-    """A film of ``moments`` numbered stretches; ``ends`` is where it, or its visible part, ends.
+    """A film of ``moments`` numbered intervals; ``ends`` is the end of it, or of its visible part, in seconds.
 
-    They are a few seconds long and do not overlap, except in a ``crowded`` film: there some are very short and some
-    last minutes, neighbours overlap or touch, and one thing is told more than once.
+    The intervals last a few seconds and do not overlap. In a ``crowded`` film some are very short and some last minutes, neighbours
+    overlap or touch, and one thing is reported more than once.
     """
 
     words: tuple[str, ...] = WORDS
@@ -67,42 +70,42 @@ class Film:
     crowded: bool = False
 
     def span(self, place: int) -> TimeSpan:
-        """The stretch of a moment, in seconds."""
+        """Return the interval of a moment, in seconds."""
         return _crowded_span(self.seed, place) if self.crowded else _span(self.seed, place)
 
     def place(self, time: float) -> int:
-        """The number of the moment at, or before, a time."""
+        """Return the number of the moment at, or before, a time."""
         return max(0, min(self.moments - 1, int(time // _SPACING)))
 
     def within(self, bounds: TimeSpan | None) -> list[int]:
-        """The numbers of the moments that are over when the film ends, and that overlap ``bounds``."""
+        """Return the numbers of the moments that end before the film does and overlap ``bounds``."""
         first, last = (0, self.moments - 1) if bounds is None else (self.place(bounds.start), self.place(bounds.end))
         if self.crowded:
-            first = max(0, first - _REACH)
+            first = max(0, first - _MAX_OVERLAP)
         spans = ((place, self.span(place)) for place in range(first, last + 1))
         return [place for place, span in spans if span.end <= self.ends and (bounds is None or span.overlaps(bounds))]
 
-    def text(self, name: str, place: int, asked: tuple[str, ...]) -> str:
-        """A text of a field at a moment: now and then exactly a word, else a sentence around one.
+    def text(self, name: str, place: int, query: tuple[str, ...]) -> str:
+        """Return the text of a field at a moment: sometimes exactly a word, else a sentence with one.
 
-        What was asked for is a word too, so that conditions on words hold for some moments and not for others.
+        The words of the query are used too, so that conditions on words hold for some moments and not for others.
         """
-        words = tuple(dict.fromkeys((*asked, *self.words)))
+        words = tuple(dict.fromkeys((*query, *self.words)))
         word = words[(place + draw(self.seed, name) % 7) % len(words)]
         return word if place % 3 == 0 else f"{word}, as {name} of moment {place} has it"
 
 
 _OWN_ID = re.compile(r"\w+-(\d{1,4})")
 VIDEO = "video_id"
-_AROUND = (1.0, 2.0)  #: seconds before and after a moment that belong to it
+_AROUND = (1.0, 2.0)  #: seconds before and after a moment that an answer about it covers
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One call, understood.
+    """The meaning of a call: ``given`` are its arguments.
 
-    ``about`` is the stretch the answer must speak of, ``confined`` one it must keep to (a moment that was asked about
-    then no longer matters), ``most`` how many entries may come, ``ids`` what it was asked of; ``given`` the arguments.
+    ``about`` is the interval that the answer describes, ``confined`` one that it must stay in (a given moment is then ignored),
+    ``most`` the largest number of entries, ``ids`` the things it is about, ``words`` the texts searched for.
     """
 
     given: Mapping[str, Any]
@@ -115,12 +118,12 @@ class Question:
 
 @lru_cache(maxsize=64)
 def parameters_of(operation: str) -> dict[str, Any]:
-    """The parameters' schema, made once."""
+    """Return the parameters' schema, cached."""
     return EVERY_OPERATION[operation].parameters_schema()
 
 
 def resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """A schema without its reference and without null; and whether null is allowed."""
+    """Return a schema without its reference and without null, and whether null is allowed."""
     if "$ref" in schema:
         inner, nullable = resolved(root.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1], {}), root)
         return inner | {key: value for key, value in schema.items() if key == "default"}, nullable
@@ -133,7 +136,7 @@ def resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[dict[s
 
 
 def understood(operation: str, arguments: Mapping[str, Any]) -> Question:
-    """What a call asks.
+    """Return the meaning of a call.
 
     Raises:
         OperationFault: ``unknown_operation``, ``bad_arguments``, ``bad_time_range``.
@@ -164,7 +167,7 @@ def understood(operation: str, arguments: Mapping[str, Any]) -> Question:
             words.extend(_texts(given))
     return Question(
         given=arguments,
-        about=_asked_about(times, confined) or about,
+        about=_interval(times, confined) or about,
         confined=confined,
         most=most,
         ids=tuple(ids),
@@ -173,17 +176,17 @@ def understood(operation: str, arguments: Mapping[str, Any]) -> Question:
 
 
 def own_id(name: str, place: int) -> str:
-    """The id that a field called ``name`` holds for a moment: ``entity_id`` of the third is ``entity-3``."""
+    """Return the id in a field called ``name`` for a moment: ``entity_id`` of the third is ``entity-3``."""
     return f"{name.removesuffix('s').removesuffix('_id') or 'id'}-{place}"
 
 
 def place_of(identifier: str) -> int | None:
-    """The moment an id was made for; None where it is none of ours."""
+    """Return the moment that an id was made for, or None for a foreign id."""
     found = _OWN_ID.fullmatch(identifier)
     return None if found is None else int(found.group(1))
 
 
-def _asked_about(times: Mapping[str, float], confined: TimeSpan | None) -> TimeSpan | None:
+def _interval(times: Mapping[str, float], confined: TimeSpan | None) -> TimeSpan | None:
     starts = [value for name, value in times.items() if name.startswith("start")]
     ends = [value for name, value in times.items() if name.startswith("end")]
     if starts and ends:
@@ -199,7 +202,7 @@ def _asked_about(times: Mapping[str, float], confined: TimeSpan | None) -> TimeS
 def _checked_span(start: float, end: float) -> TimeSpan:
     if end <= start:
         raise OperationFault(
-            "bad_time_range", f"a stretch from {start} to {end}", hint="end_time comes after start_time"
+            "bad_time_range", f"an interval from {start} to {end}", hint="end_time comes after start_time"
         )
     return TimeSpan(start=float(start), end=float(end))
 

@@ -1,6 +1,6 @@
-"""The rules of admission: what the runs of one tool say about it.
+"""The rules of admission: each looks at the runs and the plan of one tool and may refuse it.
 
-A rule that refuses must be sure: it compares runs with each other, and does not guess what a tool is for.
+A rule must be certain: it compares runs with each other and does not guess what a tool is for.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tool_induction.language.types import BOOL, INTERVAL, TIME, EnumType, ListTy
 from world_api.core.canonical import canonical
 
 MANY_TOKENS = 150
-_WRONG_CALL = "bad_"  #: how the codes of faults begin that lie in a call or in a computed value
+_WRONG_CALL = "bad_"  #: prefix of the codes of faults in a call or in a computed value
 _FAILING = ("failing", "failing_some")
 _NOTHING: tuple[Json, ...] = (None, "", [], {})
 
@@ -41,8 +41,8 @@ _NOTHING: tuple[Json, ...] = (None, "", [], {})
 class Case:
     """A tool and its runs.
 
-    ``entity_runs`` look for the entities of the induction's examples, the others do not; ``entity`` is a text that the
-    tool holds and in which one of them stands.
+    ``entity_runs`` look for the entities of the induction's examples, the others do not; ``entity`` is a text of the tool that
+    contains one of them.
     """
 
     compiled: CompiledTool
@@ -52,7 +52,7 @@ class Case:
 
     @property
     def clean(self) -> list[TrialRun]:
-        """Runs in which nothing failed that the tool has no part in."""
+        """Runs without planted or outside failures."""
         return [run for run in self.runs if run.world not in _FAILING and not run.disturbed]
 
     @property
@@ -61,17 +61,17 @@ class Case:
         return [run for run in self.clean if run.world != "empty"]
 
     def on(self, world: str) -> list[TrialRun]:
-        """The runs on one world."""
+        """Return the runs on one world."""
         return [run for run in self.runs if run.world == world]
 
     def own_outputs(self) -> list[Output]:
-        """The outputs that are made from more than the inputs."""
+        """Return the outputs that are made from more than the inputs."""
         inputs = {item.name for item in self.compiled.tool.inputs}
         outputs = self.compiled.tool.outputs
         return [item for item in outputs if item.source is not None and names(item.source) - inputs]
 
     def varying(self) -> list[Output]:
-        """Of these, those that did not have one and the same value in all clean runs."""
+        """Return those of them that had different values in the clean runs."""
         return [
             item
             for item in self.own_outputs()
@@ -79,12 +79,12 @@ class Case:
         ]
 
     def found(self, run: TrialRun) -> bool:
-        """Whether a run came to its end and tells something."""
+        """Whether a run ended as ``ok`` with a value."""
         return run.status == "ok" and any(run.outputs.get(item.name) not in _NOTHING for item in self.own_outputs())
 
 
 def refusal_of(case: Case) -> Refusal | None:
-    """The first rule that refuses the tool, if one does."""
+    """Return the refusal of the first rule that has one."""
     return next((refusal for rule in _RULES if (refusal := rule(case)) is not None), None)
 
 
@@ -93,7 +93,7 @@ def _disturbed(case: Case) -> Refusal | None:
         return None
     return Refusal(
         reason="disturbed",
-        explanation="a trial on a made world was broken off by the clock: the machine stood still, nothing is known of the tool",
+        explanation="a trial on a made world was stopped by the clock: the machine was too slow, nothing is known about the tool",
         suggestion="try again; the tool need not change",
     )
 
@@ -101,7 +101,7 @@ def _disturbed(case: Case) -> Refusal | None:
 def _fails(case: Case) -> Refusal | None:
     real = [run for run in case.clean if run.example]
     ended = [run for run in case.clean if run.status == "error" and not run.example]
-    # What a real world does not have is no fault of a tool that was asked for it by chance; a wrong call is.
+    # A real world may lack what a trial happened to ask for; a wrong call is a fault of the tool.
     if not ended and real and all(run.error.startswith(_WRONG_CALL) for run in real):
         ended = real
     suggestion = "say with 'require' what the step needs before it, or take the value from a result that always has it"
@@ -152,18 +152,18 @@ def _misfits(case: Case) -> Refusal | None:
 
 
 def _invents(case: Case) -> Refusal | None:
-    """A time, or a degree of certainty, that comes from nothing: the same for every question, and told as found.
+    """Refuse a time or a confidence that is the same for every question on an empty world, yet ends as ``ok``.
 
-    So is a number with a fraction that the tool itself holds, whatever its name.
+    A number with a fraction that the tool itself contains counts too, under any name.
     """
     empty = [run for run in case.on("empty") if run.status == "ok"]
     if len(empty) < 2:
         return None
     for item in case.varying():
-        told = {canonical(run.outputs.get(item.name)) for run in empty}
+        given = {canonical(run.outputs.get(item.name)) for run in empty}
         value: Json = empty[0].outputs.get(item.name)
         if (
-            len(told) == 1
+            len(given) == 1
             and value not in _NOTHING
             and (_is_a_finding(item) or has_fraction_written_in(case.compiled.tool, value))
         ):
@@ -176,7 +176,7 @@ def _invents(case: Case) -> Refusal | None:
 
 
 def _is_a_finding(item: Output) -> bool:
-    """Whether an output says when something was, or how sure that is: such a thing has no neutral value."""
+    """Whether an output is a time, an interval or a confidence, which have no neutral value."""
     type_ = plain(item.type)
     inner = plain(type_.item) if isinstance(type_, ListType) else type_
     if isinstance(inner, RecordType):
@@ -192,7 +192,7 @@ def _swallows(case: Case) -> Refusal | None:
             if run.failed_calls and run.status in ("ok", "empty") and not run.warnings:
                 return Refusal(
                     reason="swallows_errors",
-                    explanation=f"{run.failed_calls} of its calls failed, and it ends as {run.status!r} without a word of that",
+                    explanation=f"{run.failed_calls} of its calls failed, and it ends as {run.status!r} without a warning",
                     suggestion=suggestion,
                 )
     for run in case.on("failing"):
@@ -233,7 +233,7 @@ def _never_matters(case: Case) -> Refusal | None:
     if len(answers) == 1:
         return Refusal(
             reason="constant",
-            explanation=f"it gave the same answer in all of {len(case.clean)} runs, on empty and full worlds, whatever was asked",
+            explanation=f"it gave the same answer in all of {len(case.clean)} runs, on empty and full worlds, for every question",
             suggestion="bind the outputs to what the steps find",
         )
     return None
@@ -254,7 +254,7 @@ def _only_examples(case: Case) -> Refusal | None:
     if case.entity:
         return Refusal(
             reason="only_examples",
-            explanation=f"{case.entity[:80]!r} stands in it, which only the examples speak of",
+            explanation=f"it contains {case.entity[:80]!r}, which only the examples are about",
             suggestion="take what is looked for from the inputs, not from the examples",
         )
     with_them = [run for run in case.entity_runs if case.found(run)]
@@ -281,12 +281,8 @@ _RULES: tuple[Callable[[Case], Refusal | None], ...] = (
 )
 
 
-def notes_of(case: Case) -> tuple[str, ...]:
-    """Remarks that refuse nothing."""
-    return tuple(_notes(case))
-
-
-def _notes(case: Case) -> Iterator[str]:
+def notes_of(case: Case) -> Iterator[str]:
+    """Yield remarks that refuse nothing."""
     longest = max((run.tokens for run in case.runs), default=0)
     if longest > MANY_TOKENS:
         yield f"a result has up to {longest} tokens; about {MANY_TOKENS} are read with ease"
@@ -301,7 +297,7 @@ def _notes(case: Case) -> Iterator[str]:
     if cut:
         yield f"where much happens it {cut[0].summary.removeprefix('budget_exhausted: ')}"
     if any(run.broken_off for run in case.runs):
-        yield "a trial took so long that it was broken off, and does not count"
+        yield "a trial took so long that it was stopped, and does not count"
     lost = [run for run in case.clean if run.status == "partial" and run.failed_calls]
     if lost:
         yield f"some calls failed on the world {lost[0].world!r} although nothing is wrong with it"
@@ -314,9 +310,9 @@ def _notes(case: Case) -> Iterator[str]:
 
 
 def fixed_answer(tool: Tool) -> Output | None:
-    """The first output, where neither a call nor an input has a part in its value: it says the same on every video.
+    """Return the first output if its value depends neither on a call nor on an input, so that it is the same on every video.
 
-    A yes, or one of a few words, that is only reached when a ``require`` lets the run pass follows from that condition.
+    A boolean or an enumerated value after a ``require`` counts as dependent on that condition.
     """
     if not tool.outputs or tool.outputs[0].source is None:
         return None
@@ -331,7 +327,7 @@ def fixed_answer(tool: Tool) -> Output | None:
 
 
 def _moving(tool: Tool) -> set[str]:
-    """The names whose values a call, a judgement or an input has a part in."""
+    """Return the names whose values depend on a call, a judgement or an input."""
     found = {item.name for item in tool.inputs}
 
     def visit(steps: tuple[Step, ...], *, moved: bool) -> None:
@@ -352,9 +348,9 @@ def _moving(tool: Tool) -> set[str]:
 
 
 def entity_written_in(tool: Tool, entities: Sequence[str]) -> str:
-    """A text that a step or an output holds as a constant, and in which an entity of the examples stands; or nothing.
+    """Return a constant text of a step or an output that contains an entity of the examples, or an empty text.
 
-    What people read (names, descriptions, reasons) and defaults of inputs do not count: they bind nobody.
+    Names, descriptions, reasons and defaults of inputs do not count.
     """
     findings = Findings()
     lint_entities(tool, entities, findings)
@@ -366,7 +362,7 @@ def entity_written_in(tool: Tool, entities: Sequence[str]) -> str:
 
 
 def has_fraction_written_in(tool: Tool, value: object) -> bool:
-    """Whether a number that is no whole one stands in the tool itself."""
+    """Whether the value is a number with a fraction that the tool itself contains."""
     if not isinstance(value, float) or value.is_integer():
         return False
     held = [inner for step in walk_steps(tool.steps) for _, inner in values(step)]
@@ -375,7 +371,7 @@ def has_fraction_written_in(tool: Tool, value: object) -> bool:
 
 
 def ignoring(tool: Tool, unread: Sequence[str]) -> Refusal | None:
-    """Whether a tool that must be told what to look for looks for the same whatever it is told."""
+    """Refuse a tool that uses none of its required inputs."""
     wanted = [item.name for item in tool.inputs if item.required and item.name != VIDEO]
     if not wanted or not set(wanted) <= set(unread):
         return None

@@ -1,8 +1,7 @@
-"""Worlds that are made from the operations' own schemas, so that a tool can be tried before it meets a video.
+"""Worlds made from the operations' own schemas, on which a tool is tried before it runs on a video.
 
-They answer any operation there is, also one that is declared tomorrow: an answer is a function of the operation, its
-arguments and a seed alone, has the shape of the operation's result schema, keeps to the stretch and to the number of
-entries that were asked for, and uses ids that other answers know.
+They answer every declared operation. An answer is a function of the operation, its arguments and a seed; it has the shape of the
+operation's result schema, keeps to the requested interval and number of entries, and uses ids that other answers know.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ PLANTED = "planted_fault"
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaWorld:
-    """A world without a video. Calling it answers an operation; it holds no state, so it may be called from threads.
+    """A world without a video. Calling it answers an operation; it has no state, so threads may call it.
 
-    ``failing``: ``always`` every call fails; ``some``: calls about one stretch or one id do, every second one of them.
+    ``failing``: ``always`` every call fails; ``some``: every second call about an interval or an id fails.
     """
 
     name: str
@@ -54,27 +53,27 @@ class SchemaWorld:
 
     @property
     def video_id(self) -> str:
-        """The id of the imagined film."""
+        """Return the id of the imagined film."""
         return VIDEO_ID
 
     def of_seed(self, seed: int) -> SchemaWorld:
-        """The same world of another film."""
+        """Return the same world of another film."""
         return replace(self, film=replace(self.film, seed=seed))
 
     @property
     def memo_key(self) -> str:
-        """What results depend on beside operation and arguments."""
+        """The key of everything that results depend on beside operation and arguments."""
         return canonical(
             [self.name, self.amount, self.nulls, self.failing, self.film.seed, self.film.words, self.film.crowded]
         )
 
     @property
     def session_key(self) -> str:
-        """What was written: nothing that changes an answer."""
+        """The revision; writes change no answer."""
         return str(self.revision)
 
     def __call__(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The result of an operation.
+        """Return the result of an operation.
 
         Raises:
             OperationFault: ``unknown_operation``, ``bad_arguments``, ``bad_time_range``, ``unknown_id`` (an id that no
@@ -104,13 +103,13 @@ class SchemaWorld:
 def schema_worlds(
     words: tuple[str, ...] = (), *, seed: int = 0, as_of: float | None = None
 ) -> Mapping[str, SchemaWorld]:
-    """The worlds a tool is tried on, by name: ``empty one many crowded nulls failing failing_some``.
+    """Return the worlds that a tool is tried on, by name: ``empty one many crowded nulls failing failing_some``.
 
-    What ``many`` holds is neat: short moments one after another, and as many as were asked for. In ``crowded`` they are
-    of any length, overlap, are told by several sources or twice, and are sometimes fewer than asked for.
+    Moments of ``many`` are short, follow each other, and are as many as requested. In ``crowded`` they are of any length, overlap, are
+    reported by several sources or twice, and are sometimes fewer than requested.
 
     Args:
-        words: Words the film has beside its own, for instance those a tool compares texts with.
+        words: Further words of the film, for instance those that a tool compares texts with.
         seed: Another film.
         as_of: Seconds; nothing later is known.
     """
@@ -129,27 +128,27 @@ def schema_worlds(
 
 
 Amount = Literal["none", "one", "many"]
-_IN_A_STRETCH = 3  #: entries that one stretch, or one id, has
-_IN_THE_FILM = 24  #: entries of a list that nothing bounds
-_REFERRED = 6  #: how many different things entries refer to
-_ANY_COUNT = (0, 1, 2, 3, 5, 8, 13)  #: entries that one stretch, or one id, has in a crowded film
-_BEST_SCORES = (0.6, 1.0, 4.0, 12.0, 30.0)  #: where nothing bounds scores, there may be any of these on top
-_NUMBERS = (0, 1, 2, 4, 7, 12, 30)  #: what is added to the least of a whole number in a crowded film
-#: what is the same however little there is to see
+_IN_AN_INTERVAL = 3  #: entries about one interval or one id
+_IN_THE_FILM = 24  #: entries of an unbounded list
+_REFERRED = 6  #: different things that entries refer to
+_ANY_COUNT = (0, 1, 2, 3, 5, 8, 13)  #: entries about one interval or one id in a crowded film
+_BEST_SCORES = (0.6, 1.0, 4.0, 12.0, 30.0)  #: possible best scores if the schema has no maximum
+_NUMBERS = (0, 1, 2, 4, 7, 12, 30)  #: added to the minimum of a whole number in a crowded film
+#: Fields that are the same on every film.
 _TECHNICAL = {"duration": 0.0, "frame_rate": 25, "width": 640, "height": 360}
 
 
 @lru_cache(maxsize=64)
 def result_of(operation: str) -> dict[str, Any]:
-    """The result's schema, made once."""
+    """Return the result's schema, cached."""
     return EVERY_OPERATION[operation].result_schema()
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Entry:
-    """What one record of an answer is about; the root has no ``rank``.
+    """The moment that one record of an answer is about; the root has no ``rank``.
 
-    ``facet``: what says it; of one moment several sources may tell, each in its own words.
+    ``facet``: the source; several sources may report one moment, each in its own words.
     """
 
     place: int
@@ -160,7 +159,7 @@ class _Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Answering:
-    """Answers one call on a film. ``nulls``: whatever may be null is null."""
+    """Fills the result schema of one call. ``nulls``: every nullable field is null."""
 
     film: Film
     operation: str
@@ -169,7 +168,7 @@ class Answering:
     nulls: bool = False
 
     def record(self) -> dict[str, Any]:
-        """The whole result."""
+        """Return the whole result."""
         schema = result_of(self.operation)
         return self._record(schema, self._root())
 
@@ -177,13 +176,13 @@ class Answering:
         about = self.question.about
         places = self._places()
         span = about or (self.film.span(places[0]) if places else TimeSpan(start=0.0, end=0.0))
-        # Of one thing other things are said at other times, and of two things at one time as well.
-        asked_of = sum(place_of(identifier) or 0 for identifier in self.question.ids)
-        asked_for = self._chance("root") % _REFERRED if self.question.words else 0
-        return _Entry(place=self.film.place(span.center) + asked_of + asked_for, span=span)
+        # Answers about one thing differ between times, and answers at one time between things.
+        by_ids = sum(place_of(identifier) or 0 for identifier in self.question.ids)
+        by_words = self._chance("root") % _REFERRED if self.question.words else 0
+        return _Entry(place=self.film.place(span.center) + by_ids + by_words, span=span)
 
     def _chance(self, *parts: object) -> int:
-        """A number that depends on what was asked for in words, and on nothing else of the call."""
+        """Return a number that depends on the words of the call and on nothing else of it."""
         return draw(self.film.seed, self.operation, self.question.words, *parts)
 
     @property
@@ -198,7 +197,7 @@ class Answering:
             if nullable and (self.nulls or self.amount == "none"):
                 record[name] = None
             elif name in JUDGEMENT and part.get("type") == "array":
-                record[name] = []  # every word is judged here
+                record[name] = []  # every word counts as judged
             elif optional and "default" in raw and not self._holds_records(part):
                 record[name] = raw["default"]
             else:
@@ -206,7 +205,7 @@ class Answering:
         return record
 
     def _holds_records(self, part: Mapping[str, Any]) -> bool:
-        """Whether it is a list of things; what else has a default is how a result came about."""
+        """Whether it is a list of records; other fields with a default describe how the result came about."""
         return part.get("type") == "array" and resolved(part.get("items", {}), self._schema)[0].get("type") == "object"
 
     def _value(self, name: str, part: Mapping[str, Any], entry: _Entry, *, refers: bool = False) -> Any:
@@ -227,10 +226,10 @@ class Answering:
         return None
 
     def _echoed(self, name: str, part: Mapping[str, Any]) -> Any:
-        """What the call itself said about a field of this name."""
-        asked, _ = resolved(parameters_of(self.operation).get("properties", {}).get(name, {}), {})
+        """Return the call's own argument of this name, if it fits the field."""
+        parameter, _ = resolved(parameters_of(self.operation).get("properties", {}).get(name, {}), {})
         given = self.question.given.get(name)
-        return given if given is not None and asked.get("type") == part.get("type") else None
+        return given if given is not None and parameter.get("type") == part.get("type") else None
 
     def _list(self, name: str, part: Mapping[str, Any], entry: _Entry) -> list[Any]:
         item, _ = resolved(part.get("items", {}), self._schema)
@@ -249,13 +248,13 @@ class Answering:
         return [self._record(item, one) for one in entries[:most]]
 
     def _has_entries(self) -> bool:
-        """Whether the answer is a list of things, and not one thing alone."""
+        """Whether the answer is a list of things, not one thing."""
         parts = self._schema.get("properties", {}).items()
         beside = JUDGEMENT | {"evidence"}
         return any(name not in beside and resolved(raw, self._schema)[0].get("type") == "array" for name, raw in parts)
 
     def _entries(self) -> list[_Entry]:
-        """What the entries of the answer are about: parts of the stretch that was asked about, or moments."""
+        """Return the entries of the answer: parts of the requested interval, or moments."""
         about = self.question.about
         count = self._count()
         if about is not None and not self._seeks():
@@ -264,42 +263,38 @@ class Answering:
         places = self._places()[:count]
         entries = [_Entry(place=place, span=self.film.span(place), rank=rank) for rank, place in enumerate(places)]
         if self.film.crowded and self.amount == "many" and self._is_narrow():
-            entries = [replace(entry, rank=rank) for rank, entry in enumerate(self._told_again(entries)[:count])]
+            entries = [replace(entry, rank=rank) for rank, entry in enumerate(self._repeated(entries)[:count])]
         return entries
 
-    def _told_again(self, entries: list[_Entry]) -> list[_Entry]:
-        """The entries, some of them more than once: by another source, word for word, or a little later."""
-        told: list[_Entry] = []
+    def _repeated(self, entries: list[_Entry]) -> list[_Entry]:
+        """Return the entries, some of them twice: by another source, word for word, or a little later."""
+        confined = self.question.confined
+        end = min(self.film.ends, confined.end) if confined else self.film.ends
+        found: list[_Entry] = []
         for entry in entries:
-            told.append(entry)
-            span, room = entry.span, self._end() - entry.span.end
+            found.append(entry)
+            span = entry.span
             match mixed(self._chance("again"), entry.place) % 6:
                 case 0:
-                    told.append(replace(entry, facet=1))
+                    found.append(replace(entry, facet=1))
                 case 1:
-                    told.append(entry)
+                    found.append(entry)
                 case 2:
-                    later = max(0.0, min(room, span.duration * (1 + entry.place % 3) / 2 + entry.place % 5 / 4))
-                    told.append(
-                        replace(
-                            entry, span=TimeSpan(start=span.start + later, end=span.end + later), facet=entry.place % 2
-                        )
-                    )
-        return told
-
-    def _end(self) -> float:
-        """Where the stretch ends that the answer must keep to."""
-        return min(self.film.ends, self.question.confined.end) if self.question.confined else self.film.ends
+                    wanted = span.duration * (1 + entry.place % 3) / 2 + entry.place % 5 / 4
+                    later = max(0.0, min(end - span.end, wanted))
+                    moved = TimeSpan(start=span.start + later, end=span.end + later)
+                    found.append(replace(entry, span=moved, facet=entry.place % 2))
+        return found
 
     def _parts(self, about: TimeSpan, count: int) -> list[TimeSpan]:
-        """Parts of a stretch in order; how many, and where they begin and end, depends on the words asked for."""
+        """Return parts of an interval in order; their number and bounds depend on the words of the call."""
         if self.question.words and count > 1:
             count = 1 + self._chance("count") % count
         step = about.duration / max(1, count)
         cuts = [(self._chance("start", rank) % 40 / 100, self._chance("end", rank) % 40 / 100) for rank in range(count)]
         if not self.question.words:
             cuts = [(0.0, 0.0)] * count
-        if self.film.crowded:  # some last on while the next has begun
+        if self.film.crowded:  # some overlap the next
             cuts = [(first, last - self._chance("on", rank) % 3 * 0.7) for rank, (first, last) in enumerate(cuts)]
         return [
             TimeSpan(
@@ -309,7 +304,7 @@ class Answering:
         ]
 
     def _seeks(self) -> bool:
-        """Whether the answer is found anywhere in the film: as many as asked for, the best first."""
+        """Whether the call is a search of the whole film: as many entries as requested, the best first."""
         return self.question.most is not None
 
     def _count(self) -> int:
@@ -320,29 +315,32 @@ class Answering:
             chance = self._chance("how many")
             return 1 + chance % most if self.film.crowded and most and chance % 3 else most
         if self.film.crowded and self._is_narrow():
-            asked = draw(self.film.seed, self.operation, self.question.words, self.question.ids, self.question.about)
-            return _ANY_COUNT[asked % len(_ANY_COUNT)]
-        return _IN_A_STRETCH if self._is_narrow() else _IN_THE_FILM
+            return _ANY_COUNT[self._draw() % len(_ANY_COUNT)]
+        return _IN_AN_INTERVAL if self._is_narrow() else _IN_THE_FILM
 
     def _is_narrow(self) -> bool:
-        """Whether the question is about something, and not about the film."""
+        """Whether the call is about something in particular, not about the whole film."""
         return bool(self.question.about or self.question.ids or self.question.words)
 
+    def _draw(self) -> int:
+        """Return a number that depends on everything the call is about."""
+        return draw(self.film.seed, self.operation, self.question.words, self.question.ids, self.question.about)
+
     def _places(self) -> list[int]:
-        """The moments the answer may speak of, in the order in which it would name them."""
+        """Return the moments that the answer may describe, in its order."""
         if self.amount == "none":
             return []
         places = self.film.within(self.question.confined)
-        if self.question.confined and len(places) > 1:  # of few moments not all are about any words
+        if self.question.confined and len(places) > 1:  # not every moment fits the words
             about = self._chance("about")
             places = [place for place in places if mixed(about, place) % 4] or places[:1]
-        asked = draw(self.film.seed, self.operation, self.question.words, self.question.ids, self.question.about)
+        drawn = self._draw()
         if self.amount == "one":
             return places[:1]
         if self._seeks():
-            return sorted(places, key=lambda place: mixed(asked, place))
+            return sorted(places, key=lambda place: mixed(drawn, place))
         if self._is_narrow():
-            chosen = sorted(places, key=lambda place: mixed(asked, place))
+            chosen = sorted(places, key=lambda place: mixed(drawn, place))
             return sorted(chosen[: self._count()])
         return places[:: max(1, len(places) // _IN_THE_FILM)]
 
@@ -363,11 +361,11 @@ class Answering:
         return self._number(name, kind, part, entry)
 
     def _referred(self, entry: _Entry) -> int:
-        """One of a few things; of two that were asked for at one moment, not always the same."""
+        """Return one of a few things; it depends on the moment and on the words of the call."""
         return (entry.place + self._chance() % _REFERRED) % _REFERRED
 
     def _own_place(self, entry: _Entry) -> int:
-        """Entries of a list nobody narrowed are numbered as they come, so that others can refer to the first of them."""
+        """Return the number of an entry's own id; entries of a whole list are numbered in order, so that others can refer to them."""
         return entry.place if entry.rank is None or self.question.given.keys() - {VIDEO} else entry.rank
 
     def _number(self, name: str, kind: str, part: Mapping[str, Any], entry: _Entry) -> float | int:
@@ -384,7 +382,7 @@ class Answering:
         return round(low + (high - low) * share, 3)
 
     def _score(self, part: Mapping[str, Any], rank: int) -> float:
-        """How well an entry fits: never better than the one before it; in a crowded film some fit equally well."""
+        """Return a score that never rises with the rank; in a crowded film some entries have the same."""
         if not self.film.crowded:
             return round(1 - rank / 400, 4)
         best = _BEST_SCORES[self._chance("best") % len(_BEST_SCORES)]

@@ -1,4 +1,4 @@
-"""Loading a domain: a packaged one by name, or somebody's own file."""
+"""Domain files: found by packaged name or path, checked with the line of each fault, and turned into a ``Domain``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SUFFIX = ".yaml"
 
 
 def packaged_domains() -> list[str]:
-    """The names of the domains that are installed with the product."""
+    """Return the names of the domains that are installed with the product."""
     return sorted(
         entry.name.removesuffix(_SUFFIX)
         for entry in (files("toollibs") / "domains").iterdir()
@@ -63,7 +63,7 @@ def _find(named: str | Path) -> Traversable:
     try:
         if str(named).strip() and path.exists() and not path.is_dir():
             return path
-    except OSError:  # a name no file system takes
+    except OSError:  # a name that no file system accepts
         pass
     name = str(named).removesuffix(_SUFFIX)
     packaged = packaged_domains()
@@ -119,7 +119,7 @@ def _question_type(item: QuestionTypePart, place: int, text: YamlText, lines: di
 
 
 def _check_ids(document: DomainDocument, text: YamlText, name: str) -> None:
-    """No two question types and no two kinds of tools of one name; a template in two languages has the same slots."""
+    """Refuse repeated ids, and templates whose two wordings have different placeholders."""
     for key, ids in (
         ("question_types", [item.id for item in document.question_types]),
         ("tool_kinds", [item.id for item in document.tool_kinds]),
@@ -127,7 +127,7 @@ def _check_ids(document: DomainDocument, text: YamlText, name: str) -> None:
         for place, known in enumerate(ids):
             if known in ids[:place]:
                 raise ToolFault(
-                    "bad_domain", f"{name}, line {text.line((key, place))}: {known!r} stands twice", hint="rename one"
+                    "bad_domain", f"{name}, line {text.line((key, place))}: {known!r} is there twice", hint="rename one"
                 )
     for place, kind in enumerate(document.question_types):
         for split, templates in kind.templates.items():
@@ -154,7 +154,7 @@ def _check_examples(document: DomainDocument, kinds: dict[str, QuestionType], te
 
 
 def _folded(text: str) -> str:
-    """Text of a YAML block as one paragraph a blank line apart."""
+    """Return the text of a YAML block with one line for each paragraph."""
     return "\n\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
 
 
@@ -203,7 +203,7 @@ class EntitiesPart(_Part):
 
 
 class ToolKindPart(_Part):
-    """A kind of tool that is wanted."""
+    """A kind of tool that is asked for."""
 
     id: _Id
     about: _Line
@@ -223,11 +223,11 @@ class DomainDocument(_Part):
     videos: dict[SplitName, list[_Pattern]]
 
 
-_MOST_TOLD = 8
+_MAX_FAULTS = 8
 
 
 def read_document(text: YamlText, name: str) -> DomainDocument:
-    """The document, if it has the shape of one.
+    """Check the shape of a domain document.
 
     Raises:
         ToolFault: ``bad_domain``, naming up to eight faults with their lines; ``other_schema_version``.
@@ -245,10 +245,10 @@ def read_document(text: YamlText, name: str) -> DomainDocument:
         return DomainDocument.model_validate(text.value)
     except ValidationError as error:
         faults = sorted(error.errors(), key=lambda item: text.line(_place(item)))
-        told = [f"line {text.line(_place(item))}: {_explained(item, text.value)}" for item in faults[:_MOST_TOLD]]
-        more = f"; and {len(faults) - _MOST_TOLD} more" if len(faults) > _MOST_TOLD else ""
+        lines = [f"line {text.line(_place(item))}: {_explained(item)}" for item in faults[:_MAX_FAULTS]]
+        more = f"; and {len(faults) - _MAX_FAULTS} more" if len(faults) > _MAX_FAULTS else ""
         raise ToolFault(
-            "bad_domain", f"{name}: " + "; ".join(told) + more, hint="docs/induction.md says what a domain file holds"
+            "bad_domain", f"{name}: " + "; ".join(lines) + more, hint="docs/induction.md says what a domain file holds"
         ) from None
 
 
@@ -256,7 +256,7 @@ def _place(error: Mapping[str, Any]) -> tuple[str | int, ...]:
     return tuple(part for part in error["loc"] if part != "[key]")
 
 
-def _explained(error: Mapping[str, Any], value: Any) -> str:
+def _explained(error: Mapping[str, Any]) -> str:
     place = _place(error)
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
     known = _known(place)
@@ -277,7 +277,7 @@ def _explained(error: Mapping[str, Any], value: Any) -> str:
 
 
 def _known(place: tuple[str | int, ...]) -> tuple[str, ...]:
-    """The keys that may stand where a place's last part stands."""
+    """Return the keys that are allowed at the place."""
     if (place and place[0] == "videos") or ("templates" in place and len(place) == 4):
         return get_args(SplitName)
     parts: dict[str | int, type[_Part]] = {

@@ -1,12 +1,12 @@
-"""The folder in which an induction is at work: ``OUT.induction`` beside the library it is to become.
+"""The checkpoint of an induction: the folder ``OUT.induction`` beside the library ``OUT``.
 
 ::
 
-    OUT.induction/asked.json       what the induction was asked for; another question does not go on with these answers
-    OUT.induction/recording.jsonl  every exchange with the model, a line each, written as soon as it is over
-    OUT.induction/lock             held while somebody works here
+    OUT.induction/asked.json       the request of the induction; another request does not continue with these exchanges
+    OUT.induction/recording.jsonl  every exchange with the model, one per line, written when it is finished
+    OUT.induction/lock             held while a process works here
 
-A process may be killed at any moment: the next one with the same question takes the finished exchanges from the recording.
+A process may be killed at any moment: the next one with the same request takes the finished exchanges from the recording.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from world_api.core.canonical import parse_json
 from world_api.core.faults import ToolFault
 from world_api.core.identifiers import is_name
 
-_ASKED, RECORDING, _LOCK = "asked.json", "recording.jsonl", "lock"
+_REQUEST, RECORDING, _LOCK = "asked.json", "recording.jsonl", "lock"
 _SUFFIX = ".induction"
 
 
@@ -38,8 +38,8 @@ class Checkpoint:
         self.folder = out.with_name(out.name + _SUFFIX)
 
     @contextmanager
-    def held(self, asked: Mapping[str, Any]) -> Iterator[list[Exchange]]:
-        """Hold the folder for as long as the block runs; the exchanges that are there already.
+    def held(self, request: Mapping[str, Any]) -> Iterator[list[Exchange]]:
+        """Hold the folder's lock inside the block; yield the recorded exchanges.
 
         Raises:
             ToolFault: ``bad_library_name``, ``library_exists``, ``out_not_writable``, ``induction_running``,
@@ -56,7 +56,7 @@ class Checkpoint:
         except Timeout:
             raise ToolFault(
                 "induction_running",
-                f"another process is at work on {self.out}",
+                f"another process works on {self.out}",
                 hint="wait for it, or choose another --out",
             ) from None
         except OSError as error:
@@ -64,16 +64,16 @@ class Checkpoint:
         try:
             recorded = self._recorded()
             if not any(exchange.reply is not None for exchange in recorded):
-                self._begin(asked)  # nothing was answered yet, so that nothing can be mixed up
+                self._begin(request)  # without an answer nothing can be mixed up
                 recorded = []
             else:
-                self._agree(asked)
+                self._agree(request)
             yield recorded
         finally:
             lock.release()
 
     def keep(self, exchange: Exchange) -> None:
-        """Write down an exchange.
+        """Append an exchange to the recording.
 
         Raises:
             ToolFault: ``out_not_writable``.
@@ -95,23 +95,23 @@ class Checkpoint:
         return ToolFault(
             "out_not_writable",
             f"{self.folder} cannot be written: {error.strerror or error}",
-            hint="free some space; then the same command goes on" if full else "give --out a folder that can be made",
+            hint="free some space; then the same command continues" if full else "give --out a folder that can be made",
         )
 
-    def _begin(self, asked: Mapping[str, Any]) -> None:
-        """Note what is asked for, in a folder that holds no answer."""
+    def _begin(self, request: Mapping[str, Any]) -> None:
+        """Write the request, in a folder without answers."""
         try:
             (self.folder / RECORDING).unlink(missing_ok=True)
-            partial = self.folder / f"{_ASKED}.partial"
-            partial.write_text(json.dumps(dict(asked), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-            partial.replace(self.folder / _ASKED)
+            partial = self.folder / f"{_REQUEST}.partial"
+            partial.write_text(json.dumps(dict(request), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            partial.replace(self.folder / _REQUEST)
         except OSError as error:
             raise self._not_writable(error) from None
 
-    def _agree(self, asked: Mapping[str, Any]) -> None:
-        """Refuse to go on with the answers to another question."""
-        path = self.folder / _ASKED
-        wanted = json.loads(json.dumps(dict(asked)))
+    def _agree(self, request: Mapping[str, Any]) -> None:
+        """Refuse to continue with the answers to another request."""
+        path = self.folder / _REQUEST
+        wanted = json.loads(json.dumps(dict(request)))
         try:
             found = parse_json(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -120,9 +120,9 @@ class Checkpoint:
             raise ToolFault("other_induction", f"{path} is missing or damaged", hint=self._hint())
         keys = sorted(key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key))
         if keys:
-            told = "; ".join(f"{key} was {_short(found.get(key))}, is {_short(wanted.get(key))}" for key in keys)
+            changes = "; ".join(f"{key} was {_short(found.get(key))}, is {_short(wanted.get(key))}" for key in keys)
             raise ToolFault(
-                "other_induction", f"{self.folder} holds the answers to another induction: {told}", hint=self._hint()
+                "other_induction", f"{self.folder} holds the answers to another induction: {changes}", hint=self._hint()
             )
 
     def _hint(self) -> str:
@@ -130,20 +130,22 @@ class Checkpoint:
 
 
 def check_out(out: Path) -> None:
-    """Refuse a place where no library can come to be. What a finished induction left beside its library is cleared away.
+    """Refuse a path that no library can be written to. The checkpoint that a finished induction left is removed.
 
     Raises:
         ToolFault: ``bad_library_name``, ``library_exists``, ``out_not_writable``.
     """
     if out.is_symlink() and not out.exists():
         raise ToolFault(
-            "out_not_writable", f"{out} is a link to what is not there", hint="remove the link, or choose another --out"
+            "out_not_writable",
+            f"{out} is a link to a path that does not exist",
+            hint="remove the link, or choose another --out",
         )
     if out.exists():
         finished = _clear_left_over(out)
         raise ToolFault(
             "library_exists",
-            f"{out} is there already" + (": it is finished; what was left of making it is cleared away" * finished),
+            f"{out} is there already" + (": it is finished; its checkpoint is removed" * finished),
             hint="a frozen library is immutable; choose another --out, one for each seed",
         )
     if not is_name(out.name.lower()):
@@ -153,16 +155,16 @@ def check_out(out: Path) -> None:
 
 
 def _clear_left_over(out: Path) -> bool:
-    """Remove the work folder of an induction that was killed between putting its library in its place and clearing up.
+    """Remove the checkpoint of an induction that was killed after its library was moved to its place.
 
-    A folder that holds anything the library lacks stays: it is of something else.
+    A folder with anything that the library lacks stays: it belongs to something else.
     """
     from filelock import FileLock, Timeout
 
     folder = Checkpoint(out).folder if out.name else out
     if folder == out or not folder.is_dir() or not (out / MANIFEST_FILE).is_file():
         return False
-    own = (_ASKED, f"{_ASKED}.partial", _LOCK)
+    own = (_REQUEST, f"{_REQUEST}.partial", _LOCK)
     try:
         with FileLock(folder / _LOCK, timeout=0):
             if not all(path.name in own or _is_copied(path, out / path.name) for path in folder.iterdir()):
@@ -178,7 +180,7 @@ def _is_copied(path: Path, copy: Path) -> bool:
 
 
 def _drop_torn_line(path: Path) -> None:
-    """Take away what follows the last whole line: a crash left it, and it is never read."""
+    """Remove what a crash left after the last whole line."""
     content = path.read_bytes()
     if content and not content.endswith(b"\n"):
         with path.open("r+b") as file:

@@ -13,7 +13,7 @@ from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, WithO
 
 if TYPE_CHECKING:
     from tool_induction.domains import Domain
-    from tool_induction.inducer.induction import Done
+    from tool_induction.inducer.induction import InductionResult
     from tool_induction.inducer.prompt_builder import InducerPrompts
     from tool_induction.inducer.requests import Settings
 
@@ -26,8 +26,10 @@ def induce(
     domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="A packaged domain or a YAML file.")],
     model: Annotated[str | None, typer.Option("--model", help="A model on the endpoint of OPENAI_BASE_URL.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder that the library is to become.")] = None,
-    count: Annotated[int, typer.Option("--count", min=1, max=40, help="How many tools to ask for.")] = 9,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Which draw: sent to the server; orders the prompt.")] = 1,
+    count: Annotated[int, typer.Option("--count", min=1, max=40, help="Number of tools to ask for.")] = 9,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Seed of the draw: sent to the server; orders the prompt.")
+    ] = 1,
     mode: Annotated[
         Literal["plain", "structured", "strict"],
         typer.Option(
@@ -35,10 +37,10 @@ def induce(
         ),
     ] = "plain",
     temperature: Annotated[
-        float | None, typer.Option("--temperature", min=0, max=2, help="Left to the server where not given.")
+        float | None, typer.Option("--temperature", min=0, max=2, help="Left to the server if not given.")
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", min=1, help="Of one reply; left to the server where not given.")
+        int | None, typer.Option("--max-tokens", min=1, help="Of one reply; left to the server if not given.")
     ] = None,
     repairs: Annotated[int, typer.Option("--repairs", min=0, max=3, help="Repair rounds at most.")] = 3,
     document: Annotated[
@@ -47,7 +49,9 @@ def induce(
     ] = None,
     replay: Annotated[
         Path | None,
-        typer.Option("--replay", metavar="FILE", help="Take all replies from a library's recording.jsonl; ask nobody."),
+        typer.Option(
+            "--replay", metavar="FILE", help="Take all replies from a library's recording.jsonl; send no request."
+        ),
     ] = None,
     example_world: Annotated[
         list[str] | None,
@@ -71,12 +75,12 @@ def induce(
 ) -> None:
     """Have a model write a tool library for a domain.
 
-    It is drafted, repaired, tried, and frozen with a log and a report. Broken off at any moment, the same command goes on where
-    it was: what the model has answered is not asked again.
+    It is drafted, repaired, tried, and frozen with a log and a report. If it is interrupted at any moment, the same command continues:
+    requests that the model has answered are not sent again.
     """
     from tool_induction.domains import load_domain
     from tool_induction.inducer.checkpoint import Checkpoint
-    from tool_induction.inducer.induction import Order, carry_out
+    from tool_induction.inducer.induction import InductionOptions, run_induction
     from tool_induction.inducer.prompt_builder import InducerPrompts
     from tool_induction.inducer.requests import Settings
     from world_api.backends.clocks import SystemClock
@@ -98,10 +102,10 @@ def induce(
         show(record, as_json=as_json, text=lambda: _dry_text(record))
         return
     if out is None:
-        raise typer.BadParameter("is missing: which folder is the library to become?", param_hint="--out")
+        raise typer.BadParameter("is missing: name the folder of the library", param_hint="--out")
     if schema_worlds_only and example_world:
         raise typer.BadParameter("goes with no --example-world", param_hint="--schema-worlds-only")
-    order = Order(
+    options = InductionOptions(
         domain=loaded,
         settings=settings,
         out=out,
@@ -116,10 +120,10 @@ def induce(
         timeout=timeout,
     )
     try:
-        done = carry_out(order, clock=SystemClock(), environment=os.environ, tell=note)
+        done = run_induction(options, clock=SystemClock(), environment=os.environ, progress=note)
     except KeyboardInterrupt:
         if Checkpoint(out).folder.exists():
-            note(f"broken off; the same command goes on from what is kept in {Checkpoint(out).folder}")
+            note(f"interrupted; the same command continues from {Checkpoint(out).folder}")
         raise
     record = _summary(done, out)
     show(record, as_json=as_json, text=lambda: _text(record))
@@ -141,11 +145,11 @@ def _dry(prompts: InducerPrompts, domain: Domain, settings: Settings, count: int
 def _dry_text(record: dict[str, Any]) -> str:
     tokens = record["tokens"]
     parts = [f"==== {item['role']} ====\n{item['content']}" for item in record["messages"]]
-    told = f"about {tokens['system']} tokens of language and {tokens['request']} of domain; nothing was sent"
-    return "\n\n".join([*parts, f"==== {told} ====", f"prompt hash {record['prompt_hash']}"])
+    counts = f"about {tokens['system']} tokens of language and {tokens['request']} of domain; nothing was sent"
+    return "\n\n".join([*parts, f"==== {counts} ====", f"prompt hash {record['prompt_hash']}"])
 
 
-def _summary(done: Done, out: Path) -> dict[str, Any]:
+def _summary(done: InductionResult, out: Path) -> dict[str, Any]:
     from tool_induction.inducer.induction import REPORT
 
     induction = done.induction
@@ -154,7 +158,7 @@ def _summary(done: Done, out: Path) -> dict[str, Any]:
         "content_hash": done.library.hash,
         "tools": list(done.library.tools),
         "refused": {
-            slot.name: slot.current.reason() for slot in induction.draft.slots if slot.current.standing != "admitted"
+            slot.name: slot.current.reason() for slot in induction.draft.slots if slot.current.status != "admitted"
         },
         "ending": induction.ending,
         "rounds": len(induction.rounds),

@@ -1,11 +1,11 @@
-"""Finding tool documents in what a model wrote.
+"""Tool documents in a model's reply.
 
 A reply may be JSON, JSON in a fence, several blocks, or prose with JSON in it. Every JSON value in it is found by its brackets and
-read as strictly as any document; nothing in it is changed. What is not part of a tool is kept as ``left_out``, and a tool that
-cannot be read, or that breaks off, is kept as it stands with the reason.
+read as strictly as any document; nothing in it is changed. Text outside tools is kept as ``left_out``; a tool that cannot be read, or
+that breaks off, is kept with the reason.
 
-Reasoning that a server leaves in the reply (``<think> ... </think>``) holds drafts and no tools. A tool that is quoted first and
-written out later is one tool: the last one that can be read counts.
+Reasoning that a server leaves in the reply (``<think> ... </think>``) holds drafts, not tools. If a tool is quoted and later written
+again, the last version that can be read counts.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tool_induction.language import limits
 from tool_induction.language.diagnostics import Findings
 from world_api.core.canonical import canonical
 
-MAX_TRIES = 2_000  #: brackets that are looked at in one reply
-MAX_SCANNED = 8_000_000  #: characters that are looked at in one reply, over all brackets
+_MAX_TRIES = 2_000  #: brackets that are tried in one reply
+_MAX_SCANNED = 4_000_000  #: characters that are scanned in one reply, over all brackets
 
 _NAME = re.compile(r'"tool_name"\s*:\s*"((?:[^"\\]|\\.){0,200})"')
 _HOLDS = re.compile(r'"tools"\s{0,40}:')  #: the one key that holds tools together
@@ -38,9 +38,9 @@ _CLOSED = re.compile(rf"</{_THOUGHT}>", re.IGNORECASE)
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenTool:
-    """A tool as it was written: where it stood in the reply (characters), and its value.
+    """A tool as written: its position in the reply (characters) and its value.
 
-    ``fault`` says why it could not be read as JSON; then ``value`` is none. ``name`` may be empty.
+    ``fault`` says why it could not be read as JSON; then ``value`` is None. ``name`` may be empty.
     """
 
     name: str
@@ -57,8 +57,8 @@ class WrittenTool:
 class LeftOut:
     """A part of the reply that belongs to no tool of the draw.
 
-    ``why`` is empty for what stands between tools; ``reasoning`` is what the model thought, ``repeat`` a tool that stands
-    in the reply once more, later on. ``tools`` names the tools in it that are set aside.
+    ``why`` is empty for text between tools, ``reasoning`` for the model's thinking, ``repeat`` for a tool that is in the reply again
+    later. ``tools`` names the tools in the part that are set aside.
     """
 
     start: int
@@ -69,13 +69,13 @@ class LeftOut:
 
     @property
     def is_wrapping(self) -> bool:
-        """Whether it is no more than a fence around JSON, with the brackets in it."""
+        """Whether it is only a fence around JSON, with its brackets."""
         return not _FENCE.sub("", self.text).strip(" \t\r\n,[]{}")
 
 
 @dataclass(kw_only=True)
 class WrittenTools:
-    """What was found in a reply, in its order."""
+    """The tools and the other parts of a reply, in its order."""
 
     tools: list[WrittenTool] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -84,9 +84,9 @@ class WrittenTools:
 
 
 def read_tools(reply: str, *, strict_form: bool = False) -> WrittenTools:
-    """The tools in a reply; ``strict_form`` says that it was asked for in the strict emission form.
+    """Read the tools in a reply; ``strict_form``: it was requested in the strict emission form.
 
-    Tools are objects with ``tool_name`` or ``steps``; they stand alone, in a list, or under ``tools``.
+    Tools are objects with ``tool_name`` or ``steps``, alone, in a list, or under ``tools``.
     """
     found = WrittenTools()
     if len(reply) > limits.MAX_DOCUMENT_BYTES:
@@ -95,13 +95,16 @@ def read_tools(reply: str, *, strict_form: bool = False) -> WrittenTools:
         )
         return found
     scanner = _Scanner()
-    thoughts = [_thought(scanner, reply, start, end) for start, end in _reasoning(reply)]
+    thoughts = []
+    for start, end in _reasoning(reply):
+        drafts = tuple(item.name for item in scanner.tools(reply, start, end))
+        thoughts.append(LeftOut(start=start, end=end, text=reply[start:end], why="reasoning", tools=drafts))
     at, tools = 0, []
     for start, end in [*((part.start, part.end) for part in thoughts), (len(reply), len(reply))]:
         tools.extend(scanner.tools(reply, at, start))
         at = end
     found.is_pure = _is_pure(reply[max((part.end for part in thoughts), default=0) :])
-    found.tools, repeats = _told_apart(reply, tools)
+    found.tools, repeats = _without_repeats(reply, tools)
     aside = sorted([*thoughts, *repeats], key=lambda part: part.start)
     found.left_out = sorted([*aside, *_between(reply, found.tools, aside)], key=lambda part: part.start)
     if strict_form:
@@ -110,12 +113,12 @@ def read_tools(reply: str, *, strict_form: bool = False) -> WrittenTools:
 
 
 def _reasoning(reply: str) -> list[tuple[int, int]]:
-    """Where the model thinks aloud: from an opening mark to its closing one, or to the end where the reply breaks off in it."""
+    """Return the positions of reasoning: from an opening mark to its closing one, or to the end if there is none."""
     found: list[tuple[int, int]] = []
     closed = _CLOSED.search(reply)
     opened = _OPENED.search(reply)
     if closed is not None and (opened is None or closed.start() < opened.start()):
-        # Some servers keep the opening mark to themselves. Inside a tool that can be read it is no mark.
+        # Some servers leave the opening mark out. Inside a tool that can be read, a closing mark is text.
         tools = _Scanner().tools(reply, 0, len(reply))
         if any(item.value is not None and item.start < closed.start() < item.end for item in tools):
             return []
@@ -130,16 +133,11 @@ def _reasoning(reply: str) -> list[tuple[int, int]]:
     return found
 
 
-def _thought(scanner: _Scanner, reply: str, start: int, end: int) -> LeftOut:
-    drafts = tuple(item.name for item in scanner.tools(reply, start, end))
-    return LeftOut(start=start, end=end, text=reply[start:end], why="reasoning", tools=drafts)
+def _without_repeats(reply: str, tools: list[WrittenTool]) -> tuple[list[WrittenTool], list[LeftOut]]:
+    """Return each tool once, and the repeats.
 
-
-def _told_apart(reply: str, tools: list[WrittenTool]) -> tuple[list[WrittenTool], list[LeftOut]]:
-    """The tools, each once, and the others.
-
-    The same tool twice is one tool. Of tools of one name in different places (quoted, then mended) the last one counts
-    that can be read. Different tools of one name in one list are a fault of the draw, which goes back.
+    The same tool twice is one tool. Of tools of one name in different places (quoted, then rewritten) the last that can be read
+    counts. Different tools of one name in one list are a fault of the draw, which goes back to the model.
     """
     blocks = [0] if tools else []
     for one, other in pairwise(tools):
@@ -176,7 +174,7 @@ def _is_pure(reply: str) -> bool:
 
 
 def _between(reply: str, tools: list[WrittenTool], aside: list[LeftOut]) -> Iterator[LeftOut]:
-    """What stands between the tools, but for what holds them together."""
+    """Yield the text between the tools, except for the brackets that hold them together."""
     at = 0
     known = sorted([*((item.start, item.end) for item in tools), *((part.start, part.end) for part in aside)])
     for start, end in [*known, (len(reply), len(reply))]:
@@ -187,7 +185,7 @@ def _between(reply: str, tools: list[WrittenTool], aside: list[LeftOut]) -> Iter
 
 
 class _Scanner:
-    """Walks over a reply from bracket to bracket, part by part; the bounds hold for all parts together."""
+    """Scans the parts of a reply from bracket to bracket; the limits hold for all parts together."""
 
     def __init__(self) -> None:
         self._reply = ""
@@ -195,7 +193,7 @@ class _Scanner:
         self._scanned = 0
 
     def tools(self, reply: str, start: int, end: int) -> list[WrittenTool]:
-        """The tools of a part of a reply."""
+        """Return the tools of a part of a reply."""
         self._reply = reply[start:end]
         return [replace(item, start=item.start + start, end=item.end + start) for item in self._walk()]
 
@@ -203,7 +201,7 @@ class _Scanner:
         at = 0
         while (start := self._next_bracket(at)) is not None:
             self._tries += 1
-            if self._tries > MAX_TRIES or self._scanned > MAX_SCANNED:
+            if self._tries > _MAX_TRIES or self._scanned > _MAX_SCANNED:
                 rest = self._reply[start:]
                 if '"tool_name"' in rest:
                     yield _broken(
@@ -221,72 +219,47 @@ class _Scanner:
         return min(places) if places else None
 
     def _holds_no_tool(self, start: int, end: int) -> bool:
-        """Whether a value can be passed over; what may hold a tool is looked into."""
+        """Whether a value can be skipped as a whole."""
         text = self._reply[start:end]
         findings = Findings()
         decode(text, findings)
         return not findings.errors and not any(f'"{key}"' in text for key in _TOOL_KEYS)
 
     def _at(self, start: int, end: int | None) -> list[WrittenTool]:
-        """The tools of the value that begins at a bracket; none where it is no tool and holds none."""
+        """Return the tools of the value that begins at a bracket."""
         reply = self._reply
         if end is None:
             own = reply[start] == "{" and _own_name(reply, start, len(reply))
-            return [_cut_off(reply, start)] if own else []
+            torn = _broken(reply, start, len(reply), "the reply breaks off in it")
+            return [replace(torn, cut_off=True)] if own else []
         findings = Findings()
         value = decode(reply[start:end], findings)
-        if isinstance(value, dict) and _is_tool(value):
+        if isinstance(value, dict) and any(key in value for key in _TOOL_KEYS):
             fault = "; ".join(item.message for item in findings.items if item.severity == "error")
-            name = value.get("tool_name")
-            return [
-                WrittenTool(
-                    name=name if isinstance(name, str) else "",
-                    text=reply[start:end],
-                    start=start,
-                    end=end,
-                    value=None if fault else value,
-                    fault=fault,
-                )
-            ]
+            name = value["tool_name"] if isinstance(value.get("tool_name"), str) else ""
+            kept = None if fault else value
+            return [WrittenTool(name=name, text=reply[start:end], start=start, end=end, value=kept, fault=fault)]
         if value is None and reply[start] == "{" and _own_name(reply, start, end):
             return [_broken(reply, start, end, "; ".join(item.message for item in findings.items))]
         return []
 
 
-def _is_tool(value: dict[str, Any]) -> bool:
-    return any(key in value for key in _TOOL_KEYS)
-
-
 def _broken(reply: str, start: int, end: int, fault: str) -> WrittenTool:
     text = reply[start:end]
-    return WrittenTool(name=_name_in(text), text=text, start=start, end=end, fault=fault)
-
-
-def _cut_off(reply: str, start: int) -> WrittenTool:
-    text = reply[start:]
-    return WrittenTool(
-        name=_name_in(text), text=text, start=start, end=len(reply), fault="the reply breaks off in it", cut_off=True
-    )
-
-
-def _name_in(text: str) -> str:
     match = _NAME.search(text)
-    return match[1] if match else ""
+    return WrittenTool(name=match[1] if match else "", text=text, start=start, end=end, fault=fault)
 
 
 def _own_name(reply: str, start: int, end: int) -> bool:
     """Whether the first ``tool_name`` after a brace is this object's own key, not one of an object inside it."""
     match = _NAME.search(reply, start, end)
-    return match is not None and _depth(reply, start, match.start()) == 1
-
-
-def _depth(text: str, start: int, end: int) -> int:
-    """How many brackets are open at ``end``, from ``start`` on."""
-    return sum(1 if mark[0] in "[{" else -1 for mark in _brackets(text, start, end))
+    if match is None:
+        return False
+    return sum(1 if mark[0] in "[{" else -1 for mark in _brackets(reply, start, match.start())) == 1
 
 
 def _end_of(text: str, start: int) -> int | None:
-    """Where the bracket at ``start`` is closed (one past it), strings left aside; none where it never is."""
+    """Return the position after the bracket that closes the one at ``start``, or None; strings are skipped."""
     depth = 0
     for mark in _brackets(text, start, len(text)):
         depth += 1 if mark[0] in "[{" else -1
@@ -296,5 +269,5 @@ def _end_of(text: str, start: int) -> int | None:
 
 
 def _brackets(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    """The brackets that stand outside JSON strings; a string that is not closed runs to the end."""
+    """Return the brackets outside JSON strings; an unclosed string runs to the end."""
     return (mark for mark in _MARK.finditer(text, start, end) if mark[0][0] != '"')

@@ -1,7 +1,7 @@
-"""What the model is told: the language, the domain, and what is wrong with the tools it wrote.
+"""The inducer's prompts: the language, the domain, and the faults of the tools that go back to the model.
 
-The words stand in ``prompts/*.jinja``; the tables in them are made from those the compiler and the runtime use. ``hash`` names both:
-with another operation, aggregate, limit or wording it is another prompt.
+The texts are in ``prompts/*.jinja``; their tables are made from those of the compiler and the runtime. ``InducerPrompts.hash`` covers
+both, so another operation, aggregate, limit or wording gives another hash.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal, TypeVar, get_args
 
-from tool_induction.aggregates.table import AGGREGATES, AggregateSpec, Parameter
+from tool_induction.aggregates.table import AGGREGATES
 from tool_induction.checking.results import operation_result
 from tool_induction.checking.typed import JOINING, joined_field, list_field
 from tool_induction.documents.schema import step_keys
@@ -42,11 +42,12 @@ from world_api.operations.registry import BESIDE
 #: that keeps to the rules of OpenAI's strict mode
 Mode = Literal["plain", "structured", "strict"]
 T = TypeVar("T")
+_PACKAGE = "tool_induction.inducer"
 
 
 @dataclass(frozen=True, kw_only=True)
 class FailingTool:
-    """A tool that is handed back: its name, its document as it was written, and what is wrong with it."""
+    """A tool that goes back to the model: its name, its document as written, and its faults."""
 
     name: str
     text: str
@@ -54,44 +55,36 @@ class FailingTool:
 
 
 class InducerPrompts:
-    """The inducer's prompts, filled in. ``groups``: optional groups of operations that tools may call beside the sixteen."""
+    """The filled-in prompts. ``groups``: optional groups of operations that tools may call beside the sixteen."""
 
-    def __init__(
-        self, folder: str = "prompts", *, groups: frozenset[str] = frozenset(), allow_judge: bool = False
-    ) -> None:
+    def __init__(self, *, groups: frozenset[str] = frozenset(), allow_judge: bool = False) -> None:
         self._groups = groups
         self._allow_judge = allow_judge
-        self._files = PromptFiles("tool_induction.inducer", folder)
-        self._worked = (
-            (files("tool_induction.inducer") / folder / "worked_tool.json").read_text(encoding="utf-8").strip()
-        )
+        self._files = PromptFiles(_PACKAGE)
+        self._worked = (files(_PACKAGE) / "prompts" / "worked_tool.json").read_text(encoding="utf-8").strip()
 
     @property
     def hash(self) -> str:
-        """SHA-256 over the prompt files and the tables that are filled into them."""
+        """SHA-256 over the prompt files and the tables in them."""
         return content_hash([self._files.hash, *(self.system(mode) for mode in get_args(Mode))])
 
     def system(self, mode: Mode) -> str:
-        """What stays the same in every request."""
-        return self._files.render(
-            "system",
-            reply_form=self._reply_form(mode),
-            worked_tool=self._worked,
-            **_language_tables(self._groups, allow_judge=self._allow_judge),
-        )
+        """Return the system message, which is the same in every request."""
+        form = self._files.render("reply_form", mode=mode)
+        return self._files.render("system", reply_form=form, worked_tool=self._worked, **self._tables())
 
     def language(self) -> str:
-        """The operations and the tool language alone, with an example of a tool: for whoever writes one that is not kept."""
-        told = self._files.render("language", **_language_tables(self._groups, allow_judge=self._allow_judge))
-        return f"{told}\n\n{self._files.render('worked', worked_tool=self._worked)}"
+        """Return the operations and the tool language with an example, for a model that writes a tool for one question."""
+        language = self._files.render("language", **self._tables())
+        return f"{language}\n\n{self._files.render('worked', worked_tool=self._worked)}"
 
     def request(self, domain: Domain, *, count: int, seed: int) -> str:
-        """What is asked of one draw: the domain and the kinds of tools, in an order that the seed decides."""
+        """Return the request of one draw: the domain and the kinds of tools, in the order of the seed."""
         kinds = _shuffled(domain.tool_kinds, random.Random(f"kinds {seed}"))  # noqa: S311 - an order, not a secret
         return self._files.render("request", count=count, domain=self.domain(domain, seed=seed), tool_kinds=kinds)
 
     def domain(self, domain: Domain, *, seed: int) -> str:
-        """The domain alone: what is asked in it, with the templates of induction, and the worked examples."""
+        """Return the domain: its question types with the induction templates, and the worked examples."""
         order = random.Random(f"types {seed}")  # noqa: S311 - an order, not a secret
         kinds = [kind for kind in domain.question_types if kind.of("induction")]
         return self._files.render(
@@ -110,31 +103,26 @@ class InducerPrompts:
         )
 
     def repair(self, domain: Domain, tools: Sequence[FailingTool], *, usable: Sequence[str], mode: Mode) -> str:
-        """What is handed back in a repair round: the failing tools alone."""
-        return self._files.render(
-            "repair", title=domain.title, tools=tools, usable=usable, reply_form=self._reply_form(mode)
-        )
+        """Return the request of a repair round: the failing tools with their faults."""
+        form = self._files.render("reply_form", mode=mode)
+        return self._files.render("repair", title=domain.title, tools=tools, usable=usable, reply_form=form)
 
-    def _reply_form(self, mode: Mode) -> str:
-        return self._files.render("reply_form", mode=mode)
-
-
-def _language_tables(groups: frozenset[str], *, allow_judge: bool) -> dict[str, Any]:
-    return {
-        "operations": list(operation_lines(groups)),
-        "records": list(record_lines(groups)),
-        "types": known_types(),
-        "steps": list(step_lines(allow_judge=allow_judge)),
-        "list_rules": list(list_lines(groups)),
-        "loop_keys": loop_keys(),
-        "limits": limits,
-        "filters": sorted(FILTERS),
-        "aggregates": list(aggregate_lines()),
-    }
+    def _tables(self) -> dict[str, Any]:
+        return {
+            "operations": list(operation_lines(self._groups)),
+            "records": list(record_lines(self._groups)),
+            "types": known_types(),
+            "steps": list(_step_lines(allow_judge=self._allow_judge)),
+            "list_rules": list(_list_lines(self._groups)),
+            "loop_keys": LOOP_KEYS,
+            "limits": limits,
+            "filters": sorted(FILTERS),
+            "aggregates": list(aggregate_lines()),
+        }
 
 
 def examples_of(domain: Domain, seed: int) -> list[WorkedExample]:
-    """The worked examples in the order in which a seed puts them."""
+    """Return the worked examples in the order of a seed."""
     return _shuffled(domain.examples, random.Random(f"examples {seed}"))  # noqa: S311 - an order, not a secret
 
 
@@ -142,10 +130,10 @@ def _shuffled(items: Sequence[T], order: random.Random) -> list[T]:
     return order.sample(items, len(items))
 
 
-#: The runtime reads these itself; a tool has no use for them.
+#: Fields that the runtime reads itself; a tool has no use for them.
 _FOR_THE_RUNTIME = JUDGEMENT - {"unused_words", "lacks"}
-_MOST_WORDS = 4  #: of an enumeration that is written out where it is used
-_STRETCH = ("start_time", "end_time", "center_time")
+_MAX_INLINE_VALUES = 4  #: of an enumeration that is written out in a signature
+_INTERVAL = ("start_time", "end_time", "center_time")
 
 _TAKES = {
     "list": "list",
@@ -158,7 +146,7 @@ _TAKES = {
 
 
 def operation_lines(groups: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-    """Each operation's signature, and what it does."""
+    """Yield each operation's signature and its description."""
     for name, operation in operations_for(groups).items():
         types = operation_types(name)
         properties = types.parameters_schema.get("properties", {})
@@ -173,7 +161,7 @@ def operation_lines(groups: Collection[str] = ()) -> Iterator[tuple[str, str]]:
 
 
 def record_lines(groups: Collection[str] = ()) -> Iterator[str]:
-    """The records that operations return, field by field, and the words of their longer enumerations."""
+    """Yield the records that operations return, field by field, and the values of their longer enumerations."""
     used = {name for operation in operations_for(groups) for name in _named(operation_types(operation).result)}
     words: dict[str, tuple[str, ...]] = {}
     for name, type_ in world_types().items():
@@ -184,8 +172,8 @@ def record_lines(groups: Collection[str] = ()) -> Iterator[str]:
         yield f"{key.capitalize()}: {' | '.join(values)}"
 
 
-def list_lines(groups: Collection[str] = ()) -> Iterator[str]:
-    """What stands for the list of a result, and what a loop makes of results: by the compiler's own rules."""
+def _list_lines(groups: Collection[str]) -> Iterator[str]:
+    """Yield the compiler's rules for the list of a result and for the results of a loop."""
     results = {name: operation_result(name, {}) for name in operations_for(groups)}
     beside = {
         key
@@ -203,8 +191,8 @@ def list_lines(groups: Collection[str] = ()) -> Iterator[str]:
     yield f"{JOINING} These hold a list and stay records: {', '.join(whole)}."
 
 
-def step_lines(*, allow_judge: bool = False) -> Iterator[str]:
-    """Each step type with its keys, optional ones marked with ``?``, and what it does."""
+def _step_lines(*, allow_judge: bool) -> Iterator[str]:
+    """Yield each step type with its keys, optional ones marked with ``?``, and its description."""
     for kind, model in STEP_MODELS.items():
         if allow_judge or kind != "judge":
             keys = [key + ("" if needed else "?") for key, needed in step_keys(kind).items()]
@@ -214,35 +202,21 @@ def step_lines(*, allow_judge: bool = False) -> Iterator[str]:
             yield f"{kind}: {', '.join(keys)}{loop}. {what}{given}"
 
 
-def loop_keys() -> tuple[str, ...]:
-    """The keys that a step may have to be done for each item of a list."""
-    return LOOP_KEYS
-
-
 def aggregate_lines() -> Iterator[str]:
-    """Each aggregate with its input, its parameters and what it gives."""
+    """Yield each aggregate with its input, its parameters and its result."""
     for name, spec in AGGREGATES.items():
-        parameters = ", ".join(_aggregate_parameter(key, item) for key, item in spec.params.items())
-        yield f"{name}({_inputs(spec, parameters)}) -> {spec.says}"
-
-
-def _inputs(spec: AggregateSpec, parameters: str) -> str:
-    return "; ".join(part for part in (_TAKES[spec.takes], parameters) if part)
-
-
-def _aggregate_parameter(key: str, item: Parameter) -> str:
-    kind = {"value": show(item.type), "condition": "expression on item"}.get(item.role, "field name")
-    return f"{key}{'' if item.required else '?'}: {kind}"
+        parameters = []
+        for key, item in spec.params.items():
+            kind = {"value": show(item.type), "condition": "expression on item"}.get(item.role, "field name")
+            parameters.append(f"{key}{'' if item.required else '?'}: {kind}")
+        yield f"{name}({'; '.join(part for part in (_TAKES[spec.takes], ', '.join(parameters)) if part)}) -> {spec.says}"
 
 
 def _parameter(key: str, type_: Type, schema: Mapping[str, Any], *, required: bool) -> str:
     most, least = schema.get("maximum"), schema.get("minimum")
     bounds = f" {least}..{most}" if schema.get("type") == "integer" and most is not None and least is not None else ""
-    return f"{key}{'' if required else '?'}: {_short(type_ if required else _plain(type_))}{bounds}"
-
-
-def _plain(type_: Type) -> Type:
-    return type_.item if isinstance(type_, OptionalType) else type_
+    plain = type_.item if isinstance(type_, OptionalType) and not required else type_
+    return f"{key}{'' if required else '?'}: {_short(plain)}{bounds}"
 
 
 def _short(type_: Type) -> str:
@@ -259,7 +233,7 @@ def _short(type_: Type) -> str:
 
 
 def _long(type_: EnumType) -> bool:
-    return len(type_.values) > _MOST_WORDS
+    return len(type_.values) > _MAX_INLINE_VALUES
 
 
 def _result(type_: Type) -> str:
@@ -270,19 +244,17 @@ def _result(type_: Type) -> str:
 
 
 def _fields(type_: RecordType, *, without: tuple[str, ...] = ("evidence",)) -> str:
-    told = [(key, value) for key, value in type_.fields if key not in without]
-    stretch = all(key in type_.keys for key in _STRETCH)
-    parts = [", ".join(_STRETCH) + ": Time"] if stretch else []
-    for key, value in told:
-        if not (stretch and key in _STRETCH):
-            parts.append(
-                f"{key}: {key.capitalize() if isinstance(value, EnumType) and _long(value) else _short(value)}"
-            )
+    timed = all(key in type_.keys for key in _INTERVAL)
+    parts = [", ".join(_INTERVAL) + ": Time"] if timed else []
+    for key, value in type_.fields:
+        if key not in without and not (timed and key in _INTERVAL):
+            shown = key.capitalize() if isinstance(value, EnumType) and _long(value) else _short(value)
+            parts.append(f"{key}: {shown}")
     return "; ".join(parts)
 
 
 def _named(type_: Type) -> set[str]:
-    """The names of the records inside a type."""
+    """Return the names of the records inside a type."""
     match type_:
         case OptionalType() | ListType():
             return _named(type_.item)

@@ -1,4 +1,4 @@
-"""One request to the model and what its reply is worth: the text, and by name whatever was odd about it."""
+"""Requests to the model: recorded replies first, fallbacks if a server refuses a setting, and notes on odd replies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.core.ports import ChatModel, Clock
 
-#: what can be odd about a reply or the tools in it; each is told in the log and in the report
+#: What can be odd about a reply or its tools; each is noted in the log and in the report.
 Problem = Literal[
     "no_choices",
     "bad_message",
@@ -41,7 +41,9 @@ Problem = Literal[
     "retired",
     "not_better",
 ]
-#: settings of a request that a server may refuse, and the words by which its message names them
+#: Faults about the request itself: the same request gets the same fault again.
+_REFUSALS = ("endpoint_refused_request", "endpoint_unknown_model")
+#: Settings that a server may refuse, and the words by which its message names them.
 _NAMED_BY: dict[str, tuple[str, ...]] = {
     "response_format": ("response_format", "json_schema", "guided", "structured"),
     "seed": ("seed",),
@@ -52,24 +54,24 @@ _NAMED_BY: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Note:
-    """Something that is told: its name, what it is about, and in words."""
+    """A remark on a reply: the problem, a message, and the tool if it is about one."""
 
     problem: Problem
     message: str
     tool: str = ""
 
     def record(self) -> dict[str, str]:
-        """The wire form."""
+        """Return the wire form."""
         return {"problem": self.problem, "tool": self.tool, "message": self.message}
 
-    def blotted(self) -> Note:
-        """The note without what looks like a credential: a refusal may quote one."""
+    def redacted(self) -> Note:
+        """Return the note without credentials: a refusal may quote one."""
         return replace(self, message=without_secrets(self.message), tool=without_secrets(self.tool))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How the model is asked. ``seed`` is sent, so that a draw can be repeated where the server honours it."""
+    """The settings of an induction's requests. ``seed`` is sent, so that a draw can be repeated if the server honours it."""
 
     mode: Mode = "plain"
     seed: int = 1
@@ -79,7 +81,7 @@ class Settings:
     allow_judge: bool = False  #: whether tools may have judge steps
 
     def record(self) -> dict[str, Any]:
-        """The wire form; groups and judging stand there where they are switched on."""
+        """Return the wire form; groups and judging are in it only if they are switched on."""
         return {
             "mode": self.mode,
             "seed": self.seed,
@@ -92,7 +94,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A reply: its text as it came, why it ended, what it cost, and what was odd about it."""
+    """A reply: its text as it came, why it ended, its cost, and notes."""
 
     text: str
     finish_reason: str | None
@@ -102,137 +104,13 @@ class Answer:
     mode: Mode
     notes: tuple[Note, ...] = ()
 
-    def noted(self, *notes: Note) -> Answer:
-        """The answer with more notes."""
-        return replace(self, notes=(*self.notes, *notes))
-
-
-class Asker:
-    """Asks, and falls back where a server refuses a setting: each fall-back holds from then on and is told once."""
-
-    def __init__(self, exchanges: Exchanges, settings: Settings) -> None:
-        self.exchanges = exchanges
-        self.settings = settings
-        self.mode: Mode = settings.mode
-        self._without: set[str] = set()
-
-    def ask(self, system: Callable[[Mode], str], user: Callable[[Mode], str]) -> Answer:
-        """The model's reply to two messages, which may depend on the mode.
-
-        Raises:
-            BackendFault: the model's.
-        """
-        notes: list[Note] = []
-        while True:
-            request = self._request(system(self.mode), user(self.mode))
-            try:
-                exchange = self.exchanges.ask(request)
-            except BackendFault as fault:
-                notes.append(self._fallen_back(request, fault))
-                continue
-            return _answer(exchange, self.mode).noted(*notes)
-
-    def _request(self, system: str, user: str) -> dict[str, Any]:
-        request: dict[str, Any] = {
-            "model": self.exchanges.model_name,
-            "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
-        }
-        settings = self.settings
-        length = "max_completion_tokens" if "max_tokens" in self._without else "max_tokens"
-        for key, name, value in (
-            ("seed", "seed", settings.seed),
-            ("temperature", "temperature", settings.temperature),
-            ("max_tokens", length, settings.max_tokens),
-        ):
-            if value is not None and (key not in self._without or name != key):
-                request[name] = value
-        if self.mode != "plain":
-            request["response_format"] = response_format(self.mode, settings.groups, allow_judge=settings.allow_judge)
-        return request
-
-    def _fallen_back(self, request: Mapping[str, Any], fault: BackendFault) -> Note:
-        """Leave out the setting that a server refuses. Nothing else changes how the model is asked: a server that fails fails.
-
-        Raises:
-            BackendFault: the fault, where it is about no setting.
-        """
-        told = fault.message.lower()
-        refused = [key for key, words in _NAMED_BY.items() if key in request and any(word in told for word in words)]
-        unnamed = fault.code == "endpoint_refused_request" and self.mode != "plain"
-        if fault.code not in REFUSALS or not (refused or unnamed):
-            raise fault
-        if not refused or "response_format" in refused:
-            # A server that cannot do it may say so in any words: without the schema it is asked once more.
-            before, self.mode = self.mode, "structured" if self.mode == "strict" else "plain"
-            message = f"{before} mode is refused, asked in {self.mode} mode instead: {fault.message}"
-            return Note(problem="structured_refused", message=message)
-        self._without.update(refused)
-        return Note(problem="setting_refused", message=f"asked without {', '.join(refused)}: {fault.message}")
-
-
-def response_format(mode: Mode, groups: frozenset[str] = frozenset(), *, allow_judge: bool = False) -> dict[str, Any]:
-    """What a mode asks of a server: one object that holds tools."""
-    strict = mode == "strict"
-    written = emission_schema(strict=strict, groups=groups, allow_judge=allow_judge)
-    schema = {"name": "tool_documents", "strict": strict, "schema": written}
-    return {"type": "json_schema", "json_schema": schema}
-
-
-def _answer(exchange: Exchange, mode: Mode) -> Answer:
-    reply = exchange.reply or {}
-    choices = reply.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
-    message = choice.get("message") if choice is not None else None
-    finish = choice.get("finish_reason") if choice is not None else None
-    answer = Answer(
-        text=_text(message.get("content")) if isinstance(message, dict) else "",
-        finish_reason=finish if isinstance(finish, str) else None,
-        usage=usage_of(exchange.request, reply),
-        seconds=exchange.seconds,
-        request_hash=exchange.request_hash,
-        mode=mode,
-    )
-    if choice is None:
-        return answer.noted(Note(problem="no_choices", message="the reply holds no choice"))
-    if not isinstance(message, dict):
-        return answer.noted(Note(problem="bad_message", message="the reply's message is not an object"))
-    return answer.noted(*_oddities(answer, message))
-
-
-def _oddities(answer: Answer, message: Mapping[str, Any]) -> list[Note]:
-    notes = []
-    refusal = message.get("refusal")
-    if isinstance(refusal, str) and refusal.strip():
-        notes.append(Note(problem="refused_by_model", message=f"the model refuses: {refusal.strip()[:300]}"))
-    elif answer.finish_reason == "content_filter":
-        notes.append(Note(problem="refused_by_model", message="the server's content filter ended the reply"))
-    elif not answer.text.strip():
-        notes.append(Note(problem="empty_reply", message="the reply holds no text"))
-    if answer.finish_reason == "length":
-        notes.append(Note(problem="cut_reply", message="the reply was cut off at the longest a reply may be"))
-    return notes
-
-
-def _text(content: Any) -> str:
-    """The text of a message as it came; content may also be a list of parts."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
-    return ""
-
-
-#: faults that are about the request itself: whoever asks the same again is told the same
-REFUSALS = ("endpoint_refused_request", "endpoint_unknown_model")
-
 
 class Exchanges:
     """Exchanges with a model, recorded ones first.
 
-    A recorded fault is no answer: it is asked again. Two are taken as recorded: a refusal of the request after which the
-    model did answer (it was then asked with other settings, and so it must be once more), and, where the recording is all
-    there is (``ReplayOnly``), the fault of a request that has no reply. ``done`` holds the exchanges of this run, faults
-    included; ``paid`` these and every recorded one, whether or not anything asked for it.
+    A recorded fault is no answer, so its request is sent again. Two faults are taken as recorded: a refusal of the request if the
+    model answered later (then with other settings), and, if there is only the recording (``ReplayOnly``), the fault of a request
+    without a reply. ``done`` holds the exchanges of this run, faults included; ``paid`` these and every recorded one.
     """
 
     def __init__(
@@ -248,19 +126,21 @@ class Exchanges:
         self.paid = list(recorded)
         self._recorded: dict[str, deque[Exchange]] = defaultdict(deque)
         self._faults: dict[str, Exchange] = {}
+        self._keep = keep
         answered = max((place for place, item in enumerate(self.paid) if item.reply is not None), default=-1)
         for place, exchange in enumerate(self.paid):
+            refused = exchange.fault is not None and exchange.fault["code"] in _REFUSALS
             if exchange.reply is not None:
                 self._recorded[exchange.request_hash].append(exchange)
-            elif isinstance(model, ReplayOnly) or (place < answered and _is_refusal(exchange)):
+            elif isinstance(model, ReplayOnly) or (place < answered and refused):
                 self._faults[exchange.request_hash] = exchange
-        self._model = RecordingChatModel(model, clock=clock, keep=self._kept(keep))
+        self._model = RecordingChatModel(model, clock=clock, keep=self._add)
 
-    def ask(self, request: dict[str, Any]) -> Exchange:
-        """The exchange that a request makes.
+    def send(self, request: dict[str, Any]) -> Exchange:
+        """Return the exchange of a request.
 
         Raises:
-            BackendFault: the model's; ``bad_model_reply`` where its reply cannot be stored.
+            BackendFault: the model's; ``bad_model_reply`` if its reply cannot be stored.
         """
         name = content_hash(request)
         if self._recorded[name]:
@@ -274,30 +154,23 @@ class Exchanges:
         return self.done[-1]
 
     def unused(self) -> list[Exchange]:
-        """Recorded replies that no request of this run asked for; they were paid for all the same."""
+        """Return recorded replies to requests that this run did not make; they were paid for all the same."""
         return [exchange for waiting in self._recorded.values() for exchange in waiting]
 
-    def _kept(self, keep: Callable[[Exchange], None]) -> Callable[[Exchange], None]:
-        def both(exchange: Exchange) -> None:
-            keep(exchange)
-            self.done.append(exchange)
-            self.paid.append(exchange)
-
-        return both
-
-
-def _is_refusal(exchange: Exchange) -> bool:
-    return exchange.fault is not None and exchange.fault["code"] in REFUSALS
+    def _add(self, exchange: Exchange) -> None:
+        self._keep(exchange)
+        self.done.append(exchange)
+        self.paid.append(exchange)
 
 
 class ReplayOnly:
-    """Stands for a model whose replies are all in a recording."""
+    """A model without an endpoint: all its replies are in a recording."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Never answers: what is asked of it is not in the recording.
+        """Refuse a request that is not in the recording.
 
         Raises:
             EpisodeFault: ``replay_mismatch``.
@@ -307,3 +180,113 @@ class ReplayOnly:
             "the recording holds no reply to this request",
             hint="replay with the domain, settings, example worlds and version that it was recorded with",
         )
+
+
+class Requester:
+    """Sends requests and falls back if a server refuses a setting; each fallback is noted once and holds from then on."""
+
+    def __init__(self, exchanges: Exchanges, settings: Settings) -> None:
+        self.exchanges = exchanges
+        self.settings = settings
+        self.mode: Mode = settings.mode
+        self._without: set[str] = set()
+
+    def send(self, system: Callable[[Mode], str], user: Callable[[Mode], str]) -> Answer:
+        """Return the model's reply to two messages, which may depend on the mode.
+
+        Raises:
+            BackendFault: the model's.
+        """
+        notes: list[Note] = []
+        while True:
+            request = self._request(system(self.mode), user(self.mode))
+            try:
+                exchange = self.exchanges.send(request)
+            except BackendFault as fault:
+                notes.append(self._fall_back(request, fault))
+                continue
+            return _answer(exchange, self.mode, notes)
+
+    def _request(self, system: str, user: str) -> dict[str, Any]:
+        settings = self.settings
+        request: dict[str, Any] = {
+            "model": self.exchanges.model_name,
+            "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
+        }
+        for key in ("seed", "temperature", "max_tokens"):
+            name = "max_completion_tokens" if key == "max_tokens" and key in self._without else key
+            value = getattr(settings, key)
+            if value is not None and name not in self._without:
+                request[name] = value
+        if self.mode != "plain":
+            strict = self.mode == "strict"
+            schema = emission_schema(strict=strict, groups=settings.groups, allow_judge=settings.allow_judge)
+            named = {"name": "tool_documents", "strict": strict, "schema": schema}
+            request["response_format"] = {"type": "json_schema", "json_schema": named}
+        return request
+
+    def _fall_back(self, request: Mapping[str, Any], fault: BackendFault) -> Note:
+        """Leave out the setting that a server refuses; other faults of a server change nothing about the requests.
+
+        Raises:
+            BackendFault: the fault, if it is about no setting.
+        """
+        message = fault.message.lower()
+        refused = [key for key, words in _NAMED_BY.items() if key in request and any(word in message for word in words)]
+        unnamed = fault.code == "endpoint_refused_request" and self.mode != "plain"
+        if fault.code not in _REFUSALS or not (refused or unnamed):
+            raise fault
+        if not refused or "response_format" in refused:
+            # A server without structured output may refuse it in any words, so the next simpler mode is tried.
+            before, self.mode = self.mode, "structured" if self.mode == "strict" else "plain"
+            return Note(
+                problem="structured_refused",
+                message=f"{before} mode is refused, asked in {self.mode} mode instead: {fault.message}",
+            )
+        self._without.update(refused)
+        return Note(problem="setting_refused", message=f"asked without {', '.join(refused)}: {fault.message}")
+
+
+def _answer(exchange: Exchange, mode: Mode, notes: list[Note]) -> Answer:
+    reply = exchange.reply or {}
+    choices = reply.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
+    message, finish = (choice or {}).get("message"), (choice or {}).get("finish_reason")
+    text = _text(message.get("content")) if isinstance(message, dict) else ""
+    if choice is None:
+        found = [Note(problem="no_choices", message="the reply holds no choice")]
+    elif not isinstance(message, dict):
+        found = [Note(problem="bad_message", message="the reply's message is not an object")]
+    else:
+        found = _oddities(text, finish, message.get("refusal"))
+    return Answer(
+        text=text,
+        finish_reason=finish if isinstance(finish, str) else None,
+        usage=usage_of(exchange.request, reply),
+        seconds=exchange.seconds,
+        request_hash=exchange.request_hash,
+        mode=mode,
+        notes=(*found, *notes),
+    )
+
+
+def _oddities(text: str, finish: Any, refusal: Any) -> list[Note]:
+    notes = []
+    if isinstance(refusal, str) and refusal.strip():
+        notes.append(Note(problem="refused_by_model", message=f"the model refuses: {refusal.strip()[:300]}"))
+    elif finish == "content_filter":
+        notes.append(Note(problem="refused_by_model", message="the server's content filter ended the reply"))
+    elif not text.strip():
+        notes.append(Note(problem="empty_reply", message="the reply holds no text"))
+    if finish == "length":
+        notes.append(Note(problem="cut_reply", message="the reply was cut off at the longest a reply may be"))
+    return notes
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message; content may also be a list of parts."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
+    return ""

@@ -235,7 +235,7 @@ def check_groups_on(name: str, needed: Collection[str], groups: Collection[str])
 
 
 UNPRUNED, LOG = "unpruned", "log.jsonl"
-#: what an induced library's manifest says of files that lie beside it, and not beside what is made of it
+#: Manifest keys about files beside an induced library; a library made from it does not have them.
 _BESIDE = frozenset({"log_sha256", "files", "unpruned_hash"})
 
 
@@ -306,8 +306,4 @@ def _hash_or_fault(folder: Traversable, name: str) -> str:
 
 
 def _sha256(file: Traversable) -> str:
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        while part := stream.read(1 << 20):
-            digest.update(part)
-    return digest.hexdigest()
+    return hashlib.sha256(file.read_bytes()).hexdigest()

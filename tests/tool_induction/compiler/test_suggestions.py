@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from tests.support.damaged_documents import damaged
 from tests.support.obeying import INSTRUCTION, mended, obeyed
 from tests.support.planted_faults import PLANTS, SORT, VIDEO, aggregate, placed, planted_documents, search, tool
-from tool_induction.admission.schema_world import schema_worlds
+from tool_induction.admission import schema_worlds
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.runtime.runner import run_tool
 

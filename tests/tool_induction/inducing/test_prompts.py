@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 
+from tool_induction import compile_document
 from tool_induction.aggregates import AGGREGATES
 from tool_induction.checking.results import operation_result
 from tool_induction.checking.typed import list_field
-from tool_induction.compiler.compiling import compile_document
 from tool_induction.documents.schema import step_keys
 from tool_induction.domains import Domain, load_domain, packaged_domains
-from tool_induction.inducer import prompt_builder
-from tool_induction.inducer.prompt_builder import FailingTool, InducerPrompts, examples_of
+from tool_induction.inducer import FailingTool, InducerPrompts, examples_of
 from tool_induction.language import limits
 from tool_induction.language.model import STEP_MODELS
 from tool_induction.language.parsing import FILTERS
@@ -75,17 +74,17 @@ def test_the_system_prompt_tells_every_operation_aggregate_step_filter_and_type(
     assert all(str(item) in text for item in (limits.MAX_EXPRESSION_CHARACTERS, limits.MAX_LOOP_ITEMS))
 
 
-def test_every_parameter_of_every_operation_and_aggregate_is_told() -> None:
-    signatures = dict(line.split("(", 1) for line, _ in prompt_builder.operation_lines())
+def test_every_parameter_of_every_operation_and_aggregate_is_told(prompts: InducerPrompts) -> None:
+    lines = [line.removeprefix("- ") for line in prompts.system("plain").splitlines() if re.match(r"- \w+\(", line)]
+    signatures = dict(line.split("(", 1) for line in lines)
     for name, operation in OPERATIONS.items():
         parameters = signatures[name].split(") -> ")[0]
         assert [part.split("?")[0].split(":")[0] for part in parameters.split(", ")] == [
             item.rstrip("?") for item in operation.signature()
         ]
-    told = dict(line.split("(", 1) for line in prompt_builder.aggregate_lines())
-    assert set(told) == set(AGGREGATES)
+    assert set(signatures) == set(OPERATIONS) | set(AGGREGATES)
     assert all(
-        f"{key}{'' if item.required else '?'}:" in told[name]
+        f"{key}{'' if item.required else '?'}:" in signatures[name]
         for name, spec in AGGREGATES.items()
         for key, item in spec.params.items()
     )
@@ -123,7 +122,7 @@ def test_the_worked_tool_is_admitted(worked: str, domain: Domain) -> None:
     from tool_induction.admission import admit
 
     admission = admit(compile_document(worked).tools, others=domain.entities.others)
-    assert admission.admitted == ("list_similar_shots",), admission.text()
+    assert admission.admitted == ("list_similar_shots",), admission
 
 
 def test_what_ends_a_loop_early_is_explained(prompts: InducerPrompts) -> None:

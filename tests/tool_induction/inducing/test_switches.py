@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Cli
-from tool_induction.admission import admit
-from tool_induction.admission.trials import MadeUpJudge
-from tool_induction.compiler.compiling import compile_document
-from tool_induction.documents.schema import document_from_emission, emission_schema
-from tool_induction.inducer.prompt_builder import InducerPrompts
-from tool_induction.inducer.requests import Settings
+from tool_induction import compile_document
+from tool_induction.admission import MadeUpJudge, admit
+from tool_induction.documents import document_from_emission, emission_schema
+from tool_induction.inducer import InducerPrompts, Settings
 from tool_induction.library import MANIFEST_FILE, load_library
 from world_api.core.faults import ToolFault
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tool_induction import run_tool
 from tool_induction.library import load_library
-from tool_induction.runtime.runner import run_tool
 from world_api.api import open_session
 from world_api.operations import run
 

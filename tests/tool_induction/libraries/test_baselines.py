@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import pytest
 
+from tool_induction import Compilation, compile_document
 from tool_induction.admission import admit
-from tool_induction.compiler.compiling import Compilation, compile_document
 from tool_induction.domains import load_domain
 from tool_induction.library import TOOLS_FILE, find_library, load_library, read_bytes
 
@@ -65,4 +65,4 @@ def test_a_tool_says_what_it_is_for_and_what_not_and_asks_for_little(library: st
 
 @pytest.mark.parametrize("library", HAND_WRITTEN)
 def test_every_tool_would_be_admitted(library: str) -> None:
-    assert [verdict.text() for verdict in admit(compiled(library).tools).verdicts if not verdict.admitted] == []
+    assert [verdict for verdict in admit(compiled(library).tools).verdicts if not verdict.admitted] == []

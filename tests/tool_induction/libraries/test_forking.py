@@ -11,8 +11,7 @@ import pytest
 
 from tests.support.command_line import Cli
 from tool_induction.curation import Edits, Fork, compared, comparison_text, fork_library
-from tool_induction.domains import load_domain
-from tool_induction.domains.guard import Asked, Seen, refuse_leaks
+from tool_induction.domains import PlannedQuestion, Seen, load_domain, refuse_leaks
 from tool_induction.library import Origin, find_library, freeze_library, load_library
 from world_api.core.faults import ToolFault
 
@@ -84,7 +83,7 @@ def test_a_fork_and_its_forks_know_what_the_induction_saw(tmp_path: Path, cli: C
     assert placebo.status == 0, placebo.err
     assert Seen.by(load_library(tmp_path / "arm").manifest) == seen
     with pytest.raises(ToolFault, match="were tried on this video"):
-        asked = [Asked(video_id="film", question="Why?")]
+        asked = [PlannedQuestion(video_id="film", question="Why?")]
         refuse_leaks(load_domain("A_locate_count"), "test", asked, library=load_library(tmp_path / "second").manifest)
 
 
@@ -118,7 +117,7 @@ def test_a_fork_of_a_fork_keeps_the_whole_lineage(tmp_path: Path) -> None:
 
 
 def test_what_an_induction_knew_of_itself_stands_in_the_lineage(tmp_path: Path, seed_text: str) -> None:
-    from tool_induction.compiler.compiling import compile_document
+    from tool_induction import compile_document
     from tool_induction.library import Origin, freeze_library
 
     tools = compile_document(seed_text).tools

@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from tool_induction.admission.schema_world import schema_worlds
+from tool_induction import RunLimits, run_tool
+from tool_induction.admission import schema_worlds
 from tool_induction.compiler.emit import result_schema
 from tool_induction.curation import ExampleRuns, example_arguments, material_of
 from tool_induction.library import load_library
-from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.runner import run_tool
 from world_api.api import open_session
 from world_api.core.canonical import canonical
 from world_api.operations import run
+
+#: One worker builds the films for all tests.
+pytestmark = pytest.mark.xdist_group("hand_written")
 
 HAND_WRITTEN = ("hand_A", "hand_B", "hand_C")
 TOOLS = [(library, tool) for library in HAND_WRITTEN for tool in load_library(library).tools]
@@ -29,7 +31,7 @@ def test_a_tool_finds_something_in_the_film_with_evidence_and_keeps_to_its_schem
 ) -> None:
     tools = load_library(library).tools
     example = ExampleRuns.on_video(sample_film.store, sample_film.video_id).of(tools, name)
-    result = dict(example.result)
+    result = example["result"]
     assert result["status"] in ("ok", "empty"), result
     if result["status"] == "ok":
         assert result["evidence"]
@@ -255,7 +257,7 @@ def test_nothing_found_is_said_to_be_nothing(sample_film: Any, library: str, too
 def test_a_tool_finds_something_in_a_real_recording(composite: Any, library: str, name: str) -> None:
     tools = load_library(library).tools
     example = ExampleRuns.on_video(composite.store, composite.video_id).of(tools, name)
-    result = dict(example.result)
+    result = example["result"]
     assert result["status"] in ("ok", "empty"), result
     assert bool(result["evidence"]) is (result["status"] == "ok")
     assert list(Draft202012Validator(result_schema(tools[name].tool)).iter_errors(result)) == []

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Cli
-from tool_induction.compiler.compiling import compile_document
+from tool_induction import compile_document
 from tool_induction.curation import (
     IMAGINED,
     ExampleRuns,

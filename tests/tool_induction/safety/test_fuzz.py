@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.damaged_documents import damaged
 from tests.support.tool_documents import documents
-from tool_induction.admission.trials import schema_trials, tried
+from tool_induction.admission import schema_trials, tried
 from tool_induction.compiler.compiling import Compilation, compile_document
 from tool_induction.compiler.positions import locate
 from tool_induction.runtime.budget import RunLimits

@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Cli
-from tool_induction.admission.schema_world import schema_worlds
-from tool_induction.compiler.compiling import compile_document
+from tool_induction import compile_document, run_tool
+from tool_induction.admission import schema_worlds
 from tool_induction.compiler.emit import openai_face
 from tool_induction.curation import ARM_KINDS, composites_like, make_arm, placebo_of
-from tool_induction.domains.guard import Seen
+from tool_induction.domains import Seen
 from tool_induction.language import limits
 from tool_induction.language.model import walk_steps
 from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
-from tool_induction.runtime.runner import run_tool
 from world_api.core.faults import ToolFault
 
 DATE = "2026-02-03"
@@ -93,7 +92,7 @@ NEAR = 1.1
 
 @pytest.mark.parametrize("name", LIBRARIES)
 @pytest.mark.parametrize("groups", [frozenset[str](), frozenset({"inspect"})])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_composites_are_as_many_as_long_and_as_dear_in_every_part(
     name: str, groups: frozenset[str], seed: int
 ) -> None:
@@ -114,7 +113,7 @@ def near(one: float, other: float) -> bool:
     return one <= other * NEAR and other <= one * NEAR
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_composites_of_tools_that_have_models_look_and_judge_are_as_dear(tmp_path: Path, seed: int) -> None:
     library = dear(tmp_path)
     folder = tmp_path / f"random_{seed}"

@@ -13,14 +13,14 @@ from tool_induction.runtime.calls import Caller, WorldState
 from world_api.core.faults import StoreFault, ToolFault, VideoWorldError
 from world_api.session.session import Session
 
-#: the world that is taken where none is named: the film that the project draws itself
+#: The default world: the film that the project generates itself.
 SAMPLE = "sample"
 _HINTS, _CAPTIONS, _LONGEST = 4, 2, 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrialWorlds:
-    """Worlds by id and content hash; ``open`` gives each of them with sessions that nobody wrote to and nobody keeps."""
+    """Example worlds: content hashes by id; ``open`` returns them with new sessions that are not kept."""
 
     hashes: dict[str, str]
     open: Callable[[], tuple[ExampleWorld, ...]]
@@ -32,11 +32,11 @@ NO_WORLDS = TrialWorlds(hashes={}, open=lambda: ())
 def trial_worlds(
     domain: Domain, names: Sequence[str], *, store: Path, groups: frozenset[str] = frozenset()
 ) -> TrialWorlds:
-    """The named worlds of a store; where none is named, that of the sample film. ``groups`` of operations are on in them.
+    """Return the named worlds of a store, by default that of the sample film, with optional ``groups`` of operations.
 
     Raises:
-        ToolFault: ``no_example_world``, where none is named and the sample film's is not there; ``split_leak``, where a
-            world's video belongs to another split than admission.
+        ToolFault: ``no_example_world``: none is named and the sample film's does not exist; ``split_leak``: a world's video
+            belongs to another split than admission.
         StoreFault: a named world cannot be opened.
     """
     wanted = tuple(names) or (SAMPLE,)
@@ -72,7 +72,7 @@ def _opened(name: str, store: Path, groups: frozenset[str]) -> Session:
 
 
 def _example(name: str, store: Path, groups: frozenset[str]) -> ExampleWorld:
-    """A world whose every run gets a session of its own: what one tool writes is not seen by the next."""
+    """Return a world that opens a new session for every run, so that no run sees what another one wrote."""
     from world_api.operations import run
 
     def fresh() -> tuple[Caller, WorldState]:
@@ -91,7 +91,7 @@ def _example(name: str, store: Path, groups: frozenset[str]) -> ExampleWorld:
 
 
 def _texts(session: Session) -> tuple[str, ...]:
-    """What there is to look for in a world: the looks of its entities, and what its scenes are about."""
+    """Return texts to search for in a world: hints of its entities and captions of its scenes."""
     from world_api.operations import run
 
     found: list[str] = []
@@ -101,7 +101,7 @@ def _texts(session: Session) -> tuple[str, ...]:
     ):
         try:
             items = run(session, operation, {"video_id": session.video_id})[key]
-        except VideoWorldError:  # a world without it has nothing of the kind to look for
+        except VideoWorldError:  # the world has no such rows
             continue
         texts = dict.fromkeys(str(item[text])[:_LONGEST] for item in items if str(item[text]).strip())
         found.extend(list(texts)[:most])
