@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tool_induction.inducer.emissions import read_tools
-    from tool_induction.inducer.example_worlds import trial_worlds
-    from tool_induction.inducer.induction import InductionOptions, run_induction
+    from tool_induction.inducer.induction import InductionOptions, run_induction, trial_worlds
     from tool_induction.inducer.prompt_builder import FailingTool, InducerPrompts, examples_of
     from tool_induction.inducer.report import ENDINGS, log_lines, report_page, spent
     from tool_induction.inducer.requests import Exchanges, Problem, Requester, Settings
@@ -21,12 +20,11 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "emissions": ("read_tools",),
-    "induction": ("InductionOptions", "run_induction"),
+    "induction": ("InductionOptions", "run_induction", "trial_worlds"),
     "prompt_builder": ("FailingTool", "InducerPrompts", "examples_of"),
     "report": ("ENDINGS", "log_lines", "report_page", "spent"),
     "requests": ("Exchanges", "Problem", "Requester", "Settings"),
     "rounds": ("Ending", "Induction", "induce"),
-    "example_worlds": ("trial_worlds",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -50,7 +50,7 @@ class WrittenTool:
     value: Any = None
     fault: str = ""
     cut_off: bool = False
-    converted: bool = False  #: the value is the document that the text, in the strict emission form, stands for
+    converted: bool = False  #: the value is the document that the text encodes in the strict emission form
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -176,15 +176,15 @@ def _tool_record(slot: Slot) -> dict[str, Any]:
 
 def report_page(induction: Induction, request: Mapping[str, Any], cost: Spent, domain: Domain) -> str:
     """Return the report as Markdown, with credentials redacted; ``request`` is what the induction was started with."""
-    asked = ["| | |", "| --- | --- |"]
+    options = ["| | |", "| --- | --- |"]
     for key, value in request.items():
         text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
-        asked.append(f"| {key} | {_cell('left to the server' if value is None else text or 'none')} |")
+        options.append(f"| {key} | {_cell('left to the server' if value is None else text or 'none')} |")
     parts = [
         f"# Induction for {domain.title}",
         _summary(induction, str(request["model"])),
         "## What was asked",
-        "\n".join(asked),
+        "\n".join(options),
         "## Rounds",
         "\n".join(_rounds(induction)),
         "## Tools",
@@ -214,12 +214,12 @@ def _rounds(induction: Induction) -> Iterator[str]:
     yield "| round | asked | written | admitted | duplicate | refused | faulty | unreadable | prompt tokens | reply tokens | s |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for item in induction.rounds:
-        asked = {"document": "document given", "generation": "all"}.get(item.kind, f"{len(item.requested)} again")
+        requested = {"document": "document given", "generation": "all"}.get(item.kind, f"{len(item.requested)} again")
         answer = item.answer
         tokens = ("", "", "")
         if answer is not None:
             tokens = (str(answer.usage.prompt), str(answer.usage.completion), f"{answer.seconds:.1f}")
-        cells = (item.number, asked, len(item.written.tools), *item.counts.values(), *tokens)
+        cells = (item.number, requested, len(item.written.tools), *item.counts.values(), *tokens)
         yield f"| {' | '.join(map(str, cells))} |"
     notes = [(item.number, note) for item in induction.rounds for note in item.notes]
     if notes:

@@ -16,10 +16,8 @@ from tool_induction import compile_document
 from tool_induction.aggregates import AGGREGATES
 from tool_induction.checking.results import operation_result
 from tool_induction.checking.typed import list_field
-from tool_induction.documents.schema import step_keys
 from tool_induction.domains import Domain, load_domain, packaged_domains
 from tool_induction.inducer import FailingTool, InducerPrompts, examples_of
-from tool_induction.language import limits
 from tool_induction.language.model import STEP_MODELS
 from tool_induction.language.parsing import FILTERS
 from tool_induction.language.types import known_types, operation_types
@@ -69,9 +67,11 @@ def test_the_system_prompt_tells_every_operation_aggregate_step_filter_and_type(
     assert all(item.description in text for item in OPERATIONS.values())
     assert all(re.search(rf"^- {kind}: ", text, re.MULTILINE) for kind in STEP_MODELS if kind != "judge")
     assert "judge" not in text
-    assert all(key in text for kind in STEP_MODELS if kind != "judge" for key in step_keys(kind))
+    assert all(
+        key in text for key in ("api", "tool", "params", "where", "fields", "condition", "then", "else", "value")
+    )
     assert all(name in text for name in (*FILTERS, *known_types()))
-    assert all(str(item) in text for item in (limits.MAX_EXPRESSION_CHARACTERS, limits.MAX_LOOP_ITEMS))
+    assert all(str(item) in text for item in (512, 200))
 
 
 def test_every_parameter_of_every_operation_and_aggregate_is_told(prompts: InducerPrompts) -> None:
@@ -166,7 +166,7 @@ def test_the_domain_can_be_told_without_asking_for_tools(prompts: InducerPrompts
 def test_the_hash_names_words_and_tables(prompts: InducerPrompts, monkeypatch: pytest.MonkeyPatch) -> None:
     before = prompts.hash
     assert before == InducerPrompts().hash
-    monkeypatch.setattr(limits, "MAX_LOOP_ITEMS", limits.MAX_LOOP_ITEMS + 1)
+    monkeypatch.setattr("tool_induction.language.limits.MAX_LOOP_ITEMS", 201)
     assert InducerPrompts().hash != before
 
 

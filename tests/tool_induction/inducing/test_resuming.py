@@ -198,10 +198,9 @@ def test_another_question_does_not_go_on_with_these_answers(
 def test_another_model_or_another_prompt_does_not_either(
     induce: Induce, chat_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tool_induction.language import limits
 
     assert 'model was "m", is "n"' in induce(model="n").err
-    monkeypatch.setattr(limits, "MAX_PLANNED_CALLS", 999)
+    monkeypatch.setattr("tool_induction.language.limits.MAX_PLANNED_CALLS", 999)
     assert "prompt_hash was" in induce().err
     assert len(chat_server.received) == 2
 

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tool_induction.documents.credentials import BLOT
-
 Induce = Callable[..., Any]
+REDACTED = "[secret]"
 KEY = "sk-proj-" + "ABCDEFGHIJKLMNOPQRSTUVWX0123456789"
 
 
@@ -30,8 +29,8 @@ def test_a_brought_document_leaves_none_in_what_is_written(
     assert (outcome.status, KEY in outcome.out + outcome.err) == (0, False)
     written = texts(out)
     assert [name for name, text in written.items() if KEY in text] == []
-    assert BLOT in written["log.jsonl"]
-    assert BLOT in written["report.md"]
+    assert REDACTED in written["log.jsonl"]
+    assert REDACTED in written["report.md"]
     assert "secret_in_reply" in written["manifest.json"]
 
 
@@ -40,7 +39,7 @@ def test_none_is_handed_back_to_the_model(induce: Induce, tools: Any, chat_serve
     outcome = induce(replies=[tools.said([tools.counting(), leaking(tools), named]), tools.said([tools.searching()])])
     assert (outcome.status, KEY in outcome.out + outcome.err) == (0, False)
     asked = json.dumps(chat_server.received[1].body)
-    assert (KEY in asked, "this looks like a key" in asked, BLOT in asked) == (False, True, True)
+    assert (KEY in asked, "this looks like a key" in asked, REDACTED in asked) == (False, True, True)
     assert [name for name, text in texts(out).items() if KEY in text] == ["recording.jsonl"]
 
 
@@ -48,4 +47,4 @@ def test_a_refusal_that_quotes_one_does_not_stop_the_freezing(induce: Induce, to
     reply = tools.said([tools.searching(), tools.counting()], refusal=f"I will not use {KEY}.")
     assert induce(replies=[reply]).status == 0
     notes = json.loads((out / "manifest.json").read_text(encoding="utf-8"))["induction"]["notes"]
-    assert [item["message"] for item in notes] == [f"the model refuses: I will not use {BLOT}."]
+    assert [item["message"] for item in notes] == [f"the model refuses: I will not use {REDACTED}."]

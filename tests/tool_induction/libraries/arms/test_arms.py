@@ -14,12 +14,12 @@ from tool_induction.admission import schema_worlds
 from tool_induction.compiler.emit import openai_face
 from tool_induction.curation import ARM_KINDS, composites_like, make_arm, placebo_of
 from tool_induction.domains import Seen
-from tool_induction.language import limits
 from tool_induction.language.model import walk_steps
 from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
 from world_api.core.faults import ToolFault
 
 DATE = "2026-02-03"
+MAX_STEPS = 60  #: of one block, as docs/tool-language-reference.md says
 LIBRARIES = ("hand_A", "hand_B", "hand_C")
 
 
@@ -207,8 +207,8 @@ def long_tool(first: dict[str, Any], steps: int) -> dict[str, Any]:
 @pytest.mark.parametrize("first", ["search", "require"])
 def test_a_placebo_of_a_tool_as_long_as_a_tool_may_be_is_told_and_priced_like_it(first: str, tmp_path: Path) -> None:
     condition = {"type": "require", "condition": "{{ query != 'nothing' }}", "status": "error", "reason": "no query"}
-    document = long_tool(SEARCH if first == "search" else condition, limits.MAX_STEPS)
-    assert len(document["steps"]) == limits.MAX_STEPS
+    document = long_tool(SEARCH if first == "search" else condition, MAX_STEPS)
+    assert len(document["steps"]) == MAX_STEPS
     compiled = compile_document(document).require()
     parent = freeze_library(compiled, tmp_path / "long", name="long", origin=Origin(how="hand-written", date=DATE))
     [placebo] = made("placebo", parent, tmp_path / "placebo").tools.values()
@@ -223,7 +223,7 @@ def test_a_placebo_of_a_tool_as_long_as_a_tool_may_be_is_told_and_priced_like_it
 
 
 def test_a_placebo_that_there_is_no_room_for_is_refused_by_name(tmp_path: Path) -> None:
-    document = long_tool(SEARCH, limits.MAX_STEPS)
+    document = long_tool(SEARCH, MAX_STEPS)
     block = {"type": "loop", "loop_over": "hits", "max_items": 1}
     inner = [{"type": "set", "value": "{{ item.start_time }}", "save_as": f"start{n}"} for n in range(60)]
     for number in range(4):
