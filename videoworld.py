@@ -45,7 +45,7 @@ COMMANDS: dict[str, Room] = {
         "tool_induction.domains.commands", "app", "List the domains tools are induced for, or check a file of your own."
     ),
     "induce": Room(
-        "tool_induction.inducing.commands",
+        "tool_induction.inducer.commands",
         "app",
         "Have a model write a tool library for a domain.",
     ),

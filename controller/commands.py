@@ -217,7 +217,7 @@ def ask(
     from controller.records.journal import Journal
     from controller.records.recorder import answer, refuse_unpriced
     from controller.systems import SystemContext, build_system
-    from tool_induction.domains.loading import load_domain
+    from tool_induction.domains.domain_file import load_domain
     from tool_induction.judge.options import judge_of
     from tool_induction.library import load_library
     from world_api.api import ensure_world, open_session

@@ -1,7 +1,8 @@
 """High-level tools: documents that a model writes, compiled, priced, frozen and run on the world's operations.
 
-``compile_document`` checks a document; ``load_library`` loads a frozen one; ``run_tool`` runs a tool; ``LibraryTools`` offers a
-library to a function-calling model. The public surface is what ``__all__`` names; it loads when it is first used.
+``compile_document`` checks a document; ``load_library`` loads a frozen library; ``run_tool`` runs a tool; ``LibraryTools`` offers a
+library to a function-calling model. Areas with a surface of their own: ``library``, ``curation``, ``domains``, ``admission``,
+``inducer``. The names of ``__all__`` load when they are first used.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
-"""``videoworld tools``: check a tool document or library, run one of its tools."""
+"""``videoworld tools``: check, run, review, fork, compare and export tool documents and libraries."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
-from tool_induction.libraries import commands as library_commands
+from tool_induction.library import ToolLibrary
 from tool_induction.limits import AT_A_TIME
 from world_api.exposure.cli import (
     DEFAULT_SESSION,
@@ -54,7 +55,7 @@ def check(
     sources: Sources,
     as_json: JsonOption = False,
     summary: Annotated[bool, typer.Option("--summary", help="Only count codes: a table of all files.")] = False,
-    notes: Annotated[bool, typer.Option("--notes", help="Show what was decided about tools with faults too.")] = False,
+    notes: Annotated[bool, typer.Option("--notes", help="Show the notes on tools with faults too.")] = False,
     entity: Annotated[
         list[str] | None, typer.Option("--entity", help="An entity of the examples; noted where a tool holds it.")
     ] = None,
@@ -63,22 +64,22 @@ def check(
 ) -> None:
     """Check tool documents or libraries: faults with their line and a suggestion. Exit status 1 with faults.
 
-    Of a folder everything that its manifest vouches for is compared with its hash, also log, report and recording.
+    Everything that the manifest of a folder lists is compared with its hash, also log, report and recording.
     """
-    from tool_induction.report import counted, report
-    from tool_induction.report import summary as table_text
+    from tool_induction.library import find_library
+    from tool_induction.report import codes_text, count_codes, report
 
-    checked = {
-        source: _checked(source, entity or (), allow_judge=allow_judge, groups=groups or ())
-        for source in dict.fromkeys(sources)
-    }
+    checked = {}
+    for source in dict.fromkeys(sources):
+        if source != "-" and find_library(source).is_dir():
+            # Hashes first: a changed library is refused even if its tools are faulty.
+            _verified(source, allow_judge=allow_judge, groups=groups or ())
+        checked[source] = _compiled(source, entity or (), allow_judge=allow_judge, groups=groups or ())
     compilations = {source: compilation for source, (compilation, _) in checked.items()}
     if summary:
-        from tool_induction.reference.recordings_page import codes_table
-
-        counts = counted(compilations)
+        counts = count_codes(compilations)
         record: Any = {source: dict(sorted(one.items())) for source, one in counts.items()}
-        show(record, as_json=as_json, text=lambda: table_text(codes_table(_by_stem(counts))))
+        show(record, as_json=as_json, text=lambda: codes_text(_by_stem(counts)))
     else:
         records = {source: one.record() for source, one in compilations.items()}
         record = next(iter(records.values())) if len(records) == 1 else {"files": records}
@@ -91,36 +92,25 @@ def check(
         raise typer.Exit(1)
 
 
-def _checked(
+def _compiled(
     source: str, entities: Sequence[str], *, allow_judge: bool, groups: Sequence[str]
 ) -> tuple[Compilation, str]:
+    """Compile a document, a library's tools or stdin; return the findings and the text."""
     from tool_induction.compiler.compilation import compile_document
+    from tool_induction.library import TOOLS_FILE, find_library, read_bytes
+    from tool_induction.limits import MAX_DOCUMENT_BYTES
 
-    content = _stdin() if source == "-" else _content(source, allow_judge=allow_judge, groups=groups)
+    if source == "-":
+        content = sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)
+    else:
+        found = find_library(source)
+        content = read_bytes(found / TOOLS_FILE if found.is_dir() else found)
     compilation = compile_document(content, entities=entities, allow_judge=allow_judge, groups=groups)
     return compilation, content.decode("utf-8-sig", errors="replace")
 
 
-def _stdin() -> bytes:
-    from tool_induction.limits import MAX_DOCUMENT_BYTES
-
-    return sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)
-
-
-def _content(source: str, *, allow_judge: bool, groups: Sequence[str]) -> bytes:
-    from tool_induction.libraries.commands import load_whole
-    from tool_induction.library import TOOLS_FILE, find_library, read_bytes
-
-    found = find_library(source)
-    if found.is_dir():
-        # hashes first: a changed library is refused whatever its tools are like
-        load_whole(source, allow_judge=allow_judge, groups=groups)
-        found = found / TOOLS_FILE
-    return read_bytes(found)
-
-
 def _by_stem(counts: Mapping[str, Any]) -> dict[str, Any]:
-    """Files by their short names, where these differ."""
+    """Return the counts under the files' short names if these differ."""
     stems = {source: Path(source).stem for source in counts}
     return {stems[source] if len(set(stems.values())) == len(stems) else source: one for source, one in counts.items()}
 
@@ -129,7 +119,7 @@ def _by_stem(counts: Mapping[str, Any]) -> dict[str, Any]:
 def language(as_json: JsonOption = False) -> None:
     """Print the tool language: its reference, or with --json its JSON Schema."""
     from tool_induction.documents import language_schema
-    from tool_induction.reference.language_page import language_page
+    from tool_induction.reference import language_page
 
     show(language_schema(), as_json=as_json, text=lambda: language_page().rstrip())
 
@@ -146,10 +136,10 @@ def run(
     args: ArgsOption = None,
     as_json: JsonOption = False,
     trace: Annotated[
-        bool, typer.Option("--trace", help="Show what was done as a tree, and which calls each output came from.")
+        bool, typer.Option("--trace", help="Show the steps as a tree, and the calls that each output came from.")
     ] = False,
     concurrency: Annotated[
-        int, typer.Option("--concurrency", min=1, max=64, help="Calls under way at a time; the result is the same.")
+        int, typer.Option("--concurrency", min=1, max=64, help="Calls in flight at a time; the result is the same.")
     ] = AT_A_TIME,
     allow_judge: AllowJudgeOption = False,
     judge_model: JudgeModelOption = None,
@@ -220,4 +210,206 @@ def run(
         raise typer.Exit(1)
 
 
-library_commands.register(app)
+Format = Literal["openai", "openai-strict", "mcp", "cards"]
+OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="The new library's folder; must not exist.")]
+NameOption = Annotated[str | None, typer.Option("--name", help="Its name; by default the folder's.")]
+
+
+@app.command()
+def review(
+    source: Source,
+    video: VideoOption = "",
+    store: StoreOption = DEFAULT_STORE,
+    args: Annotated[
+        str | None,
+        typer.Option("--args", metavar="JSON", help='Arguments of the examples, {"TOOL": {...}}; others are made up.'),
+    ] = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write one page there instead.")] = None,
+    allow_judge: AllowJudgeOption = False,
+    groups: WithOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a library to a person: each tool with its plan, its price, notes and an example run.
+
+    The examples run on the world of --video, in a session that is not kept; without it on a made-up world.
+    """
+    from tool_induction.curation.examples import ExampleRuns
+    from tool_induction.curation.review import is_review, review_html, review_library, review_text
+    from world_api.core.faults import ToolFault
+
+    if html is not None and html.exists() and not is_review(html):
+        raise ToolFault(
+            "file_exists", f"{html} exists and is no former review", hint="choose another file, or remove this one"
+        )
+    library = _verified(source, allow_judge=allow_judge, groups=groups or ())
+    compilation, _ = _compiled(source, (), allow_judge=allow_judge, groups=groups or ())
+    given = read_arguments(None, args, {})
+    wrong = [name for name, value in given.items() if name not in library.tools or not isinstance(value, dict)]
+    if wrong:
+        raise ToolFault(
+            "bad_arguments",
+            f"--args has {wrong[0][:64]!r}, which is no tool with an object of arguments",
+            hint='for example --args \'{"locate_event": {"event": "the door is closed"}}\'',
+        )
+    examples = ExampleRuns(given=given)
+    if video:
+        examples = ExampleRuns.on_video(store, video, given=given, groups=groups or ())
+    record = review_library(library, compilation.diagnostics, examples)
+    if html is not None:
+        html.write_text(review_html(record), encoding="utf-8")
+        note(f"written to {html}")
+        if not as_json:
+            return
+    show(record, as_json=as_json, text=lambda: review_text(record))
+
+
+def _verified(source: str, *, allow_judge: bool, groups: Sequence[str]) -> ToolLibrary:
+    """Load a library and compare the files beside it too; missing ones are reported on stderr.
+
+    Raises:
+        ToolFault: the faults of loading; ``library_changed`` also for a log, a report, a recording or an unpruned library.
+    """
+    from tool_induction.library import check_companions, find_library, load_library
+
+    library = load_library(source, allow_judge=allow_judge, groups=groups)
+    found = find_library(source)
+    if found.is_dir():
+        missing = check_companions(found, library.manifest, allow_judge=allow_judge, groups=groups)
+        if missing:
+            note(f"{library.name}: missing now, so not compared: {', '.join(missing)}")
+    return library
+
+
+@app.command()
+def fork(
+    source: Source,
+    out: OutOption,
+    edit: Annotated[
+        Path | None, typer.Option("--edit", metavar="FILE", help="Tools that replace those of the same name.")
+    ] = None,
+    add: Annotated[Path | None, typer.Option("--add", metavar="FILE", help="Tools that are new.")] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option("--drop", metavar="TOOL", help="Leave a tool out; may be given again.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option("--keep", metavar="TOOL", help="Keep only these; may be given again.")
+    ] = None,
+    name: NameOption = None,
+    by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who edits it, for its manifest.")] = "",
+    why: Annotated[str, typer.Option("--note", metavar="WHY", help="Why, for its manifest.")] = "",
+    allow_judge: AllowJudgeOption = False,
+    groups: WithOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Edit a library: the result is a new one with its own hash, which records its parent. Faults stop it."""
+    from tool_induction.curation.fork import Edits, compared, comparison_text, fork_library
+    from tool_induction.library import load_library, read_bytes
+
+    made = fork_library(
+        load_library(source, allow_judge=allow_judge, groups=groups or ()),
+        Edits(
+            edit=None if edit is None else read_bytes(edit),
+            add=None if add is None else read_bytes(add),
+            keep=keep or (),
+            drop=drop or (),
+        ),
+        out,
+        name=name or out.resolve().name,
+        date=datetime.now(UTC).date().isoformat(),
+        by=by,
+        note=why,
+        allow_judge=allow_judge,
+        groups=groups or (),
+    )
+    show(
+        made.record(),
+        as_json=as_json,
+        text=lambda: comparison_text(compared(made.parent, made.library)) + f"\nfrozen in {out}",
+    )
+
+
+@app.command()
+def diff(
+    before: Source,
+    after: Annotated[str, typer.Argument(metavar="OTHER", help="The library or document to compare it with.")],
+    allow_judge: AllowJudgeOption = False,
+    groups: WithOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two libraries: tools that were dropped, added and changed, and at which places."""
+    from tool_induction.curation.fork import compared, comparison_text
+    from tool_induction.library import load_library
+
+    record = compared(
+        load_library(before, allow_judge=allow_judge, groups=groups or ()),
+        load_library(after, allow_judge=allow_judge, groups=groups or ()),
+    )
+    show(record, as_json=as_json, text=lambda: comparison_text(record))
+
+
+@app.command()
+def schemas(
+    source: Source,
+    wanted: Annotated[
+        Format, typer.Option("--format", help="OpenAI function tools, loose or strict; MCP tools; signature cards.")
+    ] = "openai",
+    allow_judge: AllowJudgeOption = False,
+    groups: WithOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print a library's tools as other programs want them, or as cards for people."""
+    from tool_induction.curation.examples import formatted_tools
+    from tool_induction.library import load_library
+
+    made = formatted_tools(load_library(source, allow_judge=allow_judge, groups=groups or ()).tools, wanted)
+    if wanted == "openai-strict":
+        for tool in made:
+            if isinstance(tool, dict) and not tool["function"]["strict"]:
+                note(f"{tool['function']['name']}: strict mode cannot express its inputs; offered without it")
+    show(made, as_json=as_json, text=lambda: "\n\n".join(map(str, made)) if wanted == "cards" else to_json(made))
+
+
+@app.command()
+def arm(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND",
+            help="random, placebo; or a label: selected, unselected, hand_written, own, other (domain).",
+        ),
+    ],
+    source: Annotated[str, typer.Argument(metavar="FILE_OR_LIBRARY", help="The library to imitate or to label.")],
+    out: OutOption,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random.")] = 1,
+    name: NameOption = None,
+    allow_judge: AllowJudgeOption = False,
+    groups: WithOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the library of an experiment's arm. Its manifest names the arm and the library.
+
+    random: as many tools, drawn from the operations, as long and as expensive. placebo: tools declared to the model word for
+    word like those of the library, which find nothing. The labels leave the tools as they are.
+    """
+    from tool_induction.curation.arms import make_arm
+    from tool_induction.library import load_library
+    from tool_induction.report import priced
+
+    parent = load_library(source, allow_judge=allow_judge, groups=groups or ())
+    made = make_arm(
+        kind,
+        parent,
+        out,
+        name=name or out.resolve().name,
+        date=datetime.now(UTC).date().isoformat(),
+        seed=seed,
+        allow_judge=allow_judge,
+        groups=groups or (),
+    )
+    record = {"name": made.name, "hash": made.hash, "arm": kind, "of": {"name": parent.name, "hash": parent.hash}}
+    lines = [f"{item.name}: {priced(item.price)}" for item in made.tools.values()]
+    show(
+        {**record, "tools": list(made.tools)},
+        as_json=as_json,
+        text=lambda: "\n".join([*lines, "", f"{kind} arm of {parent.name}, frozen in {out}"]),
+    )

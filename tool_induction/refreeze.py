@@ -1,7 +1,7 @@
-"""Freezes a packaged library again, after the schemas of the operations it calls have changed.
+"""Freeze a packaged library again after the schemas of its operations have changed.
 
-``python -m tool_induction.refreeze hand_A`` at the root of a checkout. The tools must compile without faults; what the
-manifest says of their origin stays.
+``python -m tool_induction.refreeze hand_A`` at the root of a checkout. The tools must compile without faults; the
+manifest keeps their origin.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tool_induction.compiler.compilation import compile_document
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, Origin, freeze_library
 from world_api.operations import group_names
 
-#: what freezing makes; everything else a manifest says is kept
+#: Manifest keys that freezing writes; all others are kept.
 _MADE = (
     *("schema_version", "name", "content_hash", "manifest_hash", "key_hashes"),
     *("tools", "operations", "groups", "origin", "date", "domain"),
@@ -24,13 +24,13 @@ _MADE = (
 
 
 def refreeze(folder: Path) -> None:
-    """Replace the library in a folder by itself, frozen against the operations of this version."""
+    """Freeze the library in a folder again, against the operations of this version."""
     tools = compile_document((folder / TOOLS_FILE).read_bytes(), allow_judge=True, groups=group_names()).require()
     manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
     details = {key: value for key, value in manifest.items() if key not in _MADE}
     origin = Origin(how=manifest["origin"], date=manifest["date"], domain=manifest["domain"], details=details)
-    with tempfile.TemporaryDirectory() as room:
-        made = Path(room) / folder.name
+    with tempfile.TemporaryDirectory() as scratch:
+        made = Path(scratch) / folder.name
         freeze_library(tools, made, name=manifest["name"], origin=origin)
         for name in (TOOLS_FILE, MANIFEST_FILE):
             shutil.copyfile(made / name, folder / name)

@@ -1,4 +1,4 @@
-"""What ``videoworld tools check`` prints: each tool with its faults, or with its price and what was decided."""
+"""The output of ``videoworld tools check``: each tool with its faults, or with its price and notes; or a table of codes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from tool_induction.compiler.source import Position, at_line, locate_all, redacted, without_secrets
+from tool_induction.language.diagnostics import ErrorCode, LintCode, WarningCode
 from world_api.core.identifiers import pictured
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ _PARSER_PLACE = re.compile(r"at line (\d+), column (\d+)")
 
 
 def report(compilation: Compilation, text: str, *, notes: bool) -> str:
-    """The findings of one document, tool by tool, for people.
+    """Return the findings of one document, tool by tool, for people.
 
-    Of a tool with faults only those are shown unless ``notes`` is set: what was decided about it may change with them.
+    Notes about a tool with faults are shown only with ``notes``, because mending the faults may change them.
     """
     source = _Source(text, {item.path for item in compilation.diagnostics})
     lines: list[str] = []
@@ -31,12 +32,12 @@ def report(compilation: Compilation, text: str, *, notes: bool) -> str:
             lines.extend(_tool(name, found, compilation, source, notes=notes))
     total = sum(item.severity == "error" for item in compilation.diagnostics)
     sound = f"{len(compilation.tools)} of {len(compilation.names)} tools can run"
-    lines.append(f"{sound}; {number(total, 'fault')}, {number(len(compilation.diagnostics) - total, 'note')}")
+    lines.append(f"{sound}; {_number(total, 'fault')}, {_number(len(compilation.diagnostics) - total, 'note')}")
     return "\n".join(pictured(without_secrets(line)) for line in lines)
 
 
 class _Source:
-    """The text of a document, and where what is said about it stands; its secrets are not shown."""
+    """The text of a document without its secrets, and the position of each finding in it."""
 
     def __init__(self, text: str, paths: Iterable[Path]) -> None:
         self._text = text
@@ -44,17 +45,15 @@ class _Source:
         self._places = locate_all(text, paths)
 
     def place(self, item: Diagnostic) -> Position | None:
-        """Where a finding stands; of a text that is no JSON, where the parser stopped."""
-        place = self._places.get(item.path) if item.path else self._parser_position(item)
+        """Return the position of a finding; in a text that is no JSON, where the parser stopped."""
+        place = self._places.get(item.path)
+        if not item.path:
+            stopped = _PARSER_PLACE.search(item.message)
+            place = at_line(self._text, int(stopped[1]), int(stopped[2])) if stopped else None
         return None if place is None else replace(place, text=self._lines[place.line - 1].rstrip("\r"))
 
-    def _parser_position(self, item: Diagnostic) -> Position | None:
-        found = _PARSER_PLACE.search(item.message)
-        return at_line(self._text, int(found[1]), int(found[2])) if found else None
 
-
-def number(count: int, what: str) -> str:
-    """``1 fault``, ``2 faults``."""
+def _number(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
@@ -71,18 +70,18 @@ def _tool(
     if name in compilation.tools:
         lines = [f"{name}: ok, {priced(compilation.tools[name].price)}"]
     else:
-        lines = [f"{name or 'the file'}: {number(len(faults), 'fault')}"]
+        lines = [f"{name or 'the file'}: {_number(len(faults), 'fault')}"]
     for item in faults:
         lines.extend(_fault(item, source.place(item)))
     if others and (notes or not faults):
         lines.extend(_note(item, source.place(item)) for item in others)
     elif others:
-        lines.append(f"  and {number(len(others), 'note')} (--notes shows them)")
+        lines.append(f"  and {_number(len(others), 'note')} (--notes shows them)")
     return [*lines, ""]
 
 
 def priced(price: Price) -> str:
-    """A price in words: at least, as a rule, at most."""
+    """Return a price in words: least, usual, most."""
     least, usual, most = price.least, price.expected, price.most
     calls = f"{least.calls} to {most.calls} calls (usually {usual.calls})"
     models = f", {most.model_calls} of them of a model" if most.model_calls else ""
@@ -105,8 +104,19 @@ def _note(item: Diagnostic, place: Position | None) -> str:
     )
 
 
-def summary(table: Sequence[Sequence[str]]) -> str:
-    """A table in columns: codes down, files across."""
+def codes_table(counts: Mapping[str, Mapping[str, int]]) -> list[tuple[str, ...]]:
+    """Return head and rows: a code and its count in each file; codes that do not occur are left out."""
+    rows = [
+        (code, *(str(one.get(code, 0) or "") for one in counts.values()), str(total))
+        for code in (*get_args(ErrorCode), *get_args(WarningCode), *get_args(LintCode))
+        if (total := sum(one.get(code, 0) for one in counts.values()))
+    ]
+    return [("code", *counts, "all"), *rows]
+
+
+def codes_text(counts: Mapping[str, Mapping[str, int]]) -> str:
+    """Return the table of codes in columns: codes down, files across."""
+    table = codes_table(counts)
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     lines = [
         "  ".join(
@@ -117,6 +127,6 @@ def summary(table: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def counted(compilations: Mapping[str, Compilation]) -> dict[str, Counter[str]]:
-    """How often each code is said of each file."""
+def count_codes(compilations: Mapping[str, Compilation]) -> dict[str, Counter[str]]:
+    """Count the findings of each file by code."""
     return {name: Counter(item.code for item in one.diagnostics) for name, one in compilations.items()}

@@ -1,6 +1,6 @@
 """``videoworld serve``: the operations, and the tools of a library, for any client of the Model Context Protocol.
 
-The command lives here and not beside the other faces of the operations, because those know nothing of libraries.
+The command is here, not in ``world_api.exposure``, because that does not know libraries.
 """
 
 from __future__ import annotations
@@ -91,22 +91,22 @@ def serve(
 
 
 class ServedTools:
-    """A library's tools beside the operations, as an MCP server calls them; the same call is made once."""
+    """A library's tools and the operations, as an MCP server calls them; results of tools are cached."""
 
     def __init__(self, library: ToolLibrary, session: Session, *, judge: Judge | None = None) -> None:
-        from tool_induction.libraries.faces import mcp_faces
+        from tool_induction.curation.examples import mcp_tools
         from tool_induction.toolset import LibraryTools
 
         self._names = frozenset(library.tools)
         self._session = session
         self._tools = LibraryTools.on_session(library, session, judge=judge)
-        self.declarations = mcp_faces(library.tools)  #: MCP tools, in library order
+        self.declarations = mcp_tools(library.tools)  #: MCP tools, in library order
 
     def __call__(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The result of a tool or of an operation.
+        """Return the result of a tool or of an operation.
 
         Raises:
-            VideoWorldError: what the call names; a tool that ends with a fault is a result with status ``error``.
+            VideoWorldError: the call is wrong; a tool that ends with a fault is a result with status ``error``.
         """
         from world_api.operations import run
 

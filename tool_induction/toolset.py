@@ -1,4 +1,4 @@
-"""A library as a toolset: declarations a model is offered, and calls it may make."""
+"""A library as a toolset: the declarations that a model gets, and its calls."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from tool_induction.library import ToolLibrary
     from world_api.session.session import Session
 
-#: what a model gets to read of one result: fewer pieces of evidence than a person
+#: Results for models have fewer pieces of evidence than those for people.
 FOR_MODELS = RunLimits(evidence=4, concurrency=AT_A_TIME)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolDeclaration:
-    """What a model is offered of a tool: its name, what it does, and the JSON Schema of its arguments.
+    """The declaration of a tool for a model: name, description, and JSON Schema of the arguments.
 
-    The rest is for callers that make several calls at a time. ``writes``: such a call changes the session, so it runs alone and in its
-    turn. ``in_turn``: such calls run one after the other, since what one has found out is remembered for the next.
+    The rest is for callers that make several calls at a time. ``writes``: a call changes the session, so it runs alone and in
+    order. ``in_turn``: calls run one after the other, because results of one are cached for the next.
     """
 
     name: str
@@ -41,9 +41,9 @@ class ToolDeclaration:
 
 
 class LibraryTools:
-    """The tools of a library on one session. Results are remembered for as long as this object lives.
+    """The tools of a library on one session; results are cached as long as the object lives.
 
-    ``call`` is made by several threads at a time, as ``limits`` say.
+    Several threads use ``call`` at a time, as many as ``limits`` allow.
     """
 
     def __init__(
@@ -68,19 +68,19 @@ class LibraryTools:
     def on_session(
         cls, library: ToolLibrary, session: Session, *, traced: bool = False, judge: Judge | None = None
     ) -> LibraryTools:
-        """The library's tools, acting in a session. ``judge`` answers the judge steps of tools that have any.
+        """Return the library's tools on a session; ``judge`` answers their judge steps.
 
         Raises:
             ToolFault: ``operations_off``: they call operations of a group that is off in the session.
         """
-        from tool_induction.groups import check_switched_on, groups_needed, operations_used
+        from tool_induction.library import check_groups_on, groups_needed, operations_used
         from world_api.operations import run
 
-        check_switched_on(library.name, groups_needed(operations_used(library.tools)), session.groups)
+        check_groups_on(library.name, groups_needed(operations_used(library.tools)), session.groups)
         return cls(library.tools, call=partial(run, session), world=session, traced=traced, judge=judge)
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """The declarations, in the library's order."""
+        """Return the declarations, in the library's order."""
         return [
             ToolDeclaration(
                 name=name,
@@ -93,11 +93,10 @@ class LibraryTools:
         ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run a tool; its result record, or ``{"error": ...}`` where the call itself was wrong.
+        """Run a tool; return its result record, or ``{"error": ...}`` for a wrong call.
 
-        Never raises: a bug of the runtime is the observation ``internal_fault``.
-
-        A traced toolset puts what was done under ``trace``, for the recorder of the episode.
+        Never raises: a bug of the runtime is the observation ``internal_fault``. A traced toolset adds the trace under ``trace``, for
+        the recorder of the episode.
         """
         trace = Trace() if self._traced else None
         result = tool_result_or_error(lambda: self.run(name, arguments, trace=trace))
@@ -106,10 +105,10 @@ class LibraryTools:
         return {**result, "trace": trace.root.record()}
 
     def run(self, name: str, arguments: dict[str, Any], *, trace: Trace | None = None) -> dict[str, Any]:
-        """Run a tool; its result record, written into ``trace`` as it goes.
+        """Run a tool; return its result record, and record its steps in ``trace``.
 
         Raises:
-            VideoWorldError: what is wrong with the call itself.
+            VideoWorldError: the call is wrong.
         """
         return run_tool(
             self._tools,

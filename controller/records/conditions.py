@@ -24,6 +24,8 @@ from world_api.version import project_version
 #: What has no part in how an episode comes about.
 _APART = frozenset({"records", "display.py", "commands.py", "accounts.py"})
 _CODE_SUFFIX = ".py"
+#: Packages that recorded episodes know by a former name.
+_MOVED = {"tool_induction.inducer": "tool_induction.inducer"}
 #: What decides bytes beside the controller: how requests are spelled, marked, cut and counted, and how replies are read.
 _BESIDE = (
     "tool_induction.judge.port",
@@ -148,6 +150,7 @@ def _differing(recorded: dict[str, str], now: dict[str, str]) -> list[str]:
 def _prompts_now(place: str) -> dict[str, str]:
     """The files of a folder of prompts as they are now; none where the package or the folder is gone."""
     package, _, folder = place.partition("/")
+    package = _MOVED.get(package, package)
     try:
         return dict(PromptFiles(package, folder).hashes)
     except (ModuleNotFoundError, FileNotFoundError, NotADirectoryError):

@@ -81,7 +81,7 @@ class FlatWithDomain(Flat):
         return Setup(make_tools=lambda: self.tools(session), preamble=preamble)
 
     def _domain_text(self) -> str:
-        from tool_induction.inducing.asking.prompting import InducerPrompts
+        from tool_induction.inducer.prompt_builder import InducerPrompts
 
         options = self.options
         assert self.context.domain is not None and isinstance(options, DomainOptions)  # noqa: S101 - see check
@@ -378,6 +378,6 @@ def tool_language(groups: frozenset[str] = frozenset(), *, allow_judge: bool = F
 
     ``groups`` of operations may be called too; with ``allow_judge`` also judge steps are told.
     """
-    from tool_induction.inducing.asking.prompting import InducerPrompts
+    from tool_induction.inducer.prompt_builder import InducerPrompts
 
     return InducerPrompts(groups=groups, allow_judge=allow_judge).language()

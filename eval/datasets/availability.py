@@ -103,7 +103,7 @@ def check(dataset: Dataset, store: Path) -> Checked:
     Raises:
         StoreFault: ``bad_video_id``.
     """
-    from tool_induction.domains.loading import packaged_domains
+    from tool_induction.domains import packaged_domains
 
     states: dict[str, WorldState] = {}
     profiles: dict[str, tuple[str, ...]] = {}
@@ -138,13 +138,13 @@ def check(dataset: Dataset, store: Path) -> Checked:
 
 def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
     """What is wrong with the splits that questions name, by the guard of their domains; no library is looked at."""
-    from tool_induction.domains.guard import Asked, leaks
-    from tool_induction.domains.loading import load_domain
+    from tool_induction.domains import load_domain
+    from tool_induction.domains.guard import PlannedQuestion, leaks
 
-    groups: dict[tuple[str, SplitName], list[Asked]] = {}
+    groups: dict[tuple[str, SplitName], list[PlannedQuestion]] = {}
     for item in dataset.items:
         if item.split is not None and item.domain in packaged:
-            asked = Asked(video_id=item.video_id, question=item.question.text, template=item.template or "")
+            asked = PlannedQuestion(video_id=item.video_id, question=item.question.text, template=item.template or "")
             groups.setdefault((item.domain, item.split), []).append(asked)
     for (domain, split), asked_of in sorted(groups.items()):
         try:

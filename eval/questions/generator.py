@@ -18,8 +18,8 @@ from eval.questions.film_index import FilmIndex, facts_within, windows_of
 from eval.questions.phrasing import Chinese, English, Say, Unsayable, Wording, lettered
 from eval.sandbox.facts import FilmFacts
 from tool_induction.domains.domain import Domain, SplitName
+from tool_induction.domains.domain_file import load_domain
 from tool_induction.domains.guard import PLACEHOLDER
-from tool_induction.domains.loading import load_domain
 from world_api.core.lexicon import content_words
 from world_api.core.spans import TimeSpan
 

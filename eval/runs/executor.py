@@ -35,7 +35,7 @@ from eval.runs.libraries import load_run_libraries
 from eval.runs.manifest import configuration_of, read_manifest
 from eval.runs.worlds import open_for
 from tool_induction.domains.domain import Domain
-from tool_induction.domains.loading import load_domain, packaged_domains
+from tool_induction.domains.domain_file import load_domain, packaged_domains
 from tool_induction.library import ToolLibrary
 from world_api.backends.clocks import SystemClock
 from world_api.core.canonical import content_hash, json_line, parse_json

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from eval.runs.configuration import Configuration, LibraryPart
 from eval.runs.manifest import LibraryRecord
-from tool_induction.libraries.arms.making import ARM_KINDS, make_arm
+from tool_induction.curation.arms import ARM_KINDS, make_arm
 from tool_induction.library import (
     MANIFEST_FILE,
     TOOLS_FILE,

@@ -27,9 +27,8 @@ from eval.runs.manifest import DatasetRecord, LibraryRecord, Manifest
 from eval.runs.worlds import can_be_built, hash_of, profiles_of
 from eval.scoring.scorers import check_protocol
 from tool_induction.domains.domain import SplitName
-from tool_induction.domains.guard import Asked, refuse_leaks, refuse_seen
-from tool_induction.groups import groups_needed
-from tool_induction.library import ToolLibrary, operations_used
+from tool_induction.domains.guard import PlannedQuestion, refuse_leaks, refuse_seen
+from tool_induction.library import ToolLibrary, groups_needed, operations_used
 from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EvalFault, ToolFault, VideoWorldError
@@ -140,7 +139,7 @@ def spread(items: Sequence[Item], limit: int) -> list[Item]:
 @functools.cache
 def prompts_hash() -> str:
     """Over all prompts that an episode may use, in every language."""
-    from tool_induction.inducing.asking.prompting import InducerPrompts
+    from tool_induction.inducer.prompt_builder import InducerPrompts
 
     return content_hash([*(Prompts(language).hash for language in LANGUAGES), InducerPrompts().hash])
 
@@ -369,9 +368,9 @@ def check_splits(picked: Picked, libraries: Sequence[ToolLibrary]) -> None:
     Raises:
         ToolFault: ``split_leak``, ``no_such_template``.
     """
-    groups: dict[tuple[str | None, SplitName | None], list[Asked]] = {}
+    groups: dict[tuple[str | None, SplitName | None], list[PlannedQuestion]] = {}
     for item in picked.items:
-        asked = Asked(video_id=item.video_id, question=item.question.text, template=item.template or "")
+        asked = PlannedQuestion(video_id=item.video_id, question=item.question.text, template=item.template or "")
         groups.setdefault((item.domain, item.split), []).append(asked)
     for (name, split), asked_of in groups.items():
         try:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from eval.runs.manifest import LibraryRecord
-from tool_induction.libraries.manifest import MANIFEST_FILE, TOOLS_FILE, read_json
 from tool_induction.library import find_library
+from tool_induction.library.manifest import MANIFEST_FILE, TOOLS_FILE, read_json
 from world_api.core.canonical import content_hash
 from world_api.core.faults import VideoWorldError
 

@@ -22,9 +22,9 @@ from eval.tables.rows import SampleRow
 from eval.tables.study import Study, grouped, setting_of
 from eval.tables.table import Cell
 from eval.tables.tools import left_out_pairs, library_uses
+from tool_induction.curation.fork import Edits, Fork, fork_library
 from tool_induction.domains import Domain
 from tool_induction.language.model import Call, walk_steps
-from tool_induction.libraries.forking import Edits, Fork, fork_library
 from tool_induction.library import ToolLibrary
 from world_api.core.faults import EvalFault
 

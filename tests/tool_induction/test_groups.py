@@ -13,13 +13,13 @@ from tests.support.command_line import Cli
 from tool_induction import LibraryTools, Origin, compile_document, freeze_library, load_library
 from tool_induction.admission import admit
 from tool_induction.documents import emission_schema
-from tool_induction.inducing.asking.prompting import InducerPrompts
-from tool_induction.inducing.asking.requests import Settings, response_format
+from tool_induction.inducer.prompt_builder import InducerPrompts
+from tool_induction.inducer.requests import Settings
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE
 from tool_induction.serving import ServedTools
+from world_api import Session
 from world_api.core.faults import ToolFault
 from world_api.operations import OPERATIONS, operations_of
-from world_api.session.session import Session
 
 INSPECT = frozenset({"inspect"})
 Opened = Callable[..., Session]
@@ -210,8 +210,6 @@ def test_a_server_is_held_to_the_operations_that_are_on(strict: bool) -> None:
     for name in operations_of("inspect"):
         assert f'"{name}"' not in alone
         assert f'"{name}"' in beside
-    mode = "strict" if strict else "structured"
-    assert response_format(mode, INSPECT) != response_format(mode) == response_format(mode, frozenset())
 
 
 def test_an_induction_records_its_groups_only_where_it_has_any() -> None:

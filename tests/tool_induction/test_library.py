@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tool_induction import Origin, compile_document, freeze_library, load_library
-from tool_induction.libraries.manifest import sealed, written
 from tool_induction.library import find_library, operation_hash, packaged_libraries
 from tool_induction.refreeze import refreeze
 from world_api.core.canonical import content_hash
@@ -29,15 +28,22 @@ def refused(named: Any) -> Any:
     return fault.value
 
 
+def written(value: Any) -> str:
+    """A library's file as it is frozen."""
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
 def edit(path: Any, **changes: Any) -> None:
     path.write_text(written(json.loads(path.read_text()) | changes), encoding="utf-8")
 
 
 def seal(folder: Any, **changes: Any) -> None:
-    """As somebody would who knows how a manifest is sealed."""
+    """Change a manifest and compute its hashes again, as docs/libraries.md describes them."""
     manifest = json.loads((folder / "manifest.json").read_text()) | changes
     rest = {key: value for key, value in manifest.items() if key not in ("key_hashes", "manifest_hash")}
-    (folder / "manifest.json").write_text(written(sealed(rest, {})), encoding="utf-8")
+    rest["key_hashes"] = {key: content_hash(value)[:16] for key, value in rest.items()}
+    sealed = rest | {"manifest_hash": content_hash(rest)}
+    (folder / "manifest.json").write_text(written(sealed), encoding="utf-8")
 
 
 def replace_tools(folder: Any, document: Any) -> None:

@@ -9,8 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 LAST = 99
+EVERY = "every answer without a number"
 
 
 def request(number: Any, method: str, params: dict[str, Any]) -> bytes:
@@ -21,7 +24,7 @@ def call(number: Any, name: str, **arguments: Any) -> bytes:
     return request(number, "tools/call", {"name": name, "arguments": {"video_id": "made", **arguments}})
 
 
-def conversation(store: Path, *lines: bytes) -> dict[Any, dict[str, Any]]:
+def conversation(store: Path, *lines: bytes) -> dict[Any, Any]:
     """The answers to some lines, by the number they answer; read until a last request, which is sound, is answered."""
     greeting = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     sent = [
@@ -30,7 +33,8 @@ def conversation(store: Path, *lines: bytes) -> dict[Any, dict[str, Any]]:
         *lines,
         call(LAST, "get_video_metadata"),
     ]
-    answers: dict[Any, dict[str, Any]] = {}
+    answers: dict[Any, Any] = {}
+    unnumbered: list[dict[str, Any]] = []
     with subprocess.Popen(
         [sys.executable, "-m", "videoworld", "serve", "made", "--store", str(store)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -43,16 +47,18 @@ def conversation(store: Path, *lines: bytes) -> dict[Any, dict[str, Any]]:
         while LAST not in answers and (line := process.stdout.readline()):
             answer = json.loads(line)
             answers[answer["id"]] = answer
+            if answer["id"] is None:
+                unnumbered.append(answer)
         process.stdin.close()
     assert answers[LAST]["result"]["isError"] is False
-    return answers
+    return answers | ({EVERY: unnumbered} if len(unnumbered) > 1 else {})
 
 
 def data_of(answer: dict[str, Any]) -> Any:
     return json.loads(answer["result"]["content"][0]["text"])["data_from_video"]
 
 
-def test_a_lone_surrogate_in_a_request_is_answered(make_world: Any) -> None:
+def test_every_odd_line_of_one_conversation_is_answered(make_world: Any) -> None:
     make_world()
     spelt = rb'"\ud800 folder \udc00"'
     answers = conversation(
@@ -64,35 +70,30 @@ def test_a_lone_surrogate_in_a_request_is_answered(make_world: Any) -> None:
         ),
         call(4, "search_segments_by_text", query="QUERY", top_k=2).replace(b"QUERY", b"\xed\xa0\x80 \xff"),
         b'{"jsonrpc":"2.0","id":"\\ud800","method":"no/such"}',
+        b'{"jsonrpc":"1.0","id":5,"method":"tools/list"}',
+        b'{"jsonrpc":"2.0","id":"two","method":"tools/list","params":[1]}',
+        b'{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":' + b"[" * 500 + b"]" * 500 + b"}}",
+        b"[1, 2]",
     )
     assert not answers[1]["result"]["isError"]
     assert data_of(answers[2])["error"]["code"] == "unknown_operation"
     assert not answers[3]["result"]["isError"]
     assert not answers[4]["result"]["isError"]
-    assert answers["\ufffd"]["error"]["code"] == -32601
+    told = {number: answer["error"]["code"] for number, answer in answers.items() if "error" in answer}
+    assert told == {"\ufffd": -32601, 5: -32600, "two": -32600, 6: -32602, None: -32600}
     written = (make_world.store / "made" / "sessions" / "default.jsonl").read_text(encoding="utf-8")
     assert "\ufffd folder \ufffd" in written
 
 
-def test_a_line_that_is_no_request_is_answered_with_an_error_and_nobody_waits(make_world: Any) -> None:
-    make_world()
-    answers = conversation(
-        make_world.store,
-        b'{"jsonrpc":"1.0","id":1,"method":"tools/list"}',
-        b'{"jsonrpc":"2.0","id":"two","method":"tools/list","params":[1]}',
-        b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":' + b"[" * 500 + b"]" * 500 + b"}}",
-        b"[1, 2]",
-    )
-    told = {number: answer["error"]["code"] for number, answer in answers.items() if "error" in answer}
-    assert told == {1: -32600, "two": -32600, 3: -32602, None: -32600}
-
-
-def test_what_is_no_json_is_answered_without_a_number_and_what_nobody_waits_for_not_at_all(make_world: Any) -> None:
+@pytest.mark.parametrize("broken", [b'{"jsonrpc":"2.0","id":7,"method"', b"[" * 100_000])
+def test_what_is_no_json_is_answered_without_a_number_and_what_nobody_waits_for_not_at_all(
+    make_world: Any, broken: bytes
+) -> None:
     make_world()
     silent = (b"", b"  ", b'{"jsonrpc":"1.0","method":"notifications/initialized"}')
-    assert set(conversation(make_world.store, *silent)) == {0, LAST}
-    for broken in (b'{"jsonrpc":"2.0","id":7,"method"', b"[" * 100_000):
-        assert conversation(make_world.store, broken)[None]["error"]["code"] == -32700
+    answers = conversation(make_world.store, *silent, broken)
+    assert set(answers) == {0, LAST, None}
+    assert answers[None]["error"]["code"] == -32700
 
 
 def test_a_folder_that_broke_under_a_session_is_a_tool_error(make_world: Any) -> None:
@@ -106,7 +107,7 @@ def test_a_folder_that_broke_under_a_session_is_a_tool_error(make_world: Any) ->
 
 def test_a_request_with_an_id_of_no_use_is_answered_without_a_number(make_world: Any) -> None:
     make_world()
-    for number in (15.5, True, None, {}):
-        error = conversation(make_world.store, request(number, "ping", {}))[None]["error"]
-        assert error["code"] == -32600
-        assert "id" in error["message"]
+    lines = [request(number, "ping", {}) for number in (15.5, True, None, {})]
+    errors = [answer["error"] for answer in conversation(make_world.store, *lines)[EVERY]]
+    assert [error["code"] for error in errors] == [-32600] * 4
+    assert all("id" in error["message"] for error in errors)

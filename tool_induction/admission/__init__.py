@@ -1,21 +1,25 @@
-"""Behavioural admission: compiled tools are tried on made and real worlds before they may enter a library."""
+"""Behavioural admission: compiled tools are tried on made and real worlds before they may enter a library.
 
-from tool_induction.admission.admitting import admit
-from tool_induction.admission.sameness import behaviour, plan_hash
-from tool_induction.admission.trials import ExampleWorld
+``admit`` gives a verdict on each tool. Made worlds answer every operation from its schema alone (``schema_worlds``); real worlds are
+given as ``ExampleWorld``. ``tried`` makes one run of a tool, ``schema_trials`` yields the trials on made worlds.
+"""
+
+from tool_induction.admission.admission import admit
+from tool_induction.admission.schema_world import SchemaWorld, schema_worlds
+from tool_induction.admission.trials import ExampleWorld, MadeUpJudge, schema_trials, tried
 from tool_induction.admission.verdicts import REASONS, Admission, Reason, TrialRun, Verdict
-from tool_induction.admission.worlds import SchemaWorld, schema_worlds
 
 __all__ = [
     "REASONS",
     "Admission",
     "ExampleWorld",
+    "MadeUpJudge",
     "Reason",
     "SchemaWorld",
     "TrialRun",
     "Verdict",
     "admit",
-    "behaviour",
-    "plan_hash",
+    "schema_trials",
     "schema_worlds",
+    "tried",
 ]

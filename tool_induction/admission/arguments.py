@@ -1,4 +1,4 @@
-"""Arguments to try a tool with: made from the types of its inputs, and from what a world has to offer."""
+"""Trial arguments of a tool, made from the types of its inputs and from what a world offers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tool_induction.admission.asking import VIDEO, own_id, parameters_of
+from tool_induction.admission.film import VIDEO, own_id, parameters_of
 from tool_induction.language.expressions import Name
 from tool_induction.language.model import Block, Call, Step, Tool, blocks
 from tool_induction.language.types import (
@@ -24,9 +24,9 @@ from tool_induction.runtime.calls import Caller
 from world_api.core.faults import VideoWorldError
 from world_api.operations import OPERATIONS
 
-#: the part of the video that is asked about, as shares of it; its moments come in the order of the inputs
-_STRETCHES = ((0.2, 0.6), (0.45, 0.9), (0.05, 0.3))
-#: parts of names that say which end of a stretch, or of a range of numbers, an input is
+#: Parts of the video that moments are taken from, as shares of its duration.
+_INTERVALS = ((0.2, 0.6), (0.45, 0.9), (0.05, 0.3))
+#: Parts of names that say which end of an interval, or of a range of numbers, an input is.
 _LOWER = frozenset({"start", "starts", "from", "after", "since", "begin", "begins", "first", "min", "minimum", "least"})
 _UPPER = frozenset({"end", "ends", "to", "until", "till", "before", "stop", "last", "max", "maximum", "most"})
 _SECOND = frozenset({"second", "b", "2", "later", "other"})
@@ -34,7 +34,7 @@ _SECOND = frozenset({"second", "b", "2", "later", "other"})
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """What a world offers to ask about: its video, texts, how long it is (seconds), words and ids by name of their field."""
+    """Material for arguments: video, texts, duration in seconds, and words and ids by name of their field."""
 
     video_id: str
     texts: tuple[str, ...]
@@ -43,15 +43,15 @@ class Offer:
 
 
 def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = False) -> dict[str, Any] | None:
-    """Arguments for a tool; other ones for another ``turn``. ``whole`` gives optional inputs too.
+    """Return arguments for a tool, others for another ``turn``; ``whole`` includes optional inputs.
 
-    None where the world has no id that an input asks for.
+    None if the world has no id that an input needs.
     """
     given: dict[str, Any] = {}
-    asked = [item for item in tool.inputs if item.required or whole]
+    inputs = [item for item in tool.inputs if item.required or whole]
     ids = 0
-    for place, item in zip(_places([(item.name, item.type) for item in asked]), asked, strict=True):
-        value = _Values(offer, turn, place, len(asked), ids).of(item.name, item.type)
+    for place, item in zip(_places([(item.name, item.type) for item in inputs]), inputs, strict=True):
+        value = _Values(offer, turn, place, len(inputs), ids).of(item.name, item.type)
         ids += item.name != VIDEO and (item.name in offer.named or item.name.endswith(("_id", "_ids")))
         if value is None and item.required and not isinstance(item.type, OptionalType):
             return None
@@ -60,7 +60,7 @@ def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = Fals
 
 
 def _places(inputs: Sequence[tuple[str, Type]]) -> list[int]:
-    """Where each input stands among the others: as declared, but what ends a stretch after what begins it."""
+    """Return the place of each input among the others: as declared, but the end of an interval after its start."""
     places = list(range(len(inputs)))
     for fits in (_is_moment, _is_amount):
         ours = [place for place, (name, type_) in enumerate(inputs) if fits(name, type_)]
@@ -70,7 +70,7 @@ def _places(inputs: Sequence[tuple[str, Type]]) -> list[int]:
 
 
 def _role(name: str) -> tuple[int, int]:
-    """By what an input's name says it comes before or after others: which of two it belongs to, and which end it is."""
+    """Return what an input's name says about its order: which of two things it belongs to, and which end it is."""
     words = name.lower().split("_")
     which = int(any(word in _SECOND for word in words))
     is_lower, is_upper = (any(word in known for word in words) for known in (_LOWER, _UPPER))
@@ -90,7 +90,7 @@ def _is_amount(name: str, type_: Type) -> bool:
 
 
 class _Values:
-    """Values for one input, the ``place``-th of ``inputs``; ``ids`` of those before it took what the world has names for."""
+    """Values for one input, the ``place``-th of ``inputs``; ``ids`` counts the inputs before it that took an id or a named word."""
 
     def __init__(self, offer: Offer, turn: int, place: int, inputs: int, ids: int) -> None:
         self._offer = offer
@@ -121,7 +121,7 @@ class _Values:
         return self._text()
 
     def _next(self, step: int) -> _Values:
-        """The values of a later place of the same input."""
+        """Return the values of a later place of the same input."""
         return _Values(self._offer, self._turn, self._place + step, self._inputs + 1, self._ids + step)
 
     def _scalar(self, name: str, type_: ScalarType) -> Any:
@@ -139,7 +139,7 @@ class _Values:
         return None
 
     def _number(self) -> float:
-        """A share, an amount, or seconds: a number does not say which it is, so each gets its turn. Inputs ascend."""
+        """Return a share, an amount, or seconds by turns, since the type does not say which; later inputs get more."""
         share = (self._place + 1) / (self._inputs + 1)
         return (round(share, 2), 2.5 + self._place, self._time())[self._turn % 3]
 
@@ -157,22 +157,24 @@ class _Values:
         return texts[(self._turn + self._place) % len(texts)]
 
     def _time(self) -> float:
-        """A moment; of several inputs each is later than the one before."""
-        start, end = _STRETCHES[self._turn % len(_STRETCHES)]
+        """Return a moment; of several inputs each is later than the one before."""
+        start, end = _INTERVALS[self._turn % len(_INTERVALS)]
         share = start + (end - start) * self._place / max(1, self._inputs)
         return round(share * self._offer.duration, 1)
 
 
 def made_up_ids(tool: Tool) -> dict[str, list[str]]:
-    """Ids of the imagined film, for each input of a tool that wants one, by its name or by what it is handed to."""
+    """Return ids of the imagined film for each input that takes one, by its name or by the parameter it is passed to."""
     names = {item.name.removesuffix("s"): item.name for item in tool.inputs if item.name.endswith(("_id", "_ids"))}
-    return {name: [own_id(field, place) for place in range(6)] for name, field in (_handed_to(tool) | names).items()}
+    return {
+        name: [own_id(field, place) for place in range(6)] for name, field in (_id_parameters(tool) | names).items()
+    }
 
 
-def _handed_to(tool: Tool) -> dict[str, str]:
-    """For inputs that are handed, whole or item by item, to a parameter that wants an id: which parameter."""
+def _id_parameters(tool: Tool) -> dict[str, str]:
+    """Return, for inputs that are passed whole or item by item to an id parameter, the name of that parameter."""
     inputs = {item.name for item in tool.inputs}
-    handed: dict[str, str] = {}
+    found: dict[str, str] = {}
 
     def visit(steps: tuple[Step, ...], of_item: Mapping[str, str]) -> None:
         for step in steps:
@@ -183,21 +185,21 @@ def _handed_to(tool: Tool) -> dict[str, str]:
             for key, value in step.params if isinstance(step, Call) else ():
                 given = known.get(value.name, value.name) if isinstance(value, Name) else ""
                 if given in inputs and key != VIDEO and key.endswith(("_id", "_ids")):
-                    handed.setdefault(given, key)
+                    found.setdefault(given, key)
             for block in blocks(step):
                 visit(block, known)
 
     visit(tool.steps, {})
-    return handed
+    return found
 
 
 def found_words(tool: Tool, call: Caller, video_id: str) -> dict[str, list[str]]:
-    """What a real world has for the inputs of a tool: what its listings hold in fields of the inputs' names.
+    """Return values of a real world for the inputs of a tool: from the fields of its listings with the inputs' names.
 
-    Listings are operations that need nothing but the video; so ``entity_id`` and ``category`` come from the entities. So
-    do the values of an input that is handed to a parameter called so, whatever its own name.
+    Listings are operations that need only the video; so ``entity_id`` and ``category`` come from the entities. An input that is passed
+    to an id parameter takes the values of that name.
     """
-    fields = {name: field.removesuffix("s") for name, field in _handed_to(tool).items()}
+    fields = {name: field.removesuffix("s") for name, field in _id_parameters(tool).items()}
     for item in tool.inputs:
         name = item.name.removesuffix("s") if item.name.endswith("_ids") else item.name
         fields.setdefault(name, name)
@@ -220,7 +222,7 @@ def found_words(tool: Tool, call: Caller, video_id: str) -> dict[str, list[str]]
 
 
 def length_of(call: Caller, video_id: str) -> float:
-    """How long a real video is, in seconds; a minute where nobody can say."""
+    """Return the duration of a real video in seconds; 60 if it is unknown."""
     try:
         duration = call("get_video_metadata", {VIDEO: video_id}).get("duration")
     except VideoWorldError:

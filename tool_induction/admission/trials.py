@@ -1,4 +1,4 @@
-"""Trying a tool: which worlds, with which arguments, and what is kept of each run."""
+"""Trial runs of a tool: the worlds and arguments, and the record of each run."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
-from tool_induction.admission.asking import VIDEO
-from tool_induction.admission.made_up_judge import MadeUpJudge
+from tool_induction.admission.film import VIDEO, draw
+from tool_induction.admission.schema_world import SchemaWorld, schema_worlds
 from tool_induction.admission.verdicts import TrialRun
-from tool_induction.admission.worlds import schema_worlds
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.faces import result_schema
 from tool_induction.language.expressions import Compare, Const, walk
@@ -25,21 +24,21 @@ from tool_induction.toolset import FOR_MODELS
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
+from world_api.world.storage import canonical
 
 _CHARACTERS_PER_TOKEN = 4
 _LONGEST_WORD = 60
-#: Steps and items decide whether a run ends by itself. The clock is there for a machine that stands still: what it
-#: breaks off is a disturbed run, and says nothing of the tool.
+#: Limits of steps and items end a run; the clock is only for a stuck machine, and what it ends counts as disturbed.
 LIMITS = replace(FOR_MODELS, seconds=3600.0)
-_OTHER_FILM = 100  #: between the seeds of films that are asked the same
+_OTHER_FILM = 100  #: between the seeds of films with the same arguments
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleWorld:
     """A real world to try tools on, and texts taken from it that a tool may look for.
 
-    Tools may write: hand in the call of a session that is thrown away. With ``open`` every run gets a call and a state
-    of its own, so that no tool sees what another one wrote; ``call`` then only reads what there is to ask about.
+    Tools may write, so ``call`` must belong to a session that is not kept. With ``open`` every run gets its own call and state, so
+    that no tool sees what another one wrote; ``call`` then only reads the material for arguments.
     """
 
     name: str
@@ -50,7 +49,7 @@ class ExampleWorld:
     open: Callable[[], tuple[Caller, WorldState | None]] | None = None
 
     def opened(self) -> tuple[Caller, WorldState | None]:
-        """What one run acts in."""
+        """Return the call and the state of one run."""
         return (self.call, self.world) if self.open is None else self.open()
 
 
@@ -65,20 +64,20 @@ class Trial:
     example: bool = False
 
 
-#: makes a run of one tool
+#: Makes a run of one tool.
 Runner = Callable[[Trial], TrialRun]
 _FILMS_FOR_INPUTS = 3
-_SURE = 2  #: as often must two runs have found the same before an input is said to change nothing
+_SURE = 2  #: pairs of runs that must have found the same before an input counts as unused
 
 
 def words_of(tool: Tool) -> tuple[str, ...]:
-    """The words a tool compares with and asks for; a film that has none of them would be unfair to it."""
+    """Return the constant texts that a tool compares with and searches for; the films of its trials contain them."""
     found: dict[str, None] = {}
     for step in walk_steps(tool.steps):
         for _, value in values(step):
             compared = [node for node in walk(value) if isinstance(node, Compare)]
-            asked = [value] if isinstance(step, Call) else []
-            for whole in (*compared, *asked):
+            searched = [value] if isinstance(step, Call) else []
+            for whole in (*compared, *searched):
                 for node in walk(whole):
                     if isinstance(node, Const) and isinstance(node.value, str) and node.value.strip():
                         found[node.value[:_LONGEST_WORD]] = None
@@ -93,20 +92,17 @@ def schema_trials(
     turns: Sequence[int] = (0, 1),
     films: int = 1,
 ) -> Iterator[Trial]:
-    """Every schema world with one set of arguments, then the full ones with others.
+    """Yield every schema world with one set of arguments, then the full ones with others.
 
     Args:
         tool: The tool.
         texts: What to look for.
-        words: Words the film has beside what is looked for; left out, those the tool speaks of.
+        words: Further words of the film; by default those of the tool.
         turns: Which sets of arguments.
-        films: How many crowded films each of them is tried on; other films in each turn.
+        films: Crowded films in each turn.
     """
     worlds = schema_worlds((*(words_of(tool) if words is None else words), *texts))
-    film = worlds["many"].film
-    offer = Offer(
-        video_id=worlds["many"].video_id, texts=tuple(texts) or film.words, duration=film.ends, named=made_up_ids(tool)
-    )
+    offer = _offer(tool, worlds["many"], texts)
     for turn in turns:
         for name, world in worlds.items():
             if turn == turns[0] or name in ("many", "crowded", "empty"):
@@ -117,17 +113,19 @@ def schema_trials(
                         yield Trial(world=name, call=one, state=one, arguments=given)
 
 
-def unread_inputs(run: Runner, tool: Tool, texts: Sequence[str]) -> list[str]:
-    """The inputs that changed neither answer, evidence nor number of calls, on any film, when they alone were changed.
+def _offer(tool: Tool, world: SchemaWorld, texts: Sequence[str]) -> Offer:
+    film = world.film
+    return Offer(video_id=world.video_id, texts=tuple(texts) or film.words, duration=film.ends, named=made_up_ids(tool))
 
-    Runs that found nothing are no sign of it: of each input at least two pairs must have found the same.
+
+def unread_inputs(run: Runner, tool: Tool, texts: Sequence[str]) -> list[str]:
+    """Return the inputs that changed neither answer, evidence nor number of calls on any film when they alone were changed.
+
+    Runs that found nothing do not count: for each input at least two pairs must have found the same.
     """
     worlds = schema_worlds((*words_of(tool), *texts))
     films = [worlds["many"], *(worlds["crowded"].of_seed(seed) for seed in range(_FILMS_FOR_INPUTS))]
-    film = films[0].film
-    offer = Offer(
-        video_id=films[0].video_id, texts=tuple(texts) or film.words, duration=film.ends, named=made_up_ids(tool)
-    )
+    offer = _offer(tool, films[0], texts)
     sets = [arguments_for(tool, offer, turn=turn, whole=True) for turn in (0, 1, 2)]
     if any(given is None for given in sets):
         return []
@@ -150,7 +148,7 @@ def _seen_of(run: TrialRun) -> str:
 
 
 def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = (0, 1)) -> Iterator[Trial]:
-    """A real world, with what it has to offer; none where it lacks an id that the tool needs."""
+    """Yield trials on a real world; none if it lacks an id that the tool needs."""
     offer = Offer(
         video_id=example.video_id,
         texts=tuple(dict.fromkeys(example.texts)),
@@ -165,7 +163,7 @@ def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = 
 
 
 class _Watched:
-    """A world's call, and whether calls failed, by a fault of the world itself or of a backend."""
+    """A world's call that counts failures, and notes those that are no fault of the call."""
 
     def __init__(self, call: Caller) -> None:
         self._call = call
@@ -182,7 +180,7 @@ class _Watched:
 
 
 class _Clock:
-    """A clock, and how many seconds went by on it from its first reading to the last."""
+    """A clock that keeps the seconds between its first and its last reading."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -203,7 +201,7 @@ def tried(
     *,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> TrialRun:
-    """Make one run. Judge steps are answered by a made-up judge."""
+    """Make one run; judge steps are answered by a made-up judge."""
     compiled = tools[name]
     facts: dict[str, Any] = {"world": trial.world, "arguments": dict(trial.arguments), "example": trial.example}
     watched, clock = _Watched(trial.call), _Clock(monotonic)
@@ -250,8 +248,8 @@ def _validator(schema: str) -> Any:
 
 
 def _misfit(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
-    """Where the result is not what the tool's schema and its declared types say."""
-    error = next(iter(_validator(canonical_json(result_schema(compiled.tool))).iter_errors(result)), None)
+    """Return the part of the result that contradicts the tool's schema and declared types, or an empty text."""
+    error = next(iter(_validator(canonical(result_schema(compiled.tool))).iter_errors(result)), None)
     if error is not None:
         return f"{'.'.join(map(str, error.absolute_path))}: {str(error.message)[:160]}"
     if result["status"] == "ok":
@@ -262,9 +260,19 @@ def _misfit(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
 
 
 def _overspent(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
-    """The first part of the cost that is above what the compiler said it is at most."""
+    """Return the first part of the cost above the compiler's maximum, or an empty text."""
     most = compiled.price.most.record()
     for part, spent in result["cost"].items():
         if part in Cost().record() and spent > most[part] + 1e-6:
             return f"{spent:g} {part}, at most {most[part]:g} were announced"
     return ""
+
+
+class MadeUpJudge:
+    """Answers judge steps by a hash of question and item; no model is asked."""
+
+    name = "made-up"
+
+    def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
+        """Return one of the answers for each item, in order."""
+        return [answers[draw(question, item) % len(answers)] for item in items]

@@ -1,4 +1,4 @@
-"""What admission says: of each tool whether it is taken into a library, and if not why, and what would mend it."""
+"""The verdicts of admission: for each tool whether it enters a library, the reason if not, and a suggestion."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-#: why a tool is admitted or not; the list is closed
+#: Why a tool is admitted or not; the list is closed and in the order of the rules.
 Reason = Literal[
     "admitted",
     "disturbed",
@@ -29,7 +29,7 @@ REASONS: frozenset[str] = frozenset(get_args(Reason))
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """Why a tool is not admitted, and what would mend it."""
+    """The reason why a tool is not admitted, and what would mend it."""
 
     reason: Reason
     explanation: str
@@ -38,7 +38,7 @@ class Refusal:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialRun:
-    """One run of a tool on one world. ``example`` says that the world is a real one."""
+    """One run of a tool on one world; ``example``: the world is a real one."""
 
     world: str
     arguments: Mapping[str, Any]
@@ -49,16 +49,16 @@ class TrialRun:
     calls: int
     error: str = ""
     warnings: tuple[str, ...] = ()
-    misfit: str = ""  #: where the result is not what the tool's schema says
-    overspent: str = ""  #: which part of the static price it exceeded
-    tokens: int = 0  #: about how many tokens a model reads
+    misfit: str = ""  #: the part of the result that contradicts the tool's schema
+    overspent: str = ""  #: the part of the static price that it exceeded
+    tokens: int = 0  #: of summary and outputs, estimated
     failed_calls: int = 0
-    disturbed: bool = False  #: something failed that the tool has no part in, such as a backend that is missing
-    broken_off: bool = False  #: it took so long that the clock ended it: a matter of the machine
+    disturbed: bool = False  #: something else than the tool failed, such as a missing backend
+    broken_off: bool = False  #: the clock ended it, which says nothing about the tool
     example: bool = False
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the wire form."""
         record: dict[str, Any] = {
             "world": self.world,
             "arguments": dict(self.arguments),
@@ -75,15 +75,10 @@ class TrialRun:
             record["broken_off"] = True
         return record | ({"warnings": list(self.warnings)} if self.warnings else {})
 
-    def line(self) -> str:
-        """The run on one line."""
-        given = ", ".join(f"{key}={value!r}" for key, value in self.arguments.items())
-        return f"{self.world}({given}) -> {self.status}, {self.calls} calls, {self.evidence} evidence: {self.summary}"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Whether one tool is admitted. ``notes`` are remarks that refuse nothing; ``kept`` names the tool it duplicates."""
+    """The verdict on one tool. ``notes`` refuse nothing; ``kept`` names the tool that it duplicates."""
 
     tool: str
     admitted: bool
@@ -95,7 +90,7 @@ class Verdict:
     runs: tuple[TrialRun, ...] = ()
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the wire form."""
         record: dict[str, Any] = {
             "tool": self.tool,
             "admitted": self.admitted,
@@ -108,15 +103,6 @@ class Verdict:
             record["kept"] = self.kept
         return record | {"runs": [run.record() for run in self.runs]}
 
-    def text(self) -> str:
-        """The verdict as a person, or the model that wrote the tool, reads it."""
-        lines = [f"{self.tool}: {'admitted' if self.admitted else f'refused ({self.reason})'}"]
-        if not self.admitted:
-            lines.append(f"  {self.explanation}")
-        if self.suggestion:
-            lines.append(f"  -> {self.suggestion}")
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
-
 
 @dataclass(frozen=True, kw_only=True)
 class Admission:
@@ -126,23 +112,10 @@ class Admission:
 
     @property
     def admitted(self) -> tuple[str, ...]:
-        """The tools that are taken in."""
+        """The tools of the library."""
         return tuple(item.tool for item in self.verdicts if item.admitted)
 
     @property
     def unpruned(self) -> tuple[str, ...]:
-        """The tools that are taken in where duplicates are not dropped."""
+        """The tools of the unpruned library, which keeps duplicates."""
         return tuple(item.tool for item in self.verdicts if item.admitted or item.reason == "duplicate")
-
-    def record(self) -> dict[str, Any]:
-        """The wire form."""
-        return {
-            "admitted": list(self.admitted),
-            "unpruned": list(self.unpruned),
-            "verdicts": [item.record() for item in self.verdicts],
-        }
-
-    def text(self) -> str:
-        """All verdicts, and how many are admitted."""
-        lines = [item.text() for item in self.verdicts]
-        return "\n".join([*lines, f"{len(self.admitted)} of {len(self.verdicts)} tools are admitted"])

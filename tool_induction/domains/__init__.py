@@ -1,10 +1,12 @@
-"""Domains: what kinds of questions tools are induced for, and which questions and videos are kept apart from which.
+"""Domains: the kinds of questions that tools are induced for, and the splits that keep questions and videos apart.
 
-``load_domain`` reads a domain by packaged name or from a file; ``leaks`` checks a set of questions against its splits.
+``load_domain`` reads a domain by packaged name or from a YAML file; ``leaks`` checks questions against its splits and against what
+the induction of a library saw.
 """
 
 from tool_induction.domains.domain import (
     SPLITS,
+    AnswerType,
     Domain,
     Entities,
     QuestionType,
@@ -14,16 +16,28 @@ from tool_induction.domains.domain import (
     ToolKind,
     WorkedExample,
 )
-from tool_induction.domains.guard import Asked, Leak, leaks, refuse_leaks
-from tool_induction.domains.loading import load_domain, packaged_domains
+from tool_induction.domains.domain_file import load_domain, packaged_domains
+from tool_induction.domains.guard import (
+    PLACEHOLDER,
+    Leak,
+    PlannedQuestion,
+    Seen,
+    leaks,
+    normal,
+    refuse_leaks,
+    refuse_seen,
+)
 
 __all__ = [
+    "PLACEHOLDER",
     "SPLITS",
-    "Asked",
+    "AnswerType",
     "Domain",
     "Entities",
     "Leak",
+    "PlannedQuestion",
     "QuestionType",
+    "Seen",
     "Split",
     "SplitName",
     "Template",
@@ -31,6 +45,8 @@ __all__ = [
     "WorkedExample",
     "leaks",
     "load_domain",
+    "normal",
     "packaged_domains",
     "refuse_leaks",
+    "refuse_seen",
 ]

@@ -1,7 +1,8 @@
-"""``videoworld domains``: the domains there are, and checking somebody's own."""
+"""``videoworld domains``: list the packaged domains, or check and show one."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,47 +24,26 @@ def domains(
 ) -> None:
     """List the domains tools are induced for, or check a file of your own.
 
-    With a name or a file it is checked and shown; one with a fault, or whose splits overlap, is refused.
+    A given name or file is checked and shown; a domain with a fault or overlapping splits is refused.
     """
-    from tool_induction.domains.loading import load_domain, packaged_domains
+    from tool_induction.domains import load_domain, packaged_domains
 
     if domain is None:
         found = [load_domain(name) for name in packaged_domains()]
         show([_in_short(item) for item in found], as_json=as_json, text=lambda: "\n".join(map(_line, found)))
         return
     one = load_domain(domain)
-    show(record_of(one), as_json=as_json, text=lambda: _page(one))
+    show(_record(one), as_json=as_json, text=lambda: _page(one))
 
 
-def record_of(domain: Domain) -> dict[str, Any]:
-    """The wire form of a domain."""
+def _record(domain: Domain) -> dict[str, Any]:
     return {
         **_in_short(domain),
         "description": domain.description,
-        "question_types": [
-            {
-                "id": kind.id,
-                "about": kind.about,
-                "answer": kind.answer,
-                "templates": [
-                    {"id": item.id, "split": item.split, "en": item.en, "zh": item.zh} for item in kind.templates
-                ],
-            }
-            for kind in domain.question_types
-        ],
-        "examples": [
-            {
-                "type": item.type,
-                "template": item.template,
-                "question": item.question,
-                "answer": item.answer,
-                "found_by": item.found_by,
-                "video": item.video,
-            }
-            for item in domain.examples
-        ],
-        "entities": {"examples": list(domain.entities.examples), "others": list(domain.entities.others)},
-        "tool_kinds": [{"id": item.id, "about": item.about} for item in domain.tool_kinds],
+        "question_types": [asdict(item) for item in domain.question_types],
+        "examples": [asdict(item) for item in domain.examples],
+        "entities": asdict(domain.entities),
+        "tool_kinds": [asdict(item) for item in domain.tool_kinds],
         "videos": {split.name: list(split.videos) for split in domain.splits},
     }
 

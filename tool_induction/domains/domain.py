@@ -1,4 +1,4 @@
-"""A domain of questions, as the rest of the project sees it."""
+"""A domain of questions: its question types, worked examples, entities, kinds of tools, and splits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AnswerType = Literal["interval", "time", "count", "duration", "yes_no", "order",
 
 @dataclass(frozen=True, kw_only=True)
 class Template:
-    """One wording of a question, with ``{placeholders}``; ``zh`` is empty where there is no Chinese wording."""
+    """One wording of a question, with ``{placeholders}``; ``zh`` is empty if there is no Chinese wording."""
 
     id: str  #: unique in the domain: ``first_appearance/induction/0``
     split: SplitName
@@ -21,13 +21,13 @@ class Template:
 
     @property
     def wordings(self) -> tuple[str, ...]:
-        """The wordings there are."""
+        """The wordings in all languages."""
         return (self.en, self.zh) if self.zh else (self.en,)
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionType:
-    """What is asked for, the type of its answer, and its templates, each of one split."""
+    """A type of question, the type of its answer, and its templates, each of one split."""
 
     id: str
     about: str
@@ -53,7 +53,7 @@ class WorkedExample:
 
 @dataclass(frozen=True, kw_only=True)
 class Entities:
-    """Who and what the worked examples are about, and others of the same kinds to try tools on. Disjoint."""
+    """Entities of the worked examples, and others of the same kinds to try tools on; disjoint."""
 
     examples: tuple[str, ...]
     others: tuple[str, ...]
@@ -61,7 +61,7 @@ class Entities:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolKind:
-    """A kind of tool that is wanted of an induction."""
+    """A kind of tool that an induction asks for."""
 
     id: str
     about: str
@@ -69,7 +69,7 @@ class ToolKind:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """The videos of one split: ids, or beginnings of ids that end in ``*``."""
+    """The videos of one split: ids, or prefixes of ids with ``*`` at the end."""
 
     name: SplitName
     videos: tuple[str, ...]
@@ -98,12 +98,12 @@ class Domain:
         return tuple(item for kind in self.question_types for item in kind.of(split))
 
     def split_of_video(self, video_id: str) -> SplitName | None:
-        """The split that a video belongs to, if any."""
+        """Return the split that a video belongs to, or None."""
         return next((split.name for split in self.splits if split.holds(video_id)), None)
 
 
 def matches(pattern: str, video_id: str) -> bool:
-    """Whether an id is the one named, or begins as the pattern before its ``*`` does."""
+    """Whether an id equals the pattern, or begins with the part before its ``*``."""
     return video_id.startswith(pattern[:-1]) if pattern.endswith("*") else video_id == pattern
 
 

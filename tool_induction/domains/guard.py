@@ -1,7 +1,6 @@
 """The split guard: induction, admission, development and test share no video and no question template.
 
-Two templates are the same question when they read alike once case, spacing, punctuation and the names of placeholders are
-left aside; the words around the placeholders count.
+Two templates are the same question if they differ only in case, spacing, punctuation and the names of placeholders.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import functools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
 
@@ -20,12 +19,12 @@ from world_api.core.faults import ToolFault
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _SLOT = "\x00"
-_TOLD = 5
+_MAX_SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """A question that somebody means to ask: of which video, in which words, and, where it is known, by which template."""
+class PlannedQuestion:
+    """A question that is to be asked: its video, its words, and its template if that is known."""
 
     video_id: str
     question: str
@@ -34,7 +33,7 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What a library's induction saw, whatever a domain's splits say: questions, templates and the worlds its tools were tried on."""
+    """What a library's induction saw: questions, templates, and the worlds its tools were tried on."""
 
     domain: str = ""
     questions: frozenset[str] = frozenset()  #: worked examples that were shown, as ``normal`` writes them
@@ -43,133 +42,141 @@ class Seen:
 
     @classmethod
     def by(cls, manifest: Mapping[str, Any]) -> Seen:
-        """What the manifest of a library says of it; nothing, of a library that no model was asked for."""
-        told = manifest.get("induction")
-        told = told if isinstance(told, Mapping) else {}
+        """Read it from the manifest of a library; empty for a library that was not induced."""
+        found = manifest.get("induction")
+        found = found if isinstance(found, Mapping) else {}
         return cls(
             domain=str(manifest.get("domain", "")),
-            questions=frozenset(normal(str(item)) for item in told.get("examples_used", ())),
-            templates=frozenset(str(item) for item in told.get("templates_used", ())),
-            videos=frozenset(str(item) for item in told.get("example_worlds", ())),
+            questions=frozenset(normal(str(item)) for item in found.get("examples_used", ())),
+            templates=frozenset(str(item) for item in found.get("templates_used", ())),
+            videos=frozenset(str(item) for item in found.get("example_worlds", ())),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Leak:
-    """A question that may not be asked in a split, and why."""
+    """A question that may not be asked in a split, and the reason."""
 
-    asked: Asked
+    question: PlannedQuestion
     by: Literal["video", "template", "example"]
     belongs_to: SplitName
     message: str
 
 
 def normal(text: str) -> str:
-    """A wording with placeholders alike and without case, punctuation and spacing."""
+    """Return a wording with equal placeholders and without case, punctuation and spacing."""
     slotted = PLACEHOLDER.sub(_SLOT, unicodedata.normalize("NFKC", text).casefold())
     return "".join(item for item in slotted if item.isalnum() or item == _SLOT)
 
 
 def leaks(
-    domain: Domain, split: SplitName, asked: Iterable[Asked], *, library: Mapping[str, Any] | None = None
+    domain: Domain,
+    split: SplitName,
+    questions: Iterable[PlannedQuestion],
+    *,
+    library: Mapping[str, Any] | None = None,
 ) -> list[Leak]:
-    """The questions that may not be asked in a split, because their video or their template belongs to another.
+    """Return the questions that may not be asked in a split, because their video or their template belongs to another.
 
-    A question that fits a template of the split itself is of that template. A video that no split names, and a question
-    that fits no template, are no leaks: they were seen by nobody. The words are looked at also where a template is
-    claimed. With the manifest of the ``library`` that is to be measured, what its induction saw is a leak as well: the
-    worlds its tools were tried on, and the examples and templates it was shown, also where the domain has changed since.
+    A question that fits a template of the split itself is of that template; the words are compared even if a template is claimed. A
+    video that no split names and a question that fits no template are no leaks. With the manifest of the ``library`` to be measured,
+    the worlds, examples and templates of its induction are leaks too, even if the domain has changed since.
 
     Raises:
-        ToolFault: ``no_such_template``, where a question claims a template that the domain does not have.
+        ToolFault: ``no_such_template``: a question claims a template that the domain does not have.
     """
-    seen = Seen() if library is None else Seen.by(library)
-    guard = _Guard(domain, split, seen)
-    return [leak for item in asked for leak in guard.leaks_of(item)]
+    guard = _Guard(domain, split, Seen() if library is None else Seen.by(library))
+    return [leak for item in questions for leak in guard.leaks_of(item)]
 
 
 def refuse_leaks(
-    domain: Domain, split: SplitName, asked: Iterable[Asked], *, library: Mapping[str, Any] | None = None
+    domain: Domain,
+    split: SplitName,
+    questions: Iterable[PlannedQuestion],
+    *,
+    library: Mapping[str, Any] | None = None,
 ) -> None:
-    """Refuse a set of questions of which some may not be asked in a split.
+    """Refuse questions of which some may not be asked in a split.
 
     Raises:
         ToolFault: ``split_leak``, naming the first of them; ``no_such_template``.
     """
-    found = leaks(domain, split, asked, library=library)
-    if found:
-        told = "; ".join(item.message for item in found[:_TOLD])
-        more = f"; and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
-        raise ToolFault(
-            "split_leak",
-            f"{len(found)} questions may not be asked in the {split} split of {domain.name}: {told}{more}",
-            hint="leave them out; what an induction has seen cannot measure it",
-        )
+    _refuse(
+        [leak.message for leak in leaks(domain, split, questions, library=library)],
+        f"in the {split} split of {domain.name}",
+        "leave them out; what an induction has seen cannot measure it",
+    )
 
 
-def refuse_seen(asked: Iterable[Asked], *, split: SplitName, library: Mapping[str, Any], domain: str | None) -> None:
-    """Refuse questions that a library's induction saw, of whatever domain they are: also of none, or of one nobody describes.
+def refuse_seen(
+    questions: Iterable[PlannedQuestion], *, split: SplitName, library: Mapping[str, Any], domain: str | None
+) -> None:
+    """Refuse questions that a library's induction saw, of any domain, also one without a domain file.
 
     Raises:
         ToolFault: ``split_leak``, naming the first of them.
     """
     seen = Seen.by(library)
-    found = []
-    for item in asked:
-        if item.video_id in seen.videos and split != "admission":
-            found.append(
-                f"{item.question[:60]!r} of {item.video_id}: the tools of the library were tried on this video"
-            )
-        elif split != "induction" and normal(item.question) in seen.questions:
-            found.append(f"{item.question[:60]!r} of {item.video_id}: it is a worked example")
-        elif split != "induction" and item.template in seen.templates and domain == seen.domain:
-            found.append(
-                f"{item.question[:60]!r} of {item.video_id}: its template was shown when the library was induced"
-            )
-    if found:
-        told = "; ".join(found[:_TOLD])
-        more = f"; and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
-        raise ToolFault(
-            "split_leak",
-            f"{len(found)} questions may not be asked with the library: {told}{more}",
-            hint="leave them out, or ask them without that library; what an induction has seen cannot measure it",
-        )
+    found = [next(_seen_leaks(item, seen, split, shown=domain == seen.domain), None) for item in questions]
+    _refuse(
+        [leak.message for leak in found if leak is not None],
+        "with the library",
+        "leave them out, or ask them without that library; what an induction has seen cannot measure it",
+    )
+
+
+def _refuse(messages: list[str], where: str, hint: str) -> None:
+    if messages:
+        more = f"; and {len(messages) - _MAX_SHOWN} more" if len(messages) > _MAX_SHOWN else ""
+        shown = "; ".join(messages[:_MAX_SHOWN])
+        raise ToolFault("split_leak", f"{len(messages)} questions may not be asked {where}: {shown}{more}", hint=hint)
+
+
+def _leak(item: PlannedQuestion, by: Literal["video", "template", "example"], split: SplitName, why: str) -> Leak:
+    message = f"{item.question[:60]!r} of {item.video_id}: {why}"
+    return Leak(question=item, by=by, belongs_to=split, message=message)
+
+
+def _seen_leaks(item: PlannedQuestion, seen: Seen, split: SplitName, *, shown: bool) -> Iterator[Leak]:
+    """Yield leaks through an induction; ``shown``: its templates are those of the question's domain."""
+    if item.video_id in seen.videos and split != "admission":
+        yield _leak(item, "video", "admission", "the tools of the library were tried on this video")
+    if split != "induction" and normal(item.question) in seen.questions:
+        yield _leak(item, "example", "induction", "it is a worked example")
+    elif split != "induction" and shown and item.template in seen.templates:
+        why = f"the template {item.template} was shown when the library was induced"
+        yield _leak(item, "template", "induction", why)
 
 
 class _Guard:
-    """Looks at questions one by one."""
+    """Compares questions with the splits of a domain and with what an induction saw."""
 
     def __init__(self, domain: Domain, split: SplitName, seen: Seen) -> None:
         self._domain = domain
         self._split = split
-        self._seen = seen
+        self._seen = replace(seen, questions=seen.questions | {normal(item.question) for item in domain.examples})
+        self._shown = seen.domain == domain.name
         self._patterns = [(item, _pattern(wording)) for item in _all(domain) for wording in item.wordings]
         self._templates = {item.id: item for item in _all(domain)}
-        self._examples = {normal(item.question) for item in domain.examples} | seen.questions
-        self._shown = seen.templates if seen.domain == domain.name else frozenset()
 
-    def leaks_of(self, item: Asked) -> Iterator[Leak]:
-        shown = f"{item.question[:60]!r} of {item.video_id}"
+    def leaks_of(self, item: PlannedQuestion) -> Iterator[Leak]:
         owner = self._domain.split_of_video(item.video_id)
-        if owner is not None and owner != self._split:
-            yield Leak(asked=item, by="video", belongs_to=owner, message=f"{shown}: the video belongs to {owner}")
-        elif item.video_id in self._seen.videos and self._split != "admission":
-            message = f"{shown}: the tools of the library were tried on this video"
-            yield Leak(asked=item, by="video", belongs_to="admission", message=message)
-        if self._split != "induction" and normal(item.question) in self._examples:
-            message = f"{shown}: it is a worked example"
-            yield Leak(asked=item, by="example", belongs_to="induction", message=message)
-            return
-        template = self._template_of(item)
-        if template is not None and template.split != self._split:
-            message = f"{shown}: the template {template.id} belongs to {template.split}"
-            yield Leak(asked=item, by="template", belongs_to=template.split, message=message)
-        elif template is not None and template.id in self._shown and self._split != "induction":
-            message = f"{shown}: the template {template.id} was shown when the library was induced"
-            yield Leak(asked=item, by="template", belongs_to="induction", message=message)
+        foreign = owner is not None and owner != self._split
+        if owner is not None and foreign:
+            yield _leak(item, "video", owner, f"the video belongs to {owner}")
+        if normal(item.question) not in self._seen.questions or self._split == "induction":
+            template = self._template_of(item)
+            if template is not None and template.split != self._split:
+                why = f"the template {template.id} belongs to {template.split}"
+                yield _leak(item, "template", template.split, why)
+                template = None
+            item = replace(item, template=template.id if template is not None else "")
+        for leak in _seen_leaks(item, self._seen, self._split, shown=self._shown):
+            if leak.by != "video" or not foreign:
+                yield leak
 
-    def _template_of(self, item: Asked) -> Template | None:
-        """The template of a question: the claimed one, unless that or the words are of another split."""
+    def _template_of(self, item: PlannedQuestion) -> Template | None:
+        """Return the template of a question: the claimed one, unless that or the words are of another split."""
         claimed = None
         if item.template:
             claimed = self._templates.get(item.template)
@@ -208,7 +215,7 @@ def check_domain(domain: Domain, lines: dict[str, int]) -> None:
     if overlaps:
         raise ToolFault(
             "split_overlap",
-            f"{domain.name}: " + "; ".join(overlaps[:_TOLD]),
+            f"{domain.name}: " + "; ".join(overlaps[:_MAX_SHOWN]),
             hint="a video and a question template belong to one split only; take it out of the others",
         )
     shared = {normal(item) for item in domain.entities.examples} & {normal(item) for item in domain.entities.others}
@@ -216,7 +223,7 @@ def check_domain(domain: Domain, lines: dict[str, int]) -> None:
         names = [item for item in domain.entities.others if normal(item) in shared]
         raise ToolFault(
             "entity_overlap",
-            f"{domain.name}: {', '.join(names[:_TOLD])}: both of the examples and among the others",
+            f"{domain.name}: {', '.join(names[:_MAX_SHOWN])}: they are in the examples and in the others",
             hint="tools are tried on entities that no example mentions",
         )
     for number, example in enumerate(domain.examples):
@@ -237,7 +244,7 @@ def check_domain(domain: Domain, lines: dict[str, int]) -> None:
 
 
 def example_template(kind_templates: Iterable[Template], question: str) -> str:
-    """The id of the induction template that an example's question follows; empty where there is none."""
+    """Return the id of the induction template that an example's question follows, or an empty text."""
     for template in kind_templates:
         if template.split == "induction" and any(
             _pattern(wording).fullmatch(normal(question)) for wording in template.wordings

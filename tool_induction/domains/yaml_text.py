@@ -1,6 +1,6 @@
-"""YAML, read strictly: bounded, no key twice, no anchors, no tags, and every value's line known.
+"""A strict YAML reader: limited size, no repeated keys, no anchors, no tags, and a line number for every value.
 
-Scalars are taken as YAML 1.2's core schema has it: ``yes`` and ``1:30`` are words, not a truth value and not ninety.
+Scalars follow the core schema of YAML 1.2: ``yes`` and ``1:30`` are texts, not a boolean and not a number.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "~
 
 @dataclass(kw_only=True)
 class YamlText:
-    """A document: its value, and the line (from 1) on which each of its parts stands."""
+    """A document: its value, and the line (from 1) of each of its parts."""
 
     value: Any = None
     lines: dict[Place, int] = field(default_factory=dict)
 
     def line(self, place: Place) -> int:
-        """The line of a part, or of the nearest part around it."""
+        """Return the line of a part, or of the nearest part around it."""
         while place and place not in self.lines:
             place = place[:-1]
         return self.lines.get(place, 1)
 
 
 def read_yaml(content: bytes, name: str) -> YamlText:
-    """The document that some bytes spell; ``name`` is the file's, for messages.
+    """Parse a document; ``name`` is the file's, for messages.
 
     Raises:
         ToolFault: ``bad_yaml``, with the line.
@@ -68,7 +68,7 @@ def read_yaml(content: bytes, name: str) -> YamlText:
 
 
 def _check_events(events: Iterator[Any], name: str) -> None:
-    """Bounds and forbidden parts, looked at on the stream, before anything is built."""
+    """Check limits and forbidden parts on the event stream, before anything is built."""
     import yaml
 
     depth = 0
@@ -111,9 +111,7 @@ def _mapping(node: Any, place: Place, lines: dict[Place, int], name: str) -> dic
         key = str(key_node.value)
         if key in found:
             first = lines[(*place, key)]
-            raise _bad(
-                name, line, f"the key {key[:60]!r} stands here a second time (first on line {first})", "keep one"
-            )
+            raise _bad(name, line, f"the key {key[:60]!r} is here a second time (first on line {first})", "keep one")
         found[key] = _built(value_node, (*place, key), lines, name)
         lines[(*place, key)] = line
     return found

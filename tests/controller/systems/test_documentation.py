@@ -16,7 +16,7 @@ import pytest
 from controller import Journal, Question, answer_recorded, build_system, replay_recorded, system_names
 from controller.systems import ENTRY_POINT_GROUP, LoopSystem
 from tests.support.systems import data_in, entry_points_of
-from tool_induction.libraries.arms.making import ARM_KINDS
+from tool_induction.curation import ARM_KINDS
 from world_api.api import open_session
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "controller.md").read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from eval.datasets.protocols import load_protocol, packaged_protocols
 from eval.datasets.subtitles import subtitles_to_build_with
 from eval.scoring.scorers import check_protocol
 from tests.support import published_files
-from tool_induction.domains.loading import packaged_domains
+from tool_induction.domains import packaged_domains
 from world_api.core.faults import EvalFault
 from world_api.core.spans import TimeSpan
 

@@ -17,7 +17,7 @@ from eval.questions import CHINESE_SHARE, MAKERS, check_items, questions_of
 from eval.questions.drafts import Asker, exchangeable
 from eval.questions.film_index import FilmIndex
 from eval.sandbox import FilmFacts
-from tool_induction.domains import Asked, leaks, load_domain
+from tool_induction.domains import PlannedQuestion, leaks, load_domain
 from tool_induction.domains.domain import SplitName
 from world_api.core.lexicon import content_words
 
@@ -56,7 +56,7 @@ def test_the_words_belong_to_the_split_and_to_no_other(questions: Any) -> None:
             assert {item.split for item in items} == {split}
             for name, domain in domains.items():
                 asked = [
-                    Asked(video_id=item.video_id, question=item.question.text, template=item.template)
+                    PlannedQuestion(video_id=item.video_id, question=item.question.text, template=item.template)
                     for item in items
                     if item.domain == name
                 ]
@@ -231,7 +231,7 @@ def test_what_has_no_single_answer_in_an_hour_is_asked_of_a_part_that_the_questi
         start, end = parts[item.id] = float(found[1]), float(found[2])
         assert 0 <= start < end <= facts.duration
         assert all(start <= span.start and span.end <= end for span in item.spans)
-        asked = Asked(video_id=item.video_id, question=item.question.text, template=item.template)
+        asked = PlannedQuestion(video_id=item.video_id, question=item.question.text, template=item.template)
         assert leaks(domains[item.domain or ""], split, [asked]) == []
     assert parts
     if split == "test":

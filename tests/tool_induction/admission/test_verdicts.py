@@ -225,17 +225,15 @@ def test_verdicts_can_be_written_down_and_read(tool: Any, compiled: Any) -> None
 
     told = admit(compiled(*documents))
 
-    record = json.loads(json.dumps(told.record(), allow_nan=False))
-    assert record["admitted"] == ["some_tool"]
-    assert {item["reason"] for item in record["verdicts"]} <= REASONS
-    assert "bad_tool: refused (invents)" in told.text()
-    assert told.text().endswith("1 of 2 tools are admitted")
+    records = [json.loads(json.dumps(item.record(), allow_nan=False)) for item in told.verdicts]
+    assert told.admitted == ("some_tool",)
+    assert {item["reason"] for item in records} == {"admitted", "invents"} <= REASONS
 
 
 def test_admission_says_the_same_twice(tool: Any, compiled: Any) -> None:
     tools = compiled(tool(SEARCH, EARLIEST, outputs=FOUND))
 
-    assert admit(tools).record() == admit(tools).record()
+    assert admit(tools) == admit(tools)
 
 
 def test_an_input_that_changes_nothing_is_noted(tool: Any, verdicts: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tool_induction import compile_document
 from tool_induction.compiler import locate
-from tool_induction.reference.cases import changed
+from tool_induction.library.manifest import changed
 
 SEARCH: Any = {
     "type": "call_world_api",

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from tool_induction.domains import SPLITS, Domain, load_domain, packaged_domains
-from tool_induction.domains.yaml_text import MAX_BYTES
 from world_api.core.faults import ToolFault
 
 PACKAGED = ("A_locate_count", "B_order_cause", "C_summary_multihop")
@@ -109,7 +108,7 @@ def test_a_copy_of_a_packaged_domain_loads_and_has_the_files_hash(edited: Edited
         pytest.param(
             "  - type: presence", "  - type: presenc", "bad_domain", "no question type 'presenc'", id="example"
         ),
-        pytest.param("- id: presence", "- id: visible_duration", "bad_domain", "stands twice", id="type twice"),
+        pytest.param("- id: presence", "- id: visible_duration", "bad_domain", "is there twice", id="type twice"),
         pytest.param(
             "{object}在画面中累计", "{thing}在画面中累计", "bad_domain", "different placeholders", id="placeholders"
         ),
@@ -189,7 +188,7 @@ def test_words_that_older_yaml_takes_for_something_else_stay_words(edited: Edite
         pytest.param(b"a: " + b"[" * 5000 + b"]" * 5000, id="deep"),
         pytest.param(b"[" * 100_000, id="deep and open"),
         pytest.param(b"- a\n" * 40_000, id="many parts"),
-        pytest.param(b"x" * (MAX_BYTES + 1), id="large"),
+        pytest.param(b"x" * (200_000 + 1), id="large"),
         pytest.param(b"a: &a [x]\nb: [*a, *a]\n", id="aliases"),
         pytest.param(b"? [a]\n: b\n", id="a key that is no word"),
         pytest.param(b"--- a\n--- b\n", id="two documents"),

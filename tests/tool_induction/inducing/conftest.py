@@ -10,12 +10,8 @@ from typing import Any
 import pytest
 
 from tool_induction.domains import Domain, load_domain
-from tool_induction.inducing.asking.exchanging import Exchanges
-from tool_induction.inducing.asking.prompting import InducerPrompts
-from tool_induction.inducing.asking.requests import Asker, Settings
-from tool_induction.inducing.drafts import Trying
-from tool_induction.inducing.rounds import Induction, Plan
-from tool_induction.inducing.rounds import induce as run_induction
+from tool_induction.inducer import Exchanges, Induction, Requester, Settings
+from tool_induction.inducer import induce as run_rounds
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.backends.clocks import SystemClock
@@ -119,21 +115,12 @@ class Run:
 
     def __init__(self, domain: Domain, replies: list[Any], settings: Settings, **plan: Any) -> None:
         self.model = ScriptedChatModel(replies, name="m")
-        self.told: list[str] = []
-        document = plan.pop("document", None)
-        self.asker = Asker(Exchanges(self.model, clock=SystemClock()), settings)
-        self.result: Induction = run_induction(
-            Plan(domain=domain, **{"count": 2, "seed": settings.seed, **plan}),
-            prompts=InducerPrompts(),
-            asker=self.asker,
-            trying=Trying(entities=domain.entities.examples, others=domain.entities.others),
-            document=document,
-            tell=self.told.append,
-        )
+        self.requester = Requester(Exchanges(self.model, clock=SystemClock()), settings)
+        self.result: Induction = run_rounds(domain, settings, requester=self.requester, **{"count": 2, **plan})
 
     @property
-    def standings(self) -> dict[str, str]:
-        return {slot.name: slot.current.standing for slot in self.result.draft.slots}
+    def statuses(self) -> dict[str, str]:
+        return {slot.name: slot.current.status for slot in self.result.draft.slots}
 
     @property
     def problems(self) -> list[tuple[int, str, str]]:

@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.scripted_repairer import ScriptedRepairer
 from tool_induction.domains import load_domain
-from tool_induction.inducing.asking.exchanging import Exchanges
-from tool_induction.inducing.asking.prompting import InducerPrompts
-from tool_induction.inducing.asking.requests import Asker, Settings
-from tool_induction.inducing.drafts import Trying
-from tool_induction.inducing.keeping.costing import spent
-from tool_induction.inducing.keeping.emission_log import log_lines
-from tool_induction.inducing.keeping.report import report_page
-from tool_induction.inducing.rounds import Plan, induce
+from tool_induction.inducer import Exchanges, InducerPrompts, Requester, Settings, induce, log_lines, report_page, spent
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.backends.clocks import SystemClock
@@ -72,18 +65,16 @@ _replies = st.one_of(
 
 
 def ended(reply: str, repairs: Any, mode: Any) -> None:
-    asker = Asker(Exchanges(repairs, clock=SystemClock()), Settings(mode=mode))
+    requester = Requester(Exchanges(repairs, clock=SystemClock()), Settings(mode=mode))
     try:
-        done = induce(
-            Plan(domain=DOMAIN, count=2, seed=1), prompts=PROMPTS, asker=asker, trying=Trying(), document=reply
-        )
+        done = induce(DOMAIN, requester.settings, prompts=PROMPTS, requester=requester, document=reply)
     except ToolFault as fault:
         assert fault.code == "no_tools"
         return
     assert done.ending in ("all_usable", "repeats", "rounds_used", "no_reply")
-    assert all(slot.current.reason() or slot.current.standing == "admitted" for slot in done.draft.slots)
+    assert all(slot.current.reason() or slot.current.status == "admitted" for slot in done.draft.slots)
     assert [json.loads(json.dumps(line)) for line in log_lines(done)]
-    page = report_page(done, {"model": "m"}, spent(asker.exchanges.done, None), DOMAIN)
+    page = report_page(done, {"model": "m"}, spent(requester.exchanges.done, None), DOMAIN)
     assert all(f"`{slot.name}`" in page for slot in done.draft.slots if slot.name.isidentifier())
 
 

@@ -202,7 +202,7 @@ class TestRefusals:
         def full(*_: Any) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr("tool_induction.inducing.keeping.checkpoint.append_line", full)
+        monkeypatch.setattr("tool_induction.inducer.checkpoint.append_line", full)
         outcome = induce("--json", replies=[tools.said([tools.searching()])])
         assert self.refusal(outcome) == "out_not_writable"
         assert "free some space" in outcome.json["error"]["hint"]

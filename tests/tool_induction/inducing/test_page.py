@@ -9,11 +9,8 @@ from typing import Any, get_args
 
 import pytest
 
-from tool_induction.domains import load_domain
-from tool_induction.domains.domain import AnswerType
-from tool_induction.inducing.asking.requests import Problem
-from tool_induction.inducing.keeping.report import ENDINGS
-from tool_induction.inducing.rounds import Ending
+from tool_induction.domains import AnswerType, load_domain
+from tool_induction.inducer import ENDINGS, Ending, Problem
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "induction.md").read_text(encoding="utf-8")

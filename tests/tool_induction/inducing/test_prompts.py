@@ -12,14 +12,12 @@ from typing import Any
 
 import pytest
 
-from tool_induction import compile_document, limits, load_library
+from tool_induction import compile_document, load_library
 from tool_induction.aggregates import AGGREGATES
 from tool_induction.checker import operation_result
 from tool_induction.checker.environment import list_field
-from tool_induction.documents import step_keys
 from tool_induction.domains import Domain, load_domain, packaged_domains
-from tool_induction.inducing.asking import card
-from tool_induction.inducing.asking.prompting import FailingTool, InducerPrompts, examples_of
+from tool_induction.inducer.prompt_builder import FailingTool, InducerPrompts, examples_of
 from tool_induction.language import FILTERS, STEP_MODELS, known_types, operation_types
 from tool_induction.library import packaged_libraries
 from world_api.backends.chat.completions import estimate_tokens
@@ -67,22 +65,24 @@ def test_the_system_prompt_tells_every_operation_aggregate_step_filter_and_type(
     assert all(item.description in text for item in OPERATIONS.values())
     assert all(re.search(rf"^- {kind}: ", text, re.MULTILINE) for kind in STEP_MODELS if kind != "judge")
     assert "judge" not in text
-    assert all(key in text for kind in STEP_MODELS if kind != "judge" for key in step_keys(kind))
+    assert all(
+        key in text for key in ("api", "tool", "params", "where", "fields", "condition", "then", "else", "value")
+    )
     assert all(name in text for name in (*FILTERS, *known_types()))
-    assert all(str(item) in text for item in (limits.MAX_EXPRESSION_CHARACTERS, limits.MAX_LOOP_ITEMS))
+    assert all(str(item) in text for item in (512, 200))
 
 
-def test_every_parameter_of_every_operation_and_aggregate_is_told() -> None:
-    signatures = dict(line.split("(", 1) for line, _ in card.operation_lines())
+def test_every_parameter_of_every_operation_and_aggregate_is_told(prompts: InducerPrompts) -> None:
+    lines = [line.removeprefix("- ") for line in prompts.system("plain").splitlines() if re.match(r"- \w+\(", line)]
+    signatures = dict(line.split("(", 1) for line in lines)
     for name, operation in OPERATIONS.items():
         parameters = signatures[name].split(") -> ")[0]
         assert [part.split("?")[0].split(":")[0] for part in parameters.split(", ")] == [
             item.rstrip("?") for item in operation.signature()
         ]
-    told = dict(line.split("(", 1) for line in card.aggregate_lines())
-    assert set(told) == set(AGGREGATES)
+    assert set(signatures) == set(OPERATIONS) | set(AGGREGATES)
     assert all(
-        f"{key}{'' if item.required else '?'}:" in told[name]
+        f"{key}{'' if item.required else '?'}:" in signatures[name]
         for name, spec in AGGREGATES.items()
         for key, item in spec.params.items()
     )
@@ -90,7 +90,7 @@ def test_every_parameter_of_every_operation_and_aggregate_is_told() -> None:
 
 @pytest.fixture(scope="module")
 def worked() -> str:
-    path = files("tool_induction.inducing") / "prompts" / "worked_tool.json"
+    path = files("tool_induction.inducer") / "prompts" / "worked_tool.json"
     return path.read_text(encoding="utf-8").strip()
 
 
@@ -120,7 +120,7 @@ def test_the_worked_tool_is_admitted(worked: str, domain: Domain) -> None:
     from tool_induction.admission import admit
 
     admission = admit(compile_document(worked).tools, others=domain.entities.others)
-    assert admission.admitted == ("list_similar_shots",), admission.text()
+    assert admission.admitted == ("list_similar_shots",), admission
 
 
 def test_what_ends_a_loop_early_is_explained(prompts: InducerPrompts) -> None:
@@ -164,7 +164,7 @@ def test_the_domain_can_be_told_without_asking_for_tools(prompts: InducerPrompts
 def test_the_hash_names_words_and_tables(prompts: InducerPrompts, monkeypatch: pytest.MonkeyPatch) -> None:
     before = prompts.hash
     assert before == InducerPrompts().hash
-    monkeypatch.setattr(limits, "MAX_LOOP_ITEMS", limits.MAX_LOOP_ITEMS + 1)
+    monkeypatch.setattr("tool_induction.limits.MAX_LOOP_ITEMS", 201)
     assert InducerPrompts().hash != before
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tool_induction.inducing.reading import WrittenTools, read_tools
+from tool_induction.inducer import read_tools
 
 TOOL = {
     "tool_name": "find_it",
@@ -24,7 +24,7 @@ def names(reply: str) -> list[str]:
     return [item.name for item in read_tools(reply).tools]
 
 
-def faults(found: WrittenTools) -> list[str]:
+def faults(found: Any) -> list[str]:
     return [item.fault for item in found.tools]
 
 
@@ -145,7 +145,7 @@ def test_the_strict_form_is_turned_into_the_document_it_stands_for() -> None:
     assert faults(found) == [""]
 
 
-def set_aside(found: WrittenTools) -> list[tuple[str, tuple[str, ...]]]:
+def set_aside(found: Any) -> list[tuple[str, tuple[str, ...]]]:
     return [(part.why, part.tools) for part in found.left_out if part.why]
 
 

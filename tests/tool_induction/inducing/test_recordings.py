@@ -15,12 +15,10 @@ import pytest
 from tests.support.scripted_repairer import ScriptedRepairer
 from tool_induction.admission import REASONS
 from tool_induction.domains import load_domain
-from tool_induction.inducing.asking.exchanging import Exchanges
-from tool_induction.inducing.asking.prompting import InducerPrompts
-from tool_induction.inducing.asking.requests import Asker, Settings
-from tool_induction.inducing.drafts import Trying
-from tool_induction.inducing.keeping.emission_log import log_lines
-from tool_induction.inducing.rounds import Induction, Plan, induce
+from tool_induction.inducer import Requester
+from tool_induction.inducer.report import log_lines
+from tool_induction.inducer.requests import Exchanges, Settings
+from tool_induction.inducer.rounds import Induction, induce
 from tool_induction.language import CODES
 from world_api.backends.clocks import SystemClock
 
@@ -28,19 +26,20 @@ FOLDER = Path(__file__).resolve().parents[4] / "shared" / "recordings" / "induct
 DOMAINS = {"A": "A_locate_count", "B": "B_order_cause", "C": "C_summary_multihop"}
 NAMES = ("A_full", "A_minimal", "B_full", "B_minimal", "C_full", "C_minimal")
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the recordings (../shared/recordings) are not here")
+#: One worker repairs the recordings for all tests.
+pytestmark = [
+    pytest.mark.skipif(not FOLDER.is_dir(), reason="the recordings (../shared/recordings) are not here"),
+    pytest.mark.xdist_group("recordings"),
+]
 
 
 @cache
 def repaired(name: str) -> Induction:
-    """The induction that goes on from a recording."""
+    """The induction that continues a recording."""
     domain = load_domain(DOMAINS[name[0]])
+    requester = Requester(Exchanges(ScriptedRepairer(), clock=SystemClock()), Settings())
     return induce(
-        Plan(domain=domain, count=9, seed=1),
-        prompts=InducerPrompts(),
-        asker=Asker(Exchanges(ScriptedRepairer(), clock=SystemClock()), Settings()),
-        trying=Trying(entities=domain.entities.examples, others=domain.entities.others),
-        document=(FOLDER / f"{name}.json").read_text(encoding="utf-8"),
+        domain, Settings(), requester=requester, document=(FOLDER / f"{name}.json").read_text(encoding="utf-8")
     )
 
 
@@ -49,7 +48,7 @@ class TestRecording:
     def test_every_tool_ends_admitted_or_refused_with_a_reason(self, name: str) -> None:
         for slot in repaired(name).draft.slots:
             current = slot.current
-            if current.standing == "admitted":
+            if current.status == "admitted":
                 assert (current.reason(), current.faults()) == ("", ())
             else:
                 codes = current.reason().split(", ")
@@ -73,7 +72,7 @@ class TestRecording:
             assert all(later.text[item.start : item.end] == item.text for item in later.written.tools)
 
     def test_a_repair_round_never_leaves_fewer_tools_usable(self, name: str) -> None:
-        usable = [item.standings["admitted"] + item.standings["duplicate"] for item in repaired(name).rounds]
+        usable = [item.counts["admitted"] + item.counts["duplicate"] for item in repaired(name).rounds]
         assert usable == sorted(usable)
 
     def test_the_log_holds_every_emission_as_it_came(self, name: str) -> None:
@@ -100,7 +99,7 @@ def _table() -> str:
     lines = ["| recording | ended | codes and reasons of what is refused |", "| --- | --- | --- |"]
     for name in NAMES:
         done = repaired(name)
-        refused = [slot.current.reason() for slot in done.draft.slots if slot.current.standing != "admitted"]
+        refused = [slot.current.reason() for slot in done.draft.slots if slot.current.status != "admitted"]
         codes = sorted({code for reason in refused for code in reason.split(", ")})
         lines.append(f"| {name} | {done.ending} | {', '.join(codes) or 'none'} |")
     return "\n".join(lines) + "\n"

@@ -30,7 +30,7 @@ def test_what_the_model_answered_is_not_asked_again(induce: Induce, tools: Any, 
     assert (broken.status, out.exists()) == (1, False)
     outcome = induce("--json", replies=[chat_server.ok(tools.said([tools.searching()]))])
     assert (outcome.status, len(chat_server.received)) == (0, 3)
-    assert "going on from" in outcome.err
+    assert "continuing with" in outcome.err
     assert (outcome.json["cost"]["calls"], outcome.json["cost"]["faults"]) == (3, 1)
     assert len((out / "recording.jsonl").read_text(encoding="utf-8").splitlines()) == 3
     assert outcome.json["tools"] == ["find_moments", "count_things"]
@@ -121,7 +121,7 @@ def test_ctrl_c_ends_at_once_and_says_how_to_go_on(tools: Any, chat_server: Any,
     process.send_signal(signal.SIGINT)
     told = process.communicate(timeout=60)[1]
     assert process.returncode == 130
-    assert told == f"broken off; the same command goes on from what is kept in {out.with_name('draw1.induction')}\n"
+    assert told == f"interrupted; the same command continues from {out.with_name('draw1.induction')}\n"
 
 
 class TestAfterAKilledClearingUp:
@@ -198,10 +198,9 @@ def test_another_question_does_not_go_on_with_these_answers(
 def test_another_model_or_another_prompt_does_not_either(
     induce: Induce, chat_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tool_induction import limits
 
     assert 'model was "m", is "n"' in induce(model="n").err
-    monkeypatch.setattr(limits, "MAX_PLANNED_CALLS", 999)
+    monkeypatch.setattr("tool_induction.limits.MAX_PLANNED_CALLS", 999)
     assert "prompt_hash was" in induce().err
     assert len(chat_server.received) == 2
 

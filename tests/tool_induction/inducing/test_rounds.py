@@ -15,7 +15,7 @@ Induce = Callable[..., Any]
 
 def test_tools_without_a_fault_are_admitted_in_one_request(run: Induce, tools: Any) -> None:
     done = run([tools.searching(), tools.counting()])
-    assert done.standings == {"find_moments": "admitted", "count_things": "admitted"}
+    assert done.statuses == {"find_moments": "admitted", "count_things": "admitted"}
     assert (done.result.ending, len(done.model.requests), done.problems) == ("all_usable", 1, [])
     assert done.result.yields() == {
         "asked": 2,
@@ -39,22 +39,22 @@ def test_only_the_failing_tools_go_back_with_what_is_wrong_with_them(run: Induce
         "may be called with call_tool:\n- count_things(video_id: string, looks: string) -> {count: int, stretches: "
         in asked
     )
-    assert done.standings == {"find_moments": "admitted", "count_things": "admitted"}
+    assert done.statuses == {"find_moments": "admitted", "count_things": "admitted"}
     assert done.result.yields()["admitted_first"] == 1
 
 
 def test_a_refused_tool_goes_back_with_the_verdict(run: Induce, tools: Any) -> None:
     done = run([tools.blind()], [tools.searching()], count=1)
     assert "refused when it was tried" in done.asked(1)
-    assert done.standings == {"find_moments": "admitted"}
+    assert done.statuses == {"find_moments": "admitted"}
 
 
 def test_a_duplicate_does_not_go_back_and_stays_in_the_unpruned_library(run: Induce, tools: Any) -> None:
     done = run([tools.searching(), tools.searching("find_again")])
-    assert sorted(done.standings.values()) == ["admitted", "duplicate"]
+    assert sorted(done.statuses.values()) == ["admitted", "duplicate"]
     assert (done.result.ending, len(done.model.requests)) == ("all_usable", 1)
-    assert done.result.admitted == ("find_moments",)
-    assert done.result.unpruned == ("find_moments", "find_again")
+    assert done.result.draft.admission.admitted == ("find_moments",)
+    assert done.result.draft.admission.unpruned == ("find_moments", "find_again")
 
 
 def test_it_ends_when_a_round_changes_nothing(run: Induce, tools: Any) -> None:
@@ -70,7 +70,7 @@ def test_it_ends_when_the_rounds_are_used_up(run: Induce, tools: Any) -> None:
         versions.append([tool])
     done = run(*versions, count=1)
     assert (done.result.ending, len(done.model.requests)) == ("rounds_used", 4)
-    assert done.standings == {"find_moments": "faulty"}
+    assert done.statuses == {"find_moments": "faulty"}
 
 
 def test_it_ends_when_another_version_is_as_wrong_and_the_one_before_is_kept(run: Induce, tools: Any) -> None:
@@ -90,13 +90,13 @@ def test_one_fault_is_not_traded_for_many(run: Induce, tools: Any) -> None:
     done = run([one, tools.faulty("find_others")], [many, tools.searching("find_others", most=3)], [tools.searching()])
     assert done.problems == [(1, "not_better", "find_moments")]
     assert "top_kk" in done.asked(2)
-    assert done.standings == {"find_moments": "admitted", "find_others": "admitted"}
+    assert done.statuses == {"find_moments": "admitted", "find_others": "admitted"}
 
 
 def test_without_repair_rounds_the_first_emission_stands(run: Induce, tools: Any) -> None:
     done = run([tools.faulty(), tools.counting()], repairs=0)
     assert (done.result.ending, len(done.model.requests)) == ("rounds_used", 1)
-    assert done.result.admitted == ("count_things",)
+    assert done.result.draft.admission.admitted == ("count_things",)
 
 
 def test_the_better_version_is_kept_and_goes_back(run: Induce, tools: Any) -> None:
@@ -109,12 +109,12 @@ def test_the_better_version_is_kept_and_goes_back(run: Induce, tools: Any) -> No
     assert ("not_better", "find_moments") in [item[1:] for item in done.problems]
     assert '"save_as": "count"' in done.asked(2)
     versions = done.result.draft.slots[0].versions
-    assert [version.standing for version in versions] == ["refused", "unreadable", "admitted"]
+    assert [version.status for version in versions] == ["refused", "unreadable", "admitted"]
 
 
 def test_a_round_that_only_makes_it_worse_is_the_last(run: Induce, tools: Any) -> None:
     done = run([tools.blind()], '{"tool_name": "find_moments", "steps": oops}', count=1)
-    assert (done.result.ending, done.standings) == ("repeats", {"find_moments": "refused"})
+    assert (done.result.ending, done.statuses) == ("repeats", {"find_moments": "refused"})
 
 
 def test_a_mended_name_may_show_more_faults_and_is_still_no_step_back(run: Induce, tools: Any) -> None:
@@ -122,13 +122,13 @@ def test_a_mended_name_may_show_more_faults_and_is_still_no_step_back(run: Induc
     mended["steps"][0]["params"] = {"video_id": "{{video_id}}", "query": 5, "top": 3}
     done = run([tools.faulty()], [mended], [tools.searching()], count=1)
     assert "not_better" not in [problem for _, problem, _ in done.problems]
-    assert done.standings == {"find_moments": "admitted"}
+    assert done.statuses == {"find_moments": "admitted"}
 
 
 def test_a_tool_that_is_renamed_takes_the_place_it_had(run: Induce, tools: Any) -> None:
     done = run([tools.faulty(), tools.counting()], [tools.searching("find_the_moments")])
     assert done.problems == [(1, "renamed", "find_the_moments")]
-    assert list(done.standings) == ["find_the_moments", "count_things"]
+    assert list(done.statuses) == ["find_the_moments", "count_things"]
 
 
 def test_a_tool_that_nobody_asked_for_overwrites_nothing(run: Induce, tools: Any) -> None:
@@ -136,27 +136,27 @@ def test_a_tool_that_nobody_asked_for_overwrites_nothing(run: Induce, tools: Any
     changed["steps"][0]["api"] = "no_such_thing"
     done = run([tools.faulty(), tools.counting()], [tools.searching(), changed])
     assert done.problems == [(1, "unasked", "count_things")]
-    assert done.standings == {"find_moments": "admitted", "count_things": "admitted"}
+    assert done.statuses == {"find_moments": "admitted", "count_things": "admitted"}
 
 
 def test_a_tool_that_does_not_come_back_stays_as_it_was(run: Induce, tools: Any) -> None:
     done = run([tools.faulty(), tools.faulty("find_others")], [tools.searching()], "None.")
     assert (1, "not_rewritten", "find_others") in done.problems
     assert done.result.ending == "no_reply"
-    assert done.standings == {"find_moments": "admitted", "find_others": "faulty"}
+    assert done.statuses == {"find_moments": "admitted", "find_others": "faulty"}
 
 
 def test_two_tools_of_one_name_go_back_both_and_come_back_in_their_order(run: Induce, tools: Any) -> None:
     done = run([tools.searching(), tools.counting("find_moments")], [tools.searching(), tools.counting()])
     assert done.asked(1).count("E_NAME") == 2
-    assert list(done.standings.items()) == [("find_moments", "admitted"), ("count_things", "admitted")]
+    assert list(done.statuses.items()) == [("find_moments", "admitted"), ("count_things", "admitted")]
 
 
 def test_a_sound_tool_that_stands_twice_in_a_reply_is_one_tool_and_is_not_lost(run: Induce, tools: Any) -> None:
     sound = json.dumps(tools.searching())
     for reply in (f"<think>Let me try: {sound}</think>\n[{sound}]", f"As in {sound}:\n```json\n[{sound}]\n```"):
         done = run(reply, count=1)
-        assert (done.standings, done.result.yields()["written"]) == ({"find_moments": "admitted"}, 1)
+        assert (done.statuses, done.result.yields()["written"]) == ({"find_moments": "admitted"}, 1)
         assert {item[1] for item in done.problems} & {"reasoning_in_reply", "repeated"}
 
 
@@ -164,7 +164,7 @@ def test_of_two_tools_of_one_name_of_which_one_comes_back_the_other_is_given_up(
     done = run([tools.searching(), tools.counting("find_moments")], [tools.searching()])
     assert (1, "retired", "find_moments") in done.problems
     assert "not_rewritten" not in [problem for _, problem, _ in done.problems]
-    assert (done.standings, done.result.ending) == ({"find_moments": "admitted"}, "all_usable")
+    assert (done.statuses, done.result.ending) == ({"find_moments": "admitted"}, "all_usable")
     assert [slot.number for slot in done.result.draft.retired] == [1]
 
 
@@ -174,7 +174,7 @@ def test_another_number_of_tools_than_asked_is_told_and_all_are_kept(
 ) -> None:
     done = run([tools.searching(), tools.counting()], count=count)
     assert done.problems == [(0, problem, "")]
-    assert len(done.standings) == 2
+    assert len(done.statuses) == 2
 
 
 def test_a_reply_that_breaks_off_keeps_its_whole_tools_and_the_torn_one_goes_back(run: Induce, tools: Any) -> None:
@@ -183,7 +183,7 @@ def test_a_reply_that_breaks_off_keeps_its_whole_tools_and_the_torn_one_goes_bac
     assert (0, "cut_reply", "") in done.problems
     assert (0, "unreadable_tool", "find_moments") in done.problems
     assert "the reply breaks off in it" in done.asked(1)
-    assert set(done.standings.values()) == {"admitted"}
+    assert set(done.statuses.values()) == {"admitted"}
 
 
 def test_a_tool_that_is_no_json_goes_back_as_it_stands(run: Induce, tools: Any) -> None:
@@ -191,7 +191,7 @@ def test_a_tool_that_is_no_json_goes_back_as_it_stands(run: Induce, tools: Any) 
     done = run(text, [tools.searching()], count=1)
     assert "E_JSON at $: not JSON:" in done.asked(1)
     assert "},]}" in done.asked(1)
-    assert done.standings == {"find_moments": "admitted"}
+    assert done.statuses == {"find_moments": "admitted"}
 
 
 def test_a_key_that_stands_twice_is_a_fault_and_not_settled_silently(run: Induce, tools: Any) -> None:
@@ -224,7 +224,7 @@ class TestReplyWithoutTools:
     ) -> None:
         done = run([tools.faulty(), tools.counting()], tools.said(**reply))
         assert problem in [item[1] for item in done.problems if item[0] == 1]
-        assert (done.result.ending, done.result.admitted) == ("no_reply", ("count_things",))
+        assert (done.result.ending, done.result.draft.admission.admitted) == ("no_reply", ("count_things",))
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_content_in_parts_is_read_as_one_text(run: Induce, tools: Any) -> None:
     parts = [{"type": "text", "text": text[:40]}, {"type": "text", "text": text[40:]}, {"type": "other"}]
     reply = tools.said("")
     reply["choices"][0]["message"]["content"] = parts
-    assert run(reply, count=1).standings == {"find_moments": "admitted"}
+    assert run(reply, count=1).statuses == {"find_moments": "admitted"}
 
 
 def test_a_document_can_be_the_first_emission(run: Induce, tools: Any) -> None:
@@ -250,13 +250,13 @@ def test_a_document_can_be_the_first_emission(run: Induce, tools: Any) -> None:
     assert [item.kind for item in done.result.rounds] == ["document", "repair"]
     assert len(done.model.requests) == 1
     assert [part.text.split()[0] for part in done.result.rounds[0].written.left_out] == ["Sure!", "]"]
-    assert done.standings == {"find_moments": "admitted"}
+    assert done.statuses == {"find_moments": "admitted"}
 
 
 def test_more_tools_than_a_file_may_hold_are_left_aside_by_name(run: Induce, tools: Any) -> None:
     done = run([tools.faulty(f"find_{number}") for number in range(70)], repairs=0)
     assert (0, "too_many_tools", "") in done.problems
-    assert len(done.standings) == 64
+    assert len(done.statuses) == 64
     assert (done.result.yields()["asked"], done.result.yields()["written"]) == (2, 70)
     assert done.result.rounds[0].slots[63:65] == (63, None)
 

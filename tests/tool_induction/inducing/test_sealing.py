@@ -1,8 +1,9 @@
-"""What lies beside an induced library is compared with its manifest when somebody checks or reviews it."""
+"""The files beside an induced library are compared with its manifest by the commands that check or review it."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,20 @@ BESIDE = ("log.jsonl", "report.md", "recording.jsonl")
 COMMANDS = pytest.mark.parametrize("command", ["check", "review"])
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the library that all tests copy."""
+    return tmp_path_factory.mktemp("kept") / "draw1"
+
+
 @pytest.fixture
-def frozen(induce: Induce, tools: Any, out: Path) -> Path:
+def frozen(kept: Path, induce: Induce, tools: Any, out: Path) -> Path:
     """An induced library with a duplicate beside it."""
-    induce(replies=[tools.said([tools.searching(), tools.searching("again")])])
+    if not kept.exists():
+        induce(replies=[tools.said([tools.searching(), tools.searching("again")])])
+        shutil.copytree(out, kept)
+        return out
+    shutil.copytree(kept, out)
     return out
 
 

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tool_induction.compiler import REDACTED
-
 Induce = Callable[..., Any]
+REDACTED = "[secret]"
 KEY = "sk-proj-" + "ABCDEFGHIJKLMNOPQRSTUVWX0123456789"
 
 

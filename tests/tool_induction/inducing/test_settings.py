@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.inducing.asking.requests import Settings
+from tool_induction.inducer import Settings
 from world_api.core.faults import BackendFault
 
 Induce = Callable[..., Any]
@@ -31,7 +31,7 @@ def test_structured_modes_send_the_languages_schema(run: Induce, tools: Any, mod
     done = run(reply, settings=Settings(mode=mode))
     sent = done.model.requests[0]["response_format"]["json_schema"]
     assert (sent["strict"], list(sent["schema"]["properties"])) == (mode == "strict", ["tools"])
-    assert set(done.standings.values()) == {"admitted"}
+    assert set(done.statuses.values()) == {"admitted"}
     assert done.problems == []
 
 
@@ -44,14 +44,14 @@ def test_the_strict_form_is_read_back_into_a_document(run: Induce, tools: Any) -
     done = run(tools.said(json.dumps(written)), [tools.searching()], settings=Settings(mode="strict"), count=1)
     assert '"video_id": "string"' not in done.result.rounds[0].text
     assert '"video_id": {\n   "type": "string"' in done.asked(1)
-    assert done.standings == {"find_moments": "admitted"}
+    assert done.statuses == {"find_moments": "admitted"}
 
 
 def test_a_server_that_cannot_do_it_is_asked_in_the_next_simpler_mode_and_it_is_told(run: Induce, tools: Any) -> None:
     no = BackendFault("endpoint_refused_request", "host answered 400: bad request")
     done = run(no, no, [tools.searching(), tools.counting()], settings=Settings(mode="strict"))
     assert [item[1] for item in done.problems] == ["structured_refused", "structured_refused"]
-    assert done.result.rounds[0].answer.mode == done.asker.mode == "plain"
+    assert done.result.rounds[0].answer.mode == done.requester.mode == "plain"
     systems = [request["messages"][0]["content"] for request in done.model.requests]
     assert "in the form of the schema" in systems[0]
     assert "```json block" in systems[2]
@@ -60,7 +60,7 @@ def test_a_server_that_cannot_do_it_is_asked_in_the_next_simpler_mode_and_it_is_
 def test_a_server_that_ignores_the_schema_is_told(run: Induce, tools: Any) -> None:
     done = run([tools.searching(), tools.counting()], settings=Settings(mode="structured"))
     assert done.problems == [(0, "structured_ignored", "")]
-    assert set(done.standings.values()) == {"admitted"}
+    assert set(done.statuses.values()) == {"admitted"}
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import pytest
 from tests.support.command_line import Cli
 from tool_induction import compile_document, load_library
 from tool_induction.admission import admit
-from tool_induction.admission.made_up_judge import MadeUpJudge
+from tool_induction.admission.trials import MadeUpJudge
 from tool_induction.documents import document_from_emission, emission_schema
-from tool_induction.inducing.asking.prompting import InducerPrompts
-from tool_induction.inducing.asking.requests import Settings
+from tool_induction.inducer.prompt_builder import InducerPrompts
+from tool_induction.inducer.requests import Settings
 from tool_induction.library import MANIFEST_FILE
 from world_api.core.faults import ToolFault
 

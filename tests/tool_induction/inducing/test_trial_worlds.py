@@ -7,7 +7,7 @@ from typing import Any
 from tool_induction import compile_document
 from tool_induction.admission import admit
 from tool_induction.domains import Domain
-from tool_induction.inducing.trial_worlds import trial_worlds
+from tool_induction.inducer import trial_worlds
 
 
 def test_what_one_tool_writes_is_not_seen_by_the_next(domain: Domain, make_world: Any, tools: Any) -> None:

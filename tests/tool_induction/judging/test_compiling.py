@@ -11,9 +11,9 @@ import pytest
 from tests.support.command_line import Cli
 from tool_induction import Origin, ToolFault, compile_document, freeze_library, load_library
 from tool_induction.compiler import asks_judge, description_of
+from tool_induction.curation.fork import Edits, fork_library
+from tool_induction.curation.review import plan_lines
 from tool_induction.judge import JUDGEMENT
-from tool_induction.libraries.forking import Edits, fork_library
-from tool_induction.plan import plan_lines
 
 
 def faults(document: Any, *, allowed: bool = True) -> set[tuple[str, str]]:

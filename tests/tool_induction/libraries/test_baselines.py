@@ -65,4 +65,4 @@ def test_a_tool_says_what_it_is_for_and_what_not_and_asks_for_little(library: st
 
 @pytest.mark.parametrize("library", HAND_WRITTEN)
 def test_every_tool_would_be_admitted(library: str) -> None:
-    assert [verdict.text() for verdict in admit(compiled(library).tools).verdicts if not verdict.admitted] == []
+    assert [verdict for verdict in admit(compiled(library).tools).verdicts if not verdict.admitted] == []

@@ -13,7 +13,8 @@ from mcp import types
 
 from tests.support.command_line import Cli
 from tool_induction import load_library
-from tool_induction.libraries.faces import Format, faces
+from tool_induction.curation import formatted_tools
+from tool_induction.curation.examples import Format
 from world_api.exposure.strict_rules import strict_violations
 
 GOLDENS = Path(__file__).resolve().parents[2] / "golden"
@@ -22,7 +23,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 def made(library: str, wanted: Format) -> Any:
-    return faces(load_library(library).tools, wanted)
+    return formatted_tools(load_library(library).tools, wanted)
 
 
 @pytest.mark.parametrize("wanted", FORMATS)
@@ -68,19 +69,19 @@ def test_a_tool_that_writes_says_so(compiled: Any, document: Any) -> None:
                    "time_range": {"start_time": 0, "end_time": 1}},
     }  # fmt: skip
     tools = compiled(document(step))
-    [tool] = faces(tools, "mcp")
+    [tool] = formatted_tools(tools, "mcp")
     assert tool["annotations"]["readOnlyHint"] is False  # type: ignore[index]  # MCP tools are objects
 
 
 def test_a_tool_that_strict_mode_cannot_say_is_offered_without_it(compiled: Any, document: Any) -> None:
     tools = compiled(document(inputs={"free": "record"}, outputs={"it": {"type": "record", "from": "{{ free }}"}}))
-    [tool] = faces(tools, "openai-strict")
+    [tool] = formatted_tools(tools, "openai-strict")
     assert tool["function"]["strict"] is False  # type: ignore[index]  # function tools are objects
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_card_has_an_example_call_that_the_tool_takes(library: str) -> None:
-    from tool_induction.libraries.examples import IMAGINED, example_arguments
+    from tool_induction.curation.examples import IMAGINED, example_arguments
     from tool_induction.runtime import check_arguments
 
     for card, item in zip(made(library, "cards"), load_library(library).tools.values(), strict=True):

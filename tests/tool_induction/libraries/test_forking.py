@@ -11,10 +11,10 @@ import pytest
 
 from tests.support.command_line import Cli
 from tool_induction import Origin, freeze_library, load_library
-from tool_induction.domains.guard import Asked, Seen, refuse_leaks
-from tool_induction.domains.loading import load_domain
-from tool_induction.libraries.comparing import compared, comparison_text
-from tool_induction.libraries.forking import Edits, Fork, fork_library
+from tool_induction.curation.fork import Edits, Fork, compared, comparison_text, fork_library
+from tool_induction.domains import PlannedQuestion
+from tool_induction.domains.domain_file import load_domain
+from tool_induction.domains.guard import Seen, refuse_leaks
 from tool_induction.library import find_library
 from world_api.core.faults import ToolFault
 
@@ -86,7 +86,7 @@ def test_a_fork_and_its_forks_know_what_the_induction_saw(tmp_path: Path, cli: C
     assert placebo.status == 0, placebo.err
     assert Seen.by(load_library(tmp_path / "arm").manifest) == seen
     with pytest.raises(ToolFault, match="were tried on this video"):
-        asked = [Asked(video_id="film", question="Why?")]
+        asked = [PlannedQuestion(video_id="film", question="Why?")]
         refuse_leaks(load_domain("A_locate_count"), "test", asked, library=load_library(tmp_path / "second").manifest)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -10,12 +11,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tool_induction import RunLimits, load_library, run_tool
-from tool_induction.admission.worlds import schema_worlds
+from tool_induction.admission.schema_world import schema_worlds
 from tool_induction.compiler import result_schema
-from tool_induction.libraries.examples import ExampleRuns, example_arguments, material_of
+from tool_induction.curation.examples import ExampleRuns, example_arguments, material_of
 from world_api.api import open_session
-from world_api.core.canonical import canonical_json
 from world_api.operations import run
+
+#: One worker builds the films for all tests.
+pytestmark = pytest.mark.xdist_group("hand_written")
 
 HAND_WRITTEN = ("hand_A", "hand_B", "hand_C")
 TOOLS = [(library, tool) for library in HAND_WRITTEN for tool in load_library(library).tools]
@@ -27,7 +30,7 @@ def test_a_tool_finds_something_in_the_film_with_evidence_and_keeps_to_its_schem
 ) -> None:
     tools = load_library(library).tools
     example = ExampleRuns.on_video(sample_film.store, sample_film.video_id).of(tools, name)
-    result = dict(example.result)
+    result = example["result"]
     assert result["status"] in ("ok", "empty"), result
     if result["status"] == "ok":
         assert result["evidence"]
@@ -44,7 +47,7 @@ def test_many_calls_at_a_time_give_the_same_to_the_letter(sample_film: Any, libr
     call = partial(run, session)
     arguments = example_arguments(tools[name].tool, material_of(call, sample_film.video_id))
     told = [
-        canonical_json(run_tool(tools, name, arguments, call=call, world=session, limits=RunLimits(concurrency=most)))
+        json.dumps(run_tool(tools, name, arguments, call=call, world=session, limits=RunLimits(concurrency=most)))
         for most in (1, 6)
     ]
     assert told[0] == told[1]
@@ -253,7 +256,7 @@ def test_nothing_found_is_said_to_be_nothing(sample_film: Any, library: str, too
 def test_a_tool_finds_something_in_a_real_recording(composite: Any, library: str, name: str) -> None:
     tools = load_library(library).tools
     example = ExampleRuns.on_video(composite.store, composite.video_id).of(tools, name)
-    result = dict(example.result)
+    result = example["result"]
     assert result["status"] in ("ok", "empty"), result
     assert bool(result["evidence"]) is (result["status"] == "ok")
     assert list(Draft202012Validator(result_schema(tools[name].tool)).iter_errors(result)) == []

@@ -11,14 +11,11 @@ import pytest
 
 from tests.support.command_line import Cli
 from tool_induction import compile_document, load_library
-from tool_induction.libraries.examples import IMAGINED, ExampleRuns, example_arguments
-from tool_induction.libraries.review_html import review_html
-from tool_induction.libraries.review_text import review_text
-from tool_induction.libraries.reviewing import LibraryReview, review_library
-from tool_induction.plan import plan_lines
+from tool_induction.curation.examples import IMAGINED, ExampleRuns, example_arguments
+from tool_induction.curation.review import plan_lines, review_html, review_library, review_text
 
 
-def reviewed(named: Any) -> LibraryReview:
+def reviewed(named: Any) -> dict[str, Any]:
     return review_library(load_library(named), (), ExampleRuns())
 
 
@@ -58,20 +55,20 @@ def test_a_plan_reads_as_lines_with_blocks_indented(document: Any) -> None:
 
 def test_everything_a_person_judges_by_is_there() -> None:
     review = reviewed("hand_B")
-    tool = next(one for one in review.tools if one.name == "describe_after")
+    tool = next(one for one in review["tools"] if one["name"] == "describe_after")
 
-    assert review.origin["origin"] == "hand-written"
-    assert "search_segments_by_text" in review.operations
-    assert [(port.name, port.type, port.required) for port in tool.inputs][:2] == [
+    assert review["origin"]["origin"] == "hand-written"
+    assert "search_segments_by_text" in review["operations"]
+    assert [(port["name"], port["type"], port["required"]) for port in tool["inputs"]][:2] == [
         ("video_id", "string", True),
         ("event", "string", True),
     ]
-    assert tool.inputs[2].default == 20
-    assert tool.outputs[0].source == "hit.start_time"
-    assert tool.plan[0] == "hit = locate_event(event=event)"
-    assert tool.price["min"]["calls"] <= tool.price["expected"]["calls"] <= tool.price["max"]["calls"]
-    assert tool.example.made_up
-    assert tool.example.result["status"] in ("ok", "empty")
+    assert tool["inputs"][2]["default"] == 20
+    assert tool["outputs"][0]["from"] == "hit.start_time"
+    assert tool["plan"][0] == "hit = locate_event(event=event)"
+    assert tool["price"]["min"]["calls"] <= tool["price"]["expected"]["calls"] <= tool["price"]["max"]["calls"]
+    assert tool["example"]["made_up"]
+    assert tool["example"]["result"]["status"] in ("ok", "empty")
 
 
 def test_the_text_shows_each_part_and_says_that_an_example_is_made_up() -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from tool_induction import compile_document
 from tool_induction.aggregates import AGGREGATES
-from tool_induction.reference.__main__ import RECORDINGS, pages
+from tool_induction.reference import pages
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = pages(ROOT / RECORDINGS)
+PAGES = pages(ROOT / "docs")
 STALE = "run `make docs`"
 
 

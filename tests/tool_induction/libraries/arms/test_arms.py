@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Cli
-from tool_induction import Origin, ToolLibrary, compile_document, freeze_library, limits, load_library, run_tool
-from tool_induction.admission.worlds import schema_worlds
+from tool_induction import Origin, ToolLibrary, compile_document, freeze_library, load_library, run_tool
+from tool_induction.admission.schema_world import schema_worlds
 from tool_induction.compiler import openai_face
+from tool_induction.curation.arms import ARM_KINDS, make_arm, placebo_of
+from tool_induction.curation.composites import composites_like
 from tool_induction.domains.guard import Seen
 from tool_induction.language import walk_steps
-from tool_induction.libraries.arms.composites import composites_like, document_of
-from tool_induction.libraries.arms.making import ARM_KINDS, make_arm
-from tool_induction.libraries.arms.placebo import placebo_of
 from world_api.core.faults import ToolFault
 
 DATE = "2026-02-03"
+MAX_STEPS = 60  #: of one block, as docs/tool-language-reference.md says
 LIBRARIES = ("hand_A", "hand_B", "hand_C")
 
 
@@ -92,13 +92,13 @@ NEAR = 1.1
 
 @pytest.mark.parametrize("name", LIBRARIES)
 @pytest.mark.parametrize("groups", [frozenset[str](), frozenset({"inspect"})])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_composites_are_as_many_as_long_and_as_dear_in_every_part(
     name: str, groups: frozenset[str], seed: int
 ) -> None:
     tools = load_library(name).tools
     drawn = composites_like(tools, seed=seed, groups=groups)
-    compiled = compile_document(document_of(drawn), groups=groups).require()
+    compiled = compile_document({"tools": [item.document for item in drawn]}, groups=groups).require()
     assert len(compiled) == len(tools)
     for composite, made_like, real in zip(compiled.values(), drawn, tools.values(), strict=True):
         assert length(composite) == length(real)
@@ -113,7 +113,7 @@ def near(one: float, other: float) -> bool:
     return one <= other * NEAR and other <= one * NEAR
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_composites_of_tools_that_have_models_look_and_judge_are_as_dear(tmp_path: Path, seed: int) -> None:
     library = dear(tmp_path)
     folder = tmp_path / f"random_{seed}"
@@ -170,7 +170,9 @@ def test_random_composites_follow_from_the_seed_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_random_composites_run_and_find_what_their_steps_find(name: str) -> None:
-    compiled = compile_document(document_of(composites_like(load_library(name).tools, seed=3))).require()
+    compiled = compile_document(
+        {"tools": [item.document for item in composites_like(load_library(name).tools, seed=3)]}
+    ).require()
     world = schema_worlds()["many"]
     for tool in compiled.values():
         given = {"video_id": world.video_id, "query": "a red kettle"}
@@ -205,8 +207,8 @@ def long_tool(first: dict[str, Any], steps: int) -> dict[str, Any]:
 @pytest.mark.parametrize("first", ["search", "require"])
 def test_a_placebo_of_a_tool_as_long_as_a_tool_may_be_is_told_and_priced_like_it(first: str, tmp_path: Path) -> None:
     condition = {"type": "require", "condition": "{{ query != 'nothing' }}", "status": "error", "reason": "no query"}
-    document = long_tool(SEARCH if first == "search" else condition, limits.MAX_STEPS)
-    assert len(document["steps"]) == limits.MAX_STEPS
+    document = long_tool(SEARCH if first == "search" else condition, MAX_STEPS)
+    assert len(document["steps"]) == MAX_STEPS
     compiled = compile_document(document).require()
     parent = freeze_library(compiled, tmp_path / "long", name="long", origin=Origin(how="hand-written", date=DATE))
     [placebo] = made("placebo", parent, tmp_path / "placebo").tools.values()
@@ -221,7 +223,7 @@ def test_a_placebo_of_a_tool_as_long_as_a_tool_may_be_is_told_and_priced_like_it
 
 
 def test_a_placebo_that_there_is_no_room_for_is_refused_by_name(tmp_path: Path) -> None:
-    document = long_tool(SEARCH, limits.MAX_STEPS)
+    document = long_tool(SEARCH, MAX_STEPS)
     block = {"type": "loop", "loop_over": "hits", "max_items": 1}
     inner = [{"type": "set", "value": "{{ item.start_time }}", "save_as": f"start{n}"} for n in range(60)]
     for number in range(4):

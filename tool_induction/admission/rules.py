@@ -1,0 +1,383 @@
+"""The rules of admission: each looks at the runs and the plan of one tool and may refuse it.
+
+A rule must be certain: it compares runs with each other and does not guess what a tool is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tool_induction.admission.film import VIDEO
+from tool_induction.admission.verdicts import Refusal, TrialRun
+from tool_induction.compiler.compilation import CompiledTool
+from tool_induction.compiler.lint import lint_entities
+from tool_induction.language.diagnostics import Findings
+from tool_induction.language.evaluation import Json
+from tool_induction.language.expressions import Const, names, walk
+from tool_induction.language.model import (
+    Block,
+    Call,
+    JudgeStep,
+    Output,
+    Require,
+    Step,
+    Tool,
+    binds,
+    blocks,
+    values,
+    walk_steps,
+)
+from tool_induction.language.types import BOOL, INTERVAL, TIME, EnumType, ListType, RecordType, is_numeric, plain
+from world_api.core.canonical import canonical_json
+from world_api.world.storage import canonical
+
+MANY_TOKENS = 150
+_WRONG_CALL = "bad_"  #: prefix of the codes of faults in a call or in a computed value
+_FAILING = ("failing", "failing_some")
+_NOTHING: tuple[Json, ...] = (None, "", [], {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A tool and its runs.
+
+    ``entity_runs`` look for the entities of the induction's examples, the others do not; ``entity`` is a text of the tool that
+    contains one of them.
+    """
+
+    compiled: CompiledTool
+    runs: tuple[TrialRun, ...]
+    entity_runs: tuple[TrialRun, ...] = ()
+    entity: str = ""
+
+    @property
+    def clean(self) -> list[TrialRun]:
+        """Runs without planted or outside failures."""
+        return [run for run in self.runs if run.world not in _FAILING and not run.disturbed]
+
+    @property
+    def filled(self) -> list[TrialRun]:
+        """Clean runs on worlds that hold something."""
+        return [run for run in self.clean if run.world != "empty"]
+
+    def on(self, world: str) -> list[TrialRun]:
+        """Return the runs on one world."""
+        return [run for run in self.runs if run.world == world]
+
+    def own_outputs(self) -> list[Output]:
+        """Return the outputs that are made from more than the inputs."""
+        inputs = {item.name for item in self.compiled.tool.inputs}
+        outputs = self.compiled.tool.outputs
+        return [item for item in outputs if item.source is not None and names(item.source) - inputs]
+
+    def varying(self) -> list[Output]:
+        """Return those of them that had different values in the clean runs."""
+        return [
+            item
+            for item in self.own_outputs()
+            if len({canonical_json(run.outputs.get(item.name)) for run in self.clean}) > 1
+        ]
+
+    def found(self, run: TrialRun) -> bool:
+        """Whether a run ended as ``ok`` with a value."""
+        return run.status == "ok" and any(run.outputs.get(item.name) not in _NOTHING for item in self.own_outputs())
+
+
+def refusal_of(case: Case) -> Refusal | None:
+    """Return the refusal of the first rule that has one."""
+    return next((refusal for rule in _RULES if (refusal := rule(case)) is not None), None)
+
+
+def _disturbed(case: Case) -> Refusal | None:
+    if not any(run.broken_off and not run.example for run in case.runs):
+        return None
+    return Refusal(
+        reason="disturbed",
+        explanation="a trial on a made world was stopped by the clock: the machine was too slow, nothing is known about the tool",
+        suggestion="try again; the tool need not change",
+    )
+
+
+def _fails(case: Case) -> Refusal | None:
+    real = [run for run in case.clean if run.example]
+    ended = [run for run in case.clean if run.status == "error" and not run.example]
+    # A real world may lack what a trial happened to ask for; a wrong call is a fault of the tool.
+    if not ended and real and all(run.error.startswith(_WRONG_CALL) for run in real):
+        ended = real
+    suggestion = "say with 'require' what the step needs before it, or take the value from a result that always has it"
+    if ended:
+        run = ended[0]
+        return Refusal(
+            reason="fails",
+            explanation=f"on the world {run.world!r}, where nothing is wrong, it ends in {run.error}",
+            suggestion=suggestion,
+        )
+    if case.filled and all(run.status == "partial" and run.failed_calls for run in case.filled):
+        run = case.filled[0]
+        said = run.warnings[0] if run.warnings else run.summary
+        return Refusal(
+            reason="fails",
+            explanation=f"in every run some of its calls fail although nothing is wrong with the world: {said}",
+            suggestion=suggestion,
+        )
+    return None
+
+
+def _overspends(case: Case) -> Refusal | None:
+    for run in case.runs:
+        if run.overspent:
+            return Refusal(
+                reason="over_price",
+                explanation=f"on the world {run.world!r} it used {run.overspent}",
+                suggestion="give its loops max_items",
+            )
+        if run.status == "budget_exhausted" and not run.disturbed and run.world != "crowded":
+            return Refusal(
+                reason="over_budget",
+                explanation=f"on the world {run.world!r} it {run.summary.removeprefix('budget_exhausted: ')}",
+                suggestion="give its loops smaller max_items, or its searches a smaller top_k",
+            )
+    return None
+
+
+def _misfits(case: Case) -> Refusal | None:
+    for run in case.runs:
+        if run.misfit:
+            return Refusal(
+                reason="wrong_type",
+                explanation=f"on the world {run.world!r} its result is not what it declares: {run.misfit}",
+                suggestion="declare the output as what it is; one that may be missing is 'optional', such as \"number?\"",
+            )
+    return None
+
+
+def _invents(case: Case) -> Refusal | None:
+    """Refuse a time or a confidence that is the same for every question on an empty world, yet ends as ``ok``.
+
+    A number with a fraction that the tool itself contains counts too, under any name.
+    """
+    empty = [run for run in case.on("empty") if run.status == "ok"]
+    if len(empty) < 2:
+        return None
+    for item in case.varying():
+        given = {canonical(run.outputs.get(item.name)) for run in empty}
+        value: Json = empty[0].outputs.get(item.name)
+        if (
+            len(given) == 1
+            and value not in _NOTHING
+            and (_is_a_finding(item) or has_fraction_written_in(case.compiled.tool, value))
+        ):
+            return Refusal(
+                reason="invents",
+                explanation=f"on a world where nothing is to be found it ends as 'ok' with {item.name} = {canonical_json(value)[:60]}",
+                suggestion=f"leave out the default, declare {item.name} as optional, or end with 'require' and status 'empty'",
+            )
+    return None
+
+
+def _is_a_finding(item: Output) -> bool:
+    """Whether an output is a time, an interval or a confidence, which have no neutral value."""
+    type_ = plain(item.type)
+    inner = plain(type_.item) if isinstance(type_, ListType) else type_
+    if isinstance(inner, RecordType):
+        return inner.name == INTERVAL.name
+    named = item.name.endswith(("_time", "timestamp", "confidence"))
+    return inner == TIME or (named and is_numeric(inner))
+
+
+def _swallows(case: Case) -> Refusal | None:
+    suggestion = "leave 'on_error' out of the calls that the answer rests on"
+    for world in _FAILING:
+        for run in case.on(world):
+            if run.failed_calls and run.status in ("ok", "empty") and not run.warnings:
+                return Refusal(
+                    reason="swallows_errors",
+                    explanation=f"{run.failed_calls} of its calls failed, and it ends as {run.status!r} without a warning",
+                    suggestion=suggestion,
+                )
+    for run in case.on("failing"):
+        if run.status == "error" or not run.failed_calls or run.failed_calls < run.calls:
+            continue
+        for item in case.varying():
+            value = run.outputs.get(item.name)
+            if isinstance(value, int | float | str) and value != "":
+                return Refusal(
+                    reason="swallows_errors",
+                    explanation=f"every one of its calls failed, and it still answers {item.name} = {canonical_json(value)[:60]}",
+                    suggestion=f"{suggestion}, or declare {item.name} as optional and let it be none where a part of it is",
+                )
+    return None
+
+
+def _never_matters(case: Case) -> Refusal | None:
+    if not case.filled:
+        return None
+    if not any(case.found(run) for run in case.filled):
+        run = next((run for run in case.filled if run.world == "many"), case.filled[0])
+        return Refusal(
+            reason="always_empty",
+            explanation=f"it found nothing on any of {len(case.filled)} worlds that hold plenty; the last it said is {run.summary!r}",
+            suggestion="look at its conditions: is one of them never true, or does a step read a list that is always empty?",
+        )
+    fixed = fixed_answer(case.compiled.tool)
+    if fixed is not None:
+        return Refusal(
+            reason="constant",
+            explanation=f"nothing its calls found has a part in its first output, {fixed.name}",
+            suggestion=f"bind {fixed.name} to what the steps find, or leave it out",
+        )
+    answers = {
+        canonical_json([run.status, {item.name: run.outputs.get(item.name) for item in case.own_outputs()}])
+        for run in case.clean
+    }
+    if len(answers) == 1:
+        return Refusal(
+            reason="constant",
+            explanation=f"it gave the same answer in all of {len(case.clean)} runs, on empty and full worlds, for every question",
+            suggestion="bind the outputs to what the steps find",
+        )
+    return None
+
+
+def _without_evidence(case: Case) -> Refusal | None:
+    found = [run for run in case.filled if case.found(run) and not run.example]
+    if found and not any(run.evidence for run in found):
+        return Refusal(
+            reason="no_evidence",
+            explanation="it finds something and shows nothing that it could be checked by",
+            suggestion="bind the outputs to items that carry evidence, or add an output from collect_evidence",
+        )
+    return None
+
+
+def _only_examples(case: Case) -> Refusal | None:
+    if case.entity:
+        return Refusal(
+            reason="only_examples",
+            explanation=f"it contains {case.entity[:80]!r}, which only the examples are about",
+            suggestion="take what is looked for from the inputs, not from the examples",
+        )
+    with_them = [run for run in case.entity_runs if case.found(run)]
+    others = [run for run in case.filled if run.world in ("many", "crowded")]
+    if with_them and others and not any(case.found(run) for run in others):
+        return Refusal(
+            reason="only_examples",
+            explanation="it finds something only when it is asked about the entities of the examples it was made from",
+            suggestion="take what is looked for from the inputs, not from the examples",
+        )
+    return None
+
+
+_RULES: tuple[Callable[[Case], Refusal | None], ...] = (
+    _disturbed,
+    _fails,
+    _overspends,
+    _misfits,
+    _only_examples,
+    _never_matters,
+    _invents,
+    _swallows,
+    _without_evidence,
+)
+
+
+def notes_of(case: Case) -> Iterator[str]:
+    """Yield remarks that refuse nothing."""
+    longest = max((run.tokens for run in case.runs), default=0)
+    if longest > MANY_TOKENS:
+        yield f"a result has up to {longest} tokens; about {MANY_TOKENS} are read with ease"
+    varying = {item.name for item in case.varying()}
+    for item in case.own_outputs():
+        values = [run.outputs.get(item.name) for run in case.clean]
+        if item.name not in varying and values and values[0] not in _NOTHING:
+            yield f"the output {item.name} was {canonical_json(values[0])[:60]} in all {len(values)} runs"
+        elif item.name not in varying and values:
+            yield f"the output {item.name} was empty in all {len(values)} runs"
+    cut = [run for run in case.clean if run.world == "crowded" and run.status == "budget_exhausted"]
+    if cut:
+        yield f"where much happens it {cut[0].summary.removeprefix('budget_exhausted: ')}"
+    if any(run.broken_off for run in case.runs):
+        yield "a trial took so long that it was stopped, and does not count"
+    lost = [run for run in case.clean if run.status == "partial" and run.failed_calls]
+    if lost:
+        yield f"some calls failed on the world {lost[0].world!r} although nothing is wrong with it"
+    real = [run for run in case.runs if run.example]
+    failed = [run for run in real if run.status == "error"]
+    if failed:
+        yield f"on the world {failed[0].world!r} it ended in {failed[0].error}"
+    if real and not any(case.found(run) for run in real):
+        yield f"it found nothing on {', '.join(sorted({run.world for run in real}))}"
+
+
+def fixed_answer(tool: Tool) -> Output | None:
+    """Return the first output if its value depends neither on a call nor on an input, so that it is the same on every video.
+
+    A boolean or an enumerated value after a ``require`` counts as dependent on that condition.
+    """
+    if not tool.outputs or tool.outputs[0].source is None:
+        return None
+    first = tool.outputs[0]
+    moving = _moving(tool)
+    if names(tool.outputs[0].source) & (moving | {item.name for item in tool.inputs}):
+        return None
+    is_word = plain(first.type) == BOOL or isinstance(plain(first.type), EnumType)
+    if is_word and any(isinstance(step, Require) and names(step.condition) & moving for step in walk_steps(tool.steps)):
+        return None
+    return first
+
+
+def _moving(tool: Tool) -> set[str]:
+    """Return the names whose values depend on a call, a judgement or an input."""
+    found = {item.name for item in tool.inputs}
+
+    def visit(steps: tuple[Step, ...], *, moved: bool) -> None:
+        for step in steps:
+            rests = moved or any(names(value) & found for _, value in values(step))
+            for block in blocks(step):
+                visit(block, moved=rests)
+            inner = [name for block in blocks(step) for one in block for name in binds(one)]
+            if (
+                rests
+                or isinstance(step, Call | JudgeStep)
+                or (isinstance(step, Block) and any(name in found for name in inner))
+            ):
+                found.update(binds(step))
+
+    visit(tool.steps, moved=False)
+    return found
+
+
+def entity_written_in(tool: Tool, entities: Sequence[str]) -> str:
+    """Return a constant text of a step or an output that contains an entity of the examples, or an empty text.
+
+    Names, descriptions, reasons and defaults of inputs do not count.
+    """
+    findings = Findings()
+    lint_entities(tool, entities, findings)
+    for item in findings.items:
+        place = item.path[len(tool.path) :]
+        if place[-1:] != ("reason",) and (place[:1] == ("steps",) or (place[:1] == ("outputs",) and "from" in place)):
+            return str(item.found)
+    return ""
+
+
+def has_fraction_written_in(tool: Tool, value: object) -> bool:
+    """Whether the value is a number with a fraction that the tool itself contains."""
+    if not isinstance(value, float) or value.is_integer():
+        return False
+    held = [inner for step in walk_steps(tool.steps) for _, inner in values(step)]
+    held += [item.source for item in tool.outputs if item.source is not None]
+    return any(isinstance(node, Const) and node.value == value for whole in held for node in walk(whole))
+
+
+def ignoring(tool: Tool, unread: Sequence[str]) -> Refusal | None:
+    """Refuse a tool that uses none of its required inputs."""
+    wanted = [item.name for item in tool.inputs if item.required and item.name != VIDEO]
+    if not wanted or not set(wanted) <= set(unread):
+        return None
+    return Refusal(
+        reason="ignores_inputs",
+        explanation=f"nothing it did depended on {', '.join(wanted)}, although each was varied on several films",
+        suggestion="use what is asked for in the steps, or leave out inputs that nothing reads",
+    )

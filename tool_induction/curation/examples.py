@@ -1,0 +1,211 @@
+"""Example calls of a library's tools, and the library in the formats of other programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
+from tool_induction.admission.schema_world import schema_worlds
+from tool_induction.compiler.compilation import CompiledTool
+from tool_induction.compiler.faces import mcp_face, openai_face, signature_card, writes_of
+from tool_induction.language.model import Input, Tool
+from tool_induction.language.types import STRING, ListType
+from tool_induction.runtime.calls import Caller, WorldState
+from tool_induction.runtime.runner import run_tool
+from tool_induction.toolset import FOR_MODELS
+from world_api.core.faults import ToolFault, VideoWorldError
+from world_api.operations import EVERY_OPERATION
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Format = Literal["openai", "openai-strict", "mcp", "cards"]
+#: Parts of input names and the kind of text such an input takes; any other input takes an event.
+_MARKS = {
+    "categories": ("category", "kind"),
+    "looks": ("look", "person", "thing", "object", "query", "who", "entity", "subject"),
+    "words": ("word", "quote", "text", "topic", "clue", "phrase", "term", "sign"),
+}
+_WORDS_OF_A_QUOTE = 5
+#: Words that most speech contains, so that a search for them finds some of it.
+_COMMON = "the and you is of to in it that 的 是 了"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """Texts for example arguments, taken from a video: looks, categories, events and words; ``duration`` in seconds."""
+
+    video_id: str
+    duration: float
+    looks: tuple[str, ...]
+    categories: tuple[str, ...]
+    events: tuple[str, ...]
+    words: tuple[str, ...]
+
+    def texts_for(self, name: str) -> tuple[str, ...]:
+        """Return texts that fit an input of that name."""
+        kind = next((kind for kind, marks in _MARKS.items() if any(mark in name.lower() for mark in marks)), "events")
+        texts: tuple[str, ...] = getattr(self, kind)
+        return texts or self.events
+
+
+#: Material of signature cards, which have no video.
+IMAGINED = Material(
+    video_id="film",
+    duration=120.0,
+    looks=("person in red", "person in blue"),
+    categories=("person",),
+    events=("somebody enters the room", "the door is closed", "the phone rings"),
+    words=("thank you", "see you tomorrow"),
+)
+
+
+class ExampleRuns:
+    """Runs one example of each tool, on a made-up world or on the world of a video.
+
+    Args:
+        session: The call and the state of a world; by default a made-up world, whose answers show form, not truth.
+        material: Texts for arguments.
+        given: Arguments by tool that replace generated ones.
+    """
+
+    def __init__(
+        self,
+        *,
+        session: tuple[Caller, WorldState] | None = None,
+        material: Material = IMAGINED,
+        given: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        self._session = session
+        self._material = material
+        self._given = given or {}
+
+    @classmethod
+    def on_video(
+        cls,
+        store: Path,
+        video_id: str,
+        *,
+        given: Mapping[str, Mapping[str, Any]] | None = None,
+        groups: Collection[str] = (),
+    ) -> ExampleRuns:
+        """Return examples on a stored world, in a session that is not kept, with optional ``groups`` of operations."""
+        from world_api.api import open_session
+        from world_api.operations import run
+
+        session = open_session(store, video_id, name=None, groups=groups)
+        call = partial(run, session)
+        return cls(session=(call, session), material=material_of(call, video_id), given=given)
+
+    def of(self, tools: Mapping[str, CompiledTool], name: str) -> dict[str, Any]:
+        """Return the record of one tool's example: ``world, made_up, arguments, result``."""
+        tool = tools[name].tool
+        material, made_up = self._material, self._session is None
+        if self._session is None:
+            world = schema_worlds((*material.looks, *material.events, *material.words))["many"]
+            call: Caller = world
+            state: WorldState = world
+            material = replace(material, video_id=world.video_id)
+            ids: Mapping[str, list[str]] = made_up_ids(tool)
+        else:
+            call, state = self._session
+            ids = found_words(tool, call, material.video_id)
+        arguments = example_arguments(tool, material, ids=ids) | dict(self._given.get(name, {}))
+        try:
+            result = run_tool(tools, name, arguments, call=call, world=state, limits=FOR_MODELS)
+        except VideoWorldError as fault:
+            result = {**fault.record()}
+        shown = "many" if made_up else material.video_id
+        return {"world": shown, "made_up": made_up, "arguments": arguments, "result": dict(result)}
+
+
+def example_arguments(tool: Tool, material: Material, *, ids: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
+    """Return the required arguments of a tool, made from the names and types of its inputs."""
+    offer = Offer(
+        video_id=material.video_id, texts=material.events, duration=material.duration, named=ids or made_up_ids(tool)
+    )
+    arguments = arguments_for(tool, offer) or {"video_id": material.video_id}
+    used: dict[tuple[str, ...], int] = {}
+    for item in tool.inputs:
+        if item.name not in arguments or not _is_free_text(item):
+            continue
+        texts = material.texts_for(item.name) or ("person",)
+        count = 2 if isinstance(item.type, ListType) else 1
+        start = used.get(texts, 0)
+        used[texts] = start + count
+        chosen = [texts[(start + place) % len(texts)] for place in range(count)]
+        arguments[item.name] = chosen if isinstance(item.type, ListType) else chosen[0]
+    return arguments
+
+
+def _is_free_text(item: Input) -> bool:
+    type_ = item.type.item if isinstance(item.type, ListType) else item.type
+    return type_ == STRING and not item.name.endswith(("_id", "_ids"))
+
+
+def material_of(call: Caller, video_id: str) -> Material:
+    """Return what a real video offers: the looks of its entities, its actions, and words said or written in it."""
+
+    def rows(operation: str, key: str, **arguments: Any) -> list[dict[str, Any]]:
+        try:
+            return (
+                list(call(operation, {"video_id": video_id, **arguments})[key]) if operation in EVERY_OPERATION else []
+            )
+        except VideoWorldError:
+            return []
+
+    duration = length_of(call, video_id)
+    entities = rows("list_entities", "entities")
+    people = [row for row in entities if row["category"] == "person"] or entities
+    actions = rows("recognize_actions", "actions", start_time=0.0, end_time=duration)
+    hits = rows("search_segments_by_text", "candidates", query=_COMMON, top_k=20)
+    words = [row["snippet"] for row in hits if row["source"] in ("speech", "screen_text") and row["snippet"]]
+    quotes = tuple(dict.fromkeys(" ".join(text.split()[:_WORDS_OF_A_QUOTE]) for text in words))
+    return Material(
+        video_id=video_id,
+        duration=duration,
+        looks=tuple(dict.fromkeys(row["hint"] for row in people)) or IMAGINED.looks,
+        categories=tuple(dict.fromkeys(row["category"] for row in people)) or IMAGINED.categories,
+        events=quotes or tuple(dict.fromkeys(row["label"] for row in actions)) or IMAGINED.events,
+        words=quotes or IMAGINED.words,
+    )
+
+
+def formatted_tools(tools: Mapping[str, CompiledTool], wanted: Format) -> list[dict[str, Any]] | list[str]:
+    """Return all tools in one format, in library order.
+
+    A tool whose inputs strict mode cannot express is offered without it, with ``strict`` false.
+    """
+    match wanted:
+        case "mcp":
+            return mcp_tools(tools)
+        case "cards":
+            return [
+                f"{signature_card(item)}\n  example: {call_text(item.name, example_arguments(item.tool, IMAGINED))}"
+                for item in tools.values()
+            ]
+    return [_openai_tool(item, strict=wanted == "openai-strict") for item in tools.values()]
+
+
+def _openai_tool(item: CompiledTool, *, strict: bool) -> dict[str, Any]:
+    try:
+        return openai_face(item, strict=strict)
+    except ToolFault as fault:
+        if fault.code != "not_strict":
+            raise
+        return openai_face(item, strict=False)
+
+
+def mcp_tools(tools: Mapping[str, CompiledTool]) -> list[dict[str, Any]]:
+    """Return the tools as MCP tools, with input and output schemas and annotations."""
+    return [mcp_face(item, writes=writes_of(name, tools)) for name, item in tools.items()]
+
+
+def call_text(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call as a person writes it."""
+    given = ", ".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items())
+    return f"{name}({given})"

@@ -1,0 +1,265 @@
+"""Reviews of a library: each tool with its plan, price, notes and an example run, as a record, a text or an HTML page."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from tool_induction.compiler.compilation import CompiledTool
+from tool_induction.compiler.faces import signature_card
+from tool_induction.curation.examples import ExampleRuns, call_text
+from tool_induction.language.diagnostics import Diagnostic
+from tool_induction.language.expressions import Const, Expr, JsonList, JsonRecord, Text, to_json, to_text
+from tool_induction.language.model import (
+    Aggregate,
+    Block,
+    Call,
+    Filter,
+    If,
+    JudgeStep,
+    Loop,
+    Project,
+    Require,
+    Set,
+    Step,
+    Tool,
+)
+from tool_induction.library import ToolLibrary, operations_used
+from world_api.core.files import open_regular
+
+#: Manifest keys about what was frozen, not about its origin.
+_SEALS = ("schema_version", "name", "tools", "operations", "key_hashes", "manifest_hash", "content_hash")
+_WIDTH = 110
+_TEMPLATE = "review.html.jinja"
+_MARK = b'<meta name="generator" content="videoworld tools review">'
+_HEAD_BYTES = 1000  #: The template has the mark within these.
+
+Record = dict[str, Any]
+
+
+def review_library(library: ToolLibrary, diagnostics: Sequence[Diagnostic], examples: ExampleRuns) -> Record:
+    """Return the record of a review; runs one example of each tool.
+
+    Keys: ``name, hash, origin, operations`` and ``tools``, a list of ``name, description, card, inputs, outputs, plan, price,
+    notes, example``. ``origin`` is empty for a plain file.
+    """
+    return {
+        "name": library.name,
+        "hash": library.hash,
+        "origin": {key: value for key, value in library.manifest.items() if key not in _SEALS},
+        "operations": operations_used(library.tools),
+        "tools": [
+            {
+                **_declared(item),
+                "plan": plan_lines(item.tool),
+                "price": item.price.record(),
+                "notes": [note.record() for note in diagnostics if note.tool == name],
+                "example": examples.of(library.tools, name),
+            }
+            for name, item in library.tools.items()
+        ],
+    }
+
+
+def _declared(item: CompiledTool) -> Record:
+    tool = item.tool
+    inputs: list[Record] = []
+    for one in tool.inputs:
+        declared = {"name": one.name, "type": one.type_name, "description": one.description, "required": one.required}
+        default = None if one.default is None else to_json(one.default)
+        inputs.append(declared if one.required else declared | {"default": default})
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "card": signature_card(item),
+        "inputs": inputs,
+        "outputs": [
+            {"name": one.name, "type": one.type_name, "description": one.description}
+            | ({"required": True} if one.source is None else {"from": expression_text(one.source)})
+            for one in tool.outputs
+        ],
+    }
+
+
+def review_html(review: Record) -> str:
+    """Return the review as one HTML page without scripts and outside resources; all text of the library is escaped."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["json"] = lambda value: json.dumps(value, indent=1, ensure_ascii=False)
+    template = environment.from_string((files(__package__) / _TEMPLATE).read_text(encoding="utf-8"))
+    return template.render(
+        review=review,
+        origin=_origin_lines(review["origin"]),
+        price_text=_price_text,
+        example_line=_example_line,
+        call_text=call_text,
+    )
+
+
+def is_review(page: Path) -> bool:
+    """Whether a file is a page made by ``review_html``."""
+    try:
+        with open_regular(page) as file:
+            return _MARK in file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+
+
+def review_text(review: Record) -> str:
+    """Return the review for a terminal."""
+    count = len(review["tools"])
+    lines = [f"{review['name']}: {count} tool{'s' * (count != 1)}, {review['hash'][:12]}"]
+    for line in (*_origin_lines(review["origin"]), "operations: " + ", ".join(review["operations"])):
+        lines += _wrapped(line, 2, 4, width=_WIDTH - 2)
+    for tool in review["tools"]:
+        lines += ["", "-" * _WIDTH, *_tool_lines(tool)]
+    return "\n".join(lines)
+
+
+def _wrapped(text: str, first: int | str, rest: int, *, width: int = _WIDTH) -> list[str]:
+    """Wrap a text; ``first`` is the head of the first line, or its indent, ``rest`` the indent of the others."""
+    head = first if isinstance(first, str) else " " * first
+    return textwrap.wrap(text, width, initial_indent=head, subsequent_indent=" " * rest, break_on_hyphens=False)
+
+
+def _origin_lines(origin: Mapping[str, Any]) -> list[str]:
+    if not origin:
+        return ["a plain file, not frozen: nothing vouches for it"]
+    lines = [", ".join(str(origin[key]) for key in ("origin", "domain", "date") if origin.get(key))]
+    for ancestor in origin.get("lineage", ()):
+        made = f"{ancestor.get('origin')}, {str(ancestor.get('content_hash'))[:12]}"
+        lines.append(f"came from {ancestor.get('name')} ({made})")
+    for key, value in origin.items():
+        if key not in ("origin", "domain", "date", "lineage"):
+            lines.append(f"{key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+    return [line for line in lines if line]
+
+
+def _price_text(price: Mapping[str, Mapping[str, float]]) -> str:
+    """Return for instance ``4 to 5 calls (usually 5), 0.021 to 0.5 s``."""
+    least, usual, most = price["min"], price["expected"], price["max"]
+    text = f"{least['calls']:g} to {most['calls']:g} calls (usually {usual['calls']:g})"
+    text += f", {least['seconds']:g} to {most['seconds']:g} s"
+    if most.get("model_calls"):
+        text += f", up to {most['model_calls']:g} model calls of {most['tokens']:g} tokens in all"
+    return text
+
+
+def _example_line(example: Record) -> str:
+    if example["made_up"]:
+        return f"on the made-up world {example['world']!r}: its form is right, what it says is not from any video"
+    return f"on the video {example['world']!r}"
+
+
+def _tool_lines(tool: Record) -> Iterator[str]:
+    yield tool["name"]
+    yield from _wrapped(tool["description"], 2, 2, width=_WIDTH - 2)
+    for title in ("inputs", "outputs"):
+        ports = tool[title]
+        yield f"  {title}"
+        names, types = (max(len(port[key]) for port in ports) for key in ("name", "type"))
+        for port in ports:
+            head = f"    {port['name']:<{names}}  {port['type']:<{types}}  "
+            value = f"= {port['from']}" if "from" in port else f"default {json.dumps(port.get('default'))}"
+            text = "; ".join(part for part in ("" if port.get("required") else value, port["description"]) if part)
+            yield from _wrapped(text, head, len(head)) or [head.rstrip()]
+    yield "  plan"
+    for line in tool["plan"]:
+        indent = 4 + len(line) - len(line.lstrip())
+        yield from _wrapped(line.strip(), indent, indent + 6)
+    yield f"  price   {_price_text(tool['price'])}"
+    for note in tool["notes"]:
+        yield from _wrapped(f"{note['code']} {note['json_path']}: {note['message']}", "  note    ", 4)
+    yield from _example_lines(tool["name"], tool["example"])
+
+
+def _example_lines(name: str, example: Record) -> Iterator[str]:
+    result = example["result"]
+    yield f"  example {_example_line(example)}"
+    yield from _wrapped(call_text(name, example["arguments"]), 4, 6)
+    if "status" not in result:
+        yield f"    -> {json.dumps(result, ensure_ascii=False)}"
+        return
+    yield from _wrapped(f"-> {result['status']} | {result['summary']}", 4, 7)
+    for key, value in result["outputs"].items():
+        if key != "evidence" and value not in (None, [], ""):
+            shown = textwrap.shorten(json.dumps(value, ensure_ascii=False), 3 * _WIDTH, placeholder=" ...")
+            yield from _wrapped(f"{key}: {shown}", 7, 9)
+    evidence = result["evidence"]
+    spans = "".join(f"; {one['start_time']:g}-{one['end_time']:g} s ({one['source']})" for one in evidence[:3])
+    yield f"       {result['calls']['logical']} calls, {len(evidence)} pieces of evidence{spans}"
+    for warning in result["warnings"]:
+        yield f"       warning: {warning}"
+
+
+def plan_lines(tool: Tool) -> list[str]:
+    """Return the steps of a tool as lines that a person reads, blocks indented."""
+    return list(_block_lines(tool.steps, 0))
+
+
+def _block_lines(steps: tuple[Step, ...], depth: int) -> Iterator[str]:
+    for step in steps:
+        yield from _step_lines(step, depth)
+
+
+def _step_lines(step: Step, depth: int) -> Iterator[str]:
+    indent, text = "  " * depth, expression_text
+    match step:
+        case Call():
+            params = _arguments(tuple(item for item in step.params if item[0] != "video_id"))
+            yield f"{indent}{step.save_as} = {_loop_text(step.loop)}{step.target}({params}){_loop_end(step)}"
+        case Block():
+            yield f"{indent}{step.save_as} = {_loop_text(step.loop).rstrip()}{_loop_end(step)}"
+            yield from _block_lines(step.body, depth + 1)
+        case Filter():
+            yield f"{indent}{step.save_as} = items of {text(step.inputs)} where {text(step.where)}"
+        case Project():
+            yield f"{indent}{step.save_as} = for each item of {text(step.inputs)}: {{{_arguments(step.fields)}}}"
+        case Aggregate():
+            inputs = "" if step.inputs == Const(None) else text(step.inputs)
+            yield f"{indent}{step.save_as} = {step.operation}({', '.join(filter(None, (inputs, _arguments(step.params))))})"
+        case JudgeStep():
+            question = f"{text(step.question)}, answers {' / '.join(step.answers)}"
+            yield f"{indent}{step.save_as} = judge each item of {text(step.inputs)} (at most {step.bound}): {question}"
+        case Set():
+            yield f"{indent}{step.save_as} = {text(step.value)}"
+        case Require():
+            yield f"{indent}stop as {step.status} unless {text(step.condition)}: {text(step.reason)}"
+        case If():
+            yield f"{indent}if {text(step.condition)}:"
+            yield from _block_lines(step.then, depth + 1)
+            if step.otherwise:
+                yield f"{indent}else:"
+                yield from _block_lines(step.otherwise, depth + 1)
+
+
+def _loop_text(loop: Loop | None) -> str:
+    return "" if loop is None else f"for each {loop.variable} of {expression_text(loop.over)} (at most {loop.bound}): "
+
+
+def _loop_end(step: Call | Block) -> str:
+    loop = step.loop
+    until = f", until {expression_text(loop.until)}" if loop is not None and loop.until is not None else ""
+    return until + {"fail": "", "skip": ", leaving out what fails", "null": ", null where it fails"}[step.on_error]
+
+
+def _arguments(entries: tuple[tuple[str, Expr], ...]) -> str:
+    return ", ".join(f"{name}={expression_text(value)}" for name, value in entries)
+
+
+def expression_text(value: Expr) -> str:
+    """Return an expression as it is written inside braces; a text with braces in it, in quotes."""
+    match value:
+        case Text():
+            return f'"{to_json(value)}"'
+        case JsonList(items):
+            return f"[{', '.join(map(expression_text, items))}]"
+        case JsonRecord(entries):
+            return f"{{{', '.join(f'{name}: {expression_text(inner)}' for name, inner in entries)}}}"
+        case _:
+            return to_text(value)

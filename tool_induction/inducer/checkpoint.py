@@ -1,0 +1,192 @@
+"""The checkpoint of an induction: the folder ``OUT.induction`` beside the library ``OUT``.
+
+::
+
+    OUT.induction/asked.json       the request of the induction; another request does not continue with these exchanges
+    OUT.induction/recording.jsonl  every exchange with the model, one per line, written when it is finished
+    OUT.induction/lock             held while a process works here
+
+A process may be killed at any moment: the next one with the same request takes the finished exchanges from the recording.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from filecmp import cmp
+from pathlib import Path
+from typing import Any
+
+from tool_induction.library.manifest import MANIFEST_FILE
+from world_api.backends.chat.recording import Exchange, append_line, read_exchanges
+from world_api.core.canonical import parse_json
+from world_api.core.faults import ToolFault
+from world_api.core.identifiers import is_name
+
+_REQUEST, RECORDING, _LOCK = "asked.json", "recording.jsonl", "lock"
+_SUFFIX = ".induction"
+
+
+class Checkpoint:
+    """The work folder of one induction."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.folder = out.with_name(out.name + _SUFFIX)
+
+    @contextmanager
+    def held(self, request: Mapping[str, Any]) -> Iterator[list[Exchange]]:
+        """Hold the folder's lock inside the block; yield the recorded exchanges.
+
+        Raises:
+            ToolFault: ``bad_library_name``, ``library_exists``, ``out_not_writable``, ``induction_running``,
+                ``other_induction``.
+            EpisodeFault: ``recording_damaged``, ``recording_schema``.
+        """
+        from filelock import FileLock, Timeout
+
+        check_out(self.out)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.folder / _LOCK, timeout=0)
+            lock.acquire()
+        except Timeout:
+            raise ToolFault(
+                "induction_running",
+                f"another process works on {self.out}",
+                hint="wait for it, or choose another --out",
+            ) from None
+        except OSError as error:
+            raise self._not_writable(error) from None
+        try:
+            recorded = self._recorded()
+            if not any(exchange.reply is not None for exchange in recorded):
+                self._begin(request)  # without an answer nothing can be mixed up
+                recorded = []
+            else:
+                self._agree(request)
+            yield recorded
+        finally:
+            lock.release()
+
+    def keep(self, exchange: Exchange) -> None:
+        """Append an exchange to the recording.
+
+        Raises:
+            ToolFault: ``out_not_writable``.
+        """
+        try:
+            append_line(self.folder / RECORDING, exchange.record())
+        except OSError as error:
+            raise self._not_writable(error) from None
+
+    def _recorded(self) -> list[Exchange]:
+        path = self.folder / RECORDING
+        if not path.exists():
+            return []
+        _drop_torn_line(path)
+        return read_exchanges(path)
+
+    def _not_writable(self, error: OSError) -> ToolFault:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        return ToolFault(
+            "out_not_writable",
+            f"{self.folder} cannot be written: {error.strerror or error}",
+            hint="free some space; then the same command continues" if full else "give --out a folder that can be made",
+        )
+
+    def _begin(self, request: Mapping[str, Any]) -> None:
+        """Write the request, in a folder without answers."""
+        try:
+            (self.folder / RECORDING).unlink(missing_ok=True)
+            partial = self.folder / f"{_REQUEST}.partial"
+            partial.write_text(json.dumps(dict(request), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            partial.replace(self.folder / _REQUEST)
+        except OSError as error:
+            raise self._not_writable(error) from None
+
+    def _agree(self, request: Mapping[str, Any]) -> None:
+        """Refuse to continue with the answers to another request."""
+        path = self.folder / _REQUEST
+        wanted = json.loads(json.dumps(dict(request)))
+        try:
+            found = parse_json(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            found = None
+        if not isinstance(found, dict):
+            raise ToolFault("other_induction", f"{path} is missing or damaged", hint=self._hint())
+        keys = sorted(key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key))
+        if keys:
+            changes = "; ".join(f"{key} was {_short(found.get(key))}, is {_short(wanted.get(key))}" for key in keys)
+            raise ToolFault(
+                "other_induction", f"{self.folder} holds the answers to another induction: {changes}", hint=self._hint()
+            )
+
+    def _hint(self) -> str:
+        return f"choose another --out; or remove {self.folder} to ask everything again"
+
+
+def check_out(out: Path) -> None:
+    """Refuse a path that no library can be written to. The checkpoint that a finished induction left is removed.
+
+    Raises:
+        ToolFault: ``bad_library_name``, ``library_exists``, ``out_not_writable``.
+    """
+    if out.is_symlink() and not out.exists():
+        raise ToolFault(
+            "out_not_writable",
+            f"{out} is a link to a path that does not exist",
+            hint="remove the link, or choose another --out",
+        )
+    if out.exists():
+        finished = _clear_left_over(out)
+        raise ToolFault(
+            "library_exists",
+            f"{out} is there already" + (": it is finished; its checkpoint is removed" * finished),
+            hint="a frozen library is immutable; choose another --out, one for each seed",
+        )
+    if not is_name(out.name.lower()):
+        raise ToolFault(
+            "bad_library_name", f"{out.name[:64]!r} cannot name a library", hint="use letters, digits, . _ -"
+        )
+
+
+def _clear_left_over(out: Path) -> bool:
+    """Remove the checkpoint of an induction that was killed after its library was moved to its place.
+
+    A folder with anything that the library lacks stays: it belongs to something else.
+    """
+    from filelock import FileLock, Timeout
+
+    folder = Checkpoint(out).folder if out.name else out
+    if folder == out or not folder.is_dir() or not (out / MANIFEST_FILE).is_file():
+        return False
+    own = (_REQUEST, f"{_REQUEST}.partial", _LOCK)
+    try:
+        with FileLock(folder / _LOCK, timeout=0):
+            if not all(path.name in own or _is_copied(path, out / path.name) for path in folder.iterdir()):
+                return False
+            shutil.rmtree(folder)
+    except (Timeout, OSError):
+        return False
+    return True
+
+
+def _is_copied(path: Path, copy: Path) -> bool:
+    return path.is_file() and copy.is_file() and cmp(path, copy, shallow=False)
+
+
+def _drop_torn_line(path: Path) -> None:
+    """Remove what a crash left after the last whole line."""
+    content = path.read_bytes()
+    if content and not content.endswith(b"\n"):
+        with path.open("r+b") as file:
+            file.truncate(content.rfind(b"\n") + 1)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."

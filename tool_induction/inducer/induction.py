@@ -1,0 +1,408 @@
+"""An induction from its options to the frozen library: model, example worlds, checkpoint, rounds, and the files it leaves.
+
+Everything is written in the checkpoint's folder and moved to its place by one rename, so a library is either complete or absent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tool_induction import limits
+from tool_induction.admission import ExampleWorld
+from tool_induction.compiler.compilation import CompiledTool, compile_document
+from tool_induction.documents import tool_schema
+from tool_induction.domains import Domain
+from tool_induction.inducer.checkpoint import RECORDING, Checkpoint, check_out
+from tool_induction.inducer.prompt_builder import InducerPrompts, examples_of
+from tool_induction.inducer.report import Spent, log_lines, price_of, report_page, spent
+from tool_induction.inducer.requests import Exchanges, ReplayOnly, Requester, Settings
+from tool_induction.inducer.rounds import MAX_REPAIRS, Induction, induce
+from tool_induction.library import Origin, ToolLibrary, file_hashes, freeze_library, load_library
+from tool_induction.runtime.calls import Caller, WorldState
+from world_api.backends.chat.recording import Exchange, read_exchanges
+from world_api.core.canonical import content_hash, json_line
+from world_api.core.faults import EpisodeFault, StoreFault, ToolFault, VideoWorldError
+from world_api.core.files import open_regular
+from world_api.core.ports import ChatModel, Clock
+from world_api.session.session import Session
+from world_api.version import project_version
+
+UNPRUNED, LOG, REPORT = "unpruned", "log.jsonl", "report.md"
+_FROZEN = "frozen"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InductionOptions:
+    """Options of an induction. ``document`` replaces the first emission, ``replay`` the model.
+
+    ``worlds`` are the example worlds of ``store``: by default that of the sample film, and none at all if it is None.
+    """
+
+    domain: Domain
+    out: Path
+    settings: Settings
+    model: str | None = None
+    count: int = 9
+    repairs: int = MAX_REPAIRS
+    document: Path | None = None
+    replay: Path | None = None
+    worlds: tuple[str, ...] | None = ()
+    store: Path
+    prices: Path | None = None
+    timeout: float = 900.0  #: seconds to wait for one reply
+
+
+@dataclass(frozen=True, kw_only=True)
+class InductionResult:
+    """The library, the rounds it comes from, and their cost."""
+
+    library: ToolLibrary
+    induction: Induction
+    cost: Spent
+
+
+def run_induction(
+    options: InductionOptions,
+    *,
+    clock: Clock,
+    environment: Mapping[str, str],
+    progress: Callable[[str], None] = lambda _: None,
+) -> InductionResult:
+    """Induce a library and freeze it; faults of the options are raised before the first request.
+
+    Raises:
+        ToolFault: ``bad_library_name``, ``library_exists``, ``no_model``, ``unreadable_document``,
+            ``no_example_world``, ``split_leak``, ``out_not_writable``, ``induction_running``, ``other_induction``,
+            ``no_tools``, ``nothing_admitted``.
+        StoreFault: an example world cannot be opened.
+        BackendFault: ``bad_prices``; the endpoint's.
+        EpisodeFault: ``replay_mismatch``; a recording cannot be read.
+    """
+    check_out(options.out)
+    domain, settings = options.domain, options.settings
+    replayed = None if options.replay is None else _recording(options.replay)
+    chat = _model(options, replayed, clock=clock, environment=environment)
+    price = None if chat is None else price_of(chat.name, options.prices)
+    document = None if options.document is None else _read(options.document)
+    prompts = InducerPrompts(groups=settings.groups, allow_judge=settings.allow_judge)
+    worlds = NO_WORLDS
+    if options.worlds is not None:
+        worlds = trial_worlds(domain, options.worlds, store=options.store, groups=settings.groups)
+    request = {
+        "domain": domain.name,
+        "domain_hash": domain.hash,
+        "model": "" if chat is None else chat.name,
+        "endpoint": "" if chat is None or replayed is not None else _host(environment),
+        "prompt_hash": prompts.hash,
+        "count": options.count,
+        "repairs": options.repairs,
+        **settings.record(),
+        "example_worlds": worlds.hashes,
+        "document_hash": ""
+        if document is None
+        else hashlib.sha256(document.encode("utf-8", "surrogatepass")).hexdigest(),
+    }
+    checkpoint = Checkpoint(options.out)
+    with checkpoint.held(request) as recorded:
+        if recorded:
+            progress(f"continuing with {len(recorded)} recorded exchanges in {checkpoint.folder}")
+        exchanges = None
+        if chat is not None and replayed is None:
+            exchanges = Exchanges(chat, clock=clock, recorded=recorded, keep=checkpoint.keep)
+        elif chat is not None:  # a replay is copied to the checkpoint when it has succeeded
+            exchanges = Exchanges(chat, clock=clock, recorded=replayed or [])
+        induction = induce(
+            domain,
+            settings,
+            requester=None if exchanges is None else Requester(exchanges, settings),
+            count=options.count,
+            repairs=options.repairs,
+            worlds=worlds.open,
+            document=document,
+            prompts=prompts,
+            progress=progress,
+        )
+        for exchange in (replayed or [])[len(recorded) :]:
+            checkpoint.keep(exchange)
+        if exchanges is not None and (unused := exchanges.unused()):
+            progress(f"{len(unused)} recorded replies fit no request any more; they count in the cost")
+        cost = spent([] if exchanges is None else exchanges.paid, price)
+        library = _freeze(induction, request, options, cost, checkpoint=checkpoint, date=clock.now())
+    return InductionResult(library=library, induction=induction, cost=cost)
+
+
+def _model(
+    options: InductionOptions, replayed: list[Exchange] | None, *, clock: Clock, environment: Mapping[str, str]
+) -> ChatModel | None:
+    """Return the recording, or the model on the endpoint; None if a document is given and no model is to repair it.
+
+    Raises:
+        ToolFault: ``no_model``.
+        BackendFault: the endpoint's.
+    """
+    from world_api.backends.chat.rule_based import RULE_BASED
+    from world_api.exposure.models import endpoint_model
+
+    name = options.model
+    if replayed is not None:
+        return ReplayOnly(name or str(replayed[0].request.get("model")))
+    if name is None and options.document is not None:
+        return None
+    if name is None or name == RULE_BASED:
+        raise ToolFault(
+            "no_model",
+            "no model was named" if name is None else "the rule-based model cannot write tools",
+            hint="give --model NAME and set OPENAI_BASE_URL; or bring a document with --document FILE; or see the prompt "
+            "with --dry-run",
+        )
+    return endpoint_model(name, clock=clock, environment=environment, timeout=options.timeout)
+
+
+def _host(environment: Mapping[str, str]) -> str:
+    """Return host and port of the endpoint."""
+    from world_api.backends.chat.endpoint import Endpoint
+
+    configured = environment.get("OPENAI_BASE_URL") or environment.get("OPENAI_API_KEY")
+    return Endpoint.from_environment(environment).host if configured else ""
+
+
+def _recording(path: Path) -> list[Exchange]:
+    """Read a recording with at least one exchange.
+
+    Raises:
+        EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+    """
+    hint = "give the recording.jsonl of a library that was induced"
+    found = read_exchanges(path, hint=hint)
+    if not found:
+        raise EpisodeFault("recording_damaged", f"{path.name} holds no exchange", hint=hint)
+    return found
+
+
+def _read(document: Path) -> str:
+    """Read the given document, which may be a whole chat reply with prose.
+
+    Raises:
+        ToolFault: ``unreadable_document``.
+    """
+    try:
+        with open_regular(document) as stream:
+            content = stream.read(limits.MAX_DOCUMENT_BYTES + 1)
+        if len(content) <= limits.MAX_DOCUMENT_BYTES:
+            return content.decode("utf-8-sig")
+        reason = f"it has more than {limits.MAX_DOCUMENT_BYTES} bytes"
+    except OSError as error:
+        reason = error.strerror or str(error)
+    except UnicodeDecodeError as error:
+        reason = f"it is not UTF-8: byte {error.start} cannot be read"
+    raise ToolFault("unreadable_document", f"{document.name} cannot be read: {reason}", hint="give a UTF-8 text file")
+
+
+def _freeze(
+    induction: Induction,
+    request: Mapping[str, Any],
+    options: InductionOptions,
+    cost: Spent,
+    *,
+    checkpoint: Checkpoint,
+    date: str,
+) -> ToolLibrary:
+    """Write library, unpruned library, log, report and recording, and move them to their place.
+
+    Raises:
+        ToolFault: ``nothing_admitted``: log and report are then in the checkpoint's folder, and no library is frozen;
+            ``library_exists``, ``out_not_writable``.
+    """
+    out, work, made = checkpoint.out, checkpoint.folder, checkpoint.folder / _FROZEN
+    settings, domain, admission = options.settings, options.domain, induction.draft.admission
+    sent = _sent(request, induction, settings)
+    how = "induced" if induction.requested else "brought"
+    if how == "brought" and induction.mode_used:
+        how += f", mended by {request['model']}"
+
+    def load(folder: Path) -> ToolLibrary:
+        return load_library(folder, groups=settings.groups, allow_judge=settings.allow_judge)
+
+    def freeze(names: Sequence[str], folder: Path, name: str, details: Mapping[str, Any]) -> ToolLibrary:
+        origin = Origin(how=how, date=date, domain=domain.name, details={"induction": details})
+        return freeze_library(_compiled(induction, names, settings), folder, name=name, origin=origin)
+
+    try:
+        log = "".join(json_line(line) + "\n" for line in log_lines(induction)).encode()
+        (work / LOG).write_bytes(log)
+        # A replay does not know the endpoint of the recording, and its report is the same.
+        reported = {key: value for key, value in sent.items() if key != "endpoint"}
+        (work / REPORT).write_text(report_page(induction, reported, cost, domain), encoding="utf-8")
+        if not admission.admitted:
+            raise ToolFault(
+                "nothing_admitted",
+                f"none of the {len(induction.draft.slots)} tools is admitted, so no library is frozen",
+                hint=f"{work / REPORT} says why; another --seed is another draw",
+            )
+        if made.exists():
+            shutil.rmtree(made)
+        made.mkdir()
+        details = sent | _details(induction, domain, settings.seed) | {"cost": cost.record()}
+        details |= {
+            "notes": [note.record() for item in induction.rounds for note in item.notes],
+            "log_sha256": hashlib.sha256(log).hexdigest(),
+            "compiler": {"version": project_version(), "document_schema": content_hash(tool_schema())},
+        }
+        duplicates = {item.tool: item.kept for item in admission.verdicts if item.reason == "duplicate"}
+        arm = {"arm": "unpruned", "of": out.name, "duplicates": duplicates}
+        unpruned = freeze(admission.unpruned, made / UNPRUNED, f"{out.name[:55]}.unpruned", details | arm)
+        files = {"files": file_hashes(work, (LOG, REPORT, RECORDING))}
+        details |= {"arm": "pruned", "unpruned_hash": unpruned.hash} | files
+        freeze(admission.admitted, made / "library", out.name, details)
+        for file in (made / "library").iterdir():
+            file.replace(made / file.name)
+        (made / "library").rmdir()
+        for kept in (LOG, REPORT, RECORDING):
+            if (work / kept).exists():
+                shutil.copyfile(work / kept, made / kept)
+        for folder in (made, made / UNPRUNED):
+            load(folder)  # a library that cannot be loaded is not moved to its place
+        if out.exists():
+            raise ToolFault("library_exists", f"{out} is there already", hint="choose another --out")
+        made.rename(out)
+    except OSError as error:
+        raise ToolFault(
+            "out_not_writable", f"{out} cannot be written: {error.strerror or error}", hint="free some space"
+        ) from None
+    shutil.rmtree(work, ignore_errors=True)
+    return load(out)
+
+
+def _sent(request: Mapping[str, Any], induction: Induction, settings: Settings) -> dict[str, Any]:
+    """Return the part of the request that the tools come from: without settings of requests that were not made."""
+    if not induction.mode_used:
+        unused = ("endpoint", "prompt_hash", "count", "repairs", *settings.record())
+        return {key: value for key, value in request.items() if key not in unused} | {"model": ""}
+    return {key: value for key, value in request.items() if key != "count" or induction.requested}
+
+
+def _details(induction: Induction, domain: Domain, seed: int) -> dict[str, Any]:
+    shown = bool(induction.requested)
+    return {
+        "examples_used": [item.question for item in examples_of(domain, seed)] if shown else [],
+        "templates_used": [item.id for item in domain.templates("induction")] if shown else [],
+        "split": {split.name: list(split.videos) for split in domain.splits},
+        "mode_used": induction.mode_used,
+        "rounds": [
+            {"kind": item.kind, "mode": None if item.answer is None else item.answer.mode, "standings": item.counts}
+            for item in induction.rounds
+        ],
+        "ending": induction.ending,
+        "yields": induction.yields(),
+    }
+
+
+def _compiled(induction: Induction, names: Sequence[str], settings: Settings) -> Mapping[str, CompiledTool]:
+    """Compile the named tools by themselves; the tools that they call are among them."""
+    values = [
+        slot.current.written.value
+        for slot in induction.draft.slots
+        if slot.current.status in ("admitted", "duplicate") and slot.current.name in names
+    ]
+    return compile_document({"tools": values}, groups=settings.groups, allow_judge=settings.allow_judge).require()
+
+
+#: The default world: the film that the project generates itself.
+SAMPLE = "sample"
+_HINTS, _CAPTIONS, _LONGEST = 4, 2, 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialWorlds:
+    """Example worlds: content hashes by id; ``open`` returns them with new sessions that are not kept."""
+
+    hashes: dict[str, str]
+    open: Callable[[], tuple[ExampleWorld, ...]]
+
+
+NO_WORLDS = TrialWorlds(hashes={}, open=lambda: ())
+
+
+def trial_worlds(
+    domain: Domain, names: Sequence[str], *, store: Path, groups: frozenset[str] = frozenset()
+) -> TrialWorlds:
+    """Return the named worlds of a store, by default that of the sample film, with optional ``groups`` of operations.
+
+    Raises:
+        ToolFault: ``no_example_world``: none is named and the sample film's does not exist; ``split_leak``: a world's video
+            belongs to another split than admission.
+        StoreFault: a named world cannot be opened.
+    """
+    wanted = tuple(names) or (SAMPLE,)
+    for name in wanted:
+        owner = domain.split_of_video(name)
+        if owner not in (None, "admission"):
+            raise ToolFault(
+                "split_leak",
+                f"the video {name!r} belongs to the {owner} split of {domain.name}",
+                hint="tools are tried on videos of the admission split, or on ones that no split names",
+            )
+    try:
+        sessions = [_opened(name, store, groups) for name in wanted]
+    except StoreFault as fault:
+        if names:
+            raise
+        raise ToolFault(
+            "no_example_world",
+            f"{store} holds no world of the sample film, and no other world was named ({fault.message})",
+            hint="name one with --example-world ID; or make it: `videoworld sample DIR`, then `videoworld build "
+            "DIR/sample.mp4`; or try tools on made worlds alone with --schema-worlds-only",
+        ) from None
+    return TrialWorlds(
+        hashes={name: session.world_hash for name, session in zip(wanted, sessions, strict=True)},
+        open=lambda: tuple(_example(name, store, groups) for name in wanted),
+    )
+
+
+def _opened(name: str, store: Path, groups: frozenset[str]) -> Session:
+    from world_api.api import open_session
+
+    return open_session(store, name, name=None, groups=groups)
+
+
+def _example(name: str, store: Path, groups: frozenset[str]) -> ExampleWorld:
+    """Return a world that opens a new session for every run, so that no run sees what another one wrote."""
+    from world_api.operations import run
+
+    def fresh() -> tuple[Caller, WorldState]:
+        session = _opened(name, store, groups)
+        return partial(run, session), session
+
+    session = _opened(name, store, groups)
+    return ExampleWorld(
+        name=name,
+        call=partial(run, session),
+        world=session,
+        video_id=session.video_id,
+        texts=_texts(session),
+        open=fresh,
+    )
+
+
+def _texts(session: Session) -> tuple[str, ...]:
+    """Return texts to search for in a world: hints of its entities and captions of its scenes."""
+    from world_api.operations import run
+
+    found: list[str] = []
+    for operation, key, text, most in (
+        ("list_entities", "entities", "hint", _HINTS),
+        ("list_scenes", "scenes", "brief_caption", _CAPTIONS),
+    ):
+        try:
+            items = run(session, operation, {"video_id": session.video_id})[key]
+        except VideoWorldError:  # the world has no such rows
+            continue
+        texts = dict.fromkeys(str(item[text])[:_LONGEST] for item in items if str(item[text]).strip())
+        found.extend(list(texts)[:most])
+    return tuple(found)

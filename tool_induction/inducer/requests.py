@@ -1,0 +1,292 @@
+"""Requests to the model: recorded replies first, fallbacks if a server refuses a setting, and notes on odd replies."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from tool_induction.compiler.source import without_secrets
+from tool_induction.documents import emission_schema
+from tool_induction.inducer.prompt_builder import Mode
+from world_api.backends.chat.completions import Usage, usage_of
+from world_api.backends.chat.recording import Exchange, RecordingChatModel
+from world_api.core.canonical import content_hash
+from world_api.core.faults import BackendFault, EpisodeFault
+from world_api.core.ports import ChatModel, Clock
+
+#: What can be odd about a reply or its tools; each is noted in the log and in the report.
+Problem = Literal[
+    "no_choices",
+    "bad_message",
+    "empty_reply",
+    "refused_by_model",
+    "cut_reply",
+    "structured_refused",
+    "structured_ignored",
+    "setting_refused",
+    "prose_around",
+    "reasoning_in_reply",
+    "repeated",
+    "secret_in_reply",
+    "no_tools",
+    "unreadable_tool",
+    "fewer_tools",
+    "more_tools",
+    "too_many_tools",
+    "renamed",
+    "unasked",
+    "not_rewritten",
+    "retired",
+    "not_better",
+]
+#: Faults about the request itself: the same request gets the same fault again.
+_REFUSALS = ("endpoint_refused_request", "endpoint_unknown_model")
+#: Settings that a server may refuse, and the words by which its message names them.
+_NAMED_BY: dict[str, tuple[str, ...]] = {
+    "response_format": ("response_format", "json_schema", "guided", "structured"),
+    "seed": ("seed",),
+    "temperature": ("temperature",),
+    "max_tokens": ("max_tokens",),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """A remark on a reply: the problem, a message, and the tool if it is about one."""
+
+    problem: Problem
+    message: str
+    tool: str = ""
+
+    def record(self) -> dict[str, str]:
+        """Return the wire form."""
+        return {"problem": self.problem, "tool": self.tool, "message": self.message}
+
+    def redacted(self) -> Note:
+        """Return the note without credentials: a refusal may quote one."""
+        return replace(self, message=without_secrets(self.message), tool=without_secrets(self.tool))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings of an induction's requests. ``seed`` is sent, so that a draw can be repeated if the server honours it."""
+
+    mode: Mode = "plain"
+    seed: int = 1
+    temperature: float | None = None  #: None leaves it to the server
+    max_tokens: int | None = None  #: of a reply; None leaves it to the server
+    groups: frozenset[str] = frozenset()  #: optional groups of operations that tools may call
+    allow_judge: bool = False  #: whether tools may have judge steps
+
+    def record(self) -> dict[str, Any]:
+        """Return the wire form; groups and judging are in it only if they are switched on."""
+        return {
+            "mode": self.mode,
+            "seed": self.seed,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            **({"groups": sorted(self.groups)} if self.groups else {}),
+            **({"allow_judge": True} if self.allow_judge else {}),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """A reply: its text as it came, why it ended, its cost, and notes."""
+
+    text: str
+    finish_reason: str | None
+    usage: Usage
+    seconds: float
+    request_hash: str
+    mode: Mode
+    notes: tuple[Note, ...] = ()
+
+
+class Exchanges:
+    """Exchanges with a model, recorded ones first.
+
+    A recorded fault is no answer, so its request is sent again. Two faults are taken as recorded: a refusal of the request if the
+    model answered later (then with other settings), and, if there is only the recording (``ReplayOnly``), the fault of a request
+    without a reply. ``done`` holds the exchanges of this run, faults included; ``paid`` these and every recorded one.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        *,
+        clock: Clock,
+        recorded: Iterable[Exchange] = (),
+        keep: Callable[[Exchange], None] = lambda _: None,
+    ) -> None:
+        self.model_name = model.name
+        self.done: list[Exchange] = []
+        self.paid = list(recorded)
+        self._recorded: dict[str, deque[Exchange]] = defaultdict(deque)
+        self._faults: dict[str, Exchange] = {}
+        self._keep = keep
+        answered = max((place for place, item in enumerate(self.paid) if item.reply is not None), default=-1)
+        for place, exchange in enumerate(self.paid):
+            refused = exchange.fault is not None and exchange.fault["code"] in _REFUSALS
+            if exchange.reply is not None:
+                self._recorded[exchange.request_hash].append(exchange)
+            elif isinstance(model, ReplayOnly) or (place < answered and refused):
+                self._faults[exchange.request_hash] = exchange
+        self._model = RecordingChatModel(model, clock=clock, keep=self._add)
+
+    def send(self, request: dict[str, Any]) -> Exchange:
+        """Return the exchange of a request.
+
+        Raises:
+            BackendFault: the model's; ``bad_model_reply`` if its reply cannot be stored.
+        """
+        name = content_hash(request)
+        if self._recorded[name]:
+            self.done.append(self._recorded[name].popleft())
+        elif name in self._faults:
+            self.done.append(self._faults.pop(name))
+            fault = self.done[-1].fault or {"code": "endpoint_error", "message": "no reply", "hint": ""}
+            raise BackendFault(fault["code"], fault["message"], hint=fault["hint"])
+        else:
+            self._model.complete(request)
+        return self.done[-1]
+
+    def unused(self) -> list[Exchange]:
+        """Return recorded replies to requests that this run did not make; they were paid for all the same."""
+        return [exchange for waiting in self._recorded.values() for exchange in waiting]
+
+    def _add(self, exchange: Exchange) -> None:
+        self._keep(exchange)
+        self.done.append(exchange)
+        self.paid.append(exchange)
+
+
+class ReplayOnly:
+    """A model without an endpoint: all its replies are in a recording."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Refuse a request that is not in the recording.
+
+        Raises:
+            EpisodeFault: ``replay_mismatch``.
+        """
+        raise EpisodeFault(
+            "replay_mismatch",
+            "the recording holds no reply to this request",
+            hint="replay with the domain, settings, example worlds and version that it was recorded with",
+        )
+
+
+class Requester:
+    """Sends requests and falls back if a server refuses a setting; each fallback is noted once and holds from then on."""
+
+    def __init__(self, exchanges: Exchanges, settings: Settings) -> None:
+        self.exchanges = exchanges
+        self.settings = settings
+        self.mode: Mode = settings.mode
+        self._without: set[str] = set()
+
+    def send(self, system: Callable[[Mode], str], user: Callable[[Mode], str]) -> Answer:
+        """Return the model's reply to two messages, which may depend on the mode.
+
+        Raises:
+            BackendFault: the model's.
+        """
+        notes: list[Note] = []
+        while True:
+            request = self._request(system(self.mode), user(self.mode))
+            try:
+                exchange = self.exchanges.send(request)
+            except BackendFault as fault:
+                notes.append(self._fall_back(request, fault))
+                continue
+            return _answer(exchange, self.mode, notes)
+
+    def _request(self, system: str, user: str) -> dict[str, Any]:
+        settings = self.settings
+        request: dict[str, Any] = {
+            "model": self.exchanges.model_name,
+            "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
+        }
+        for key in ("seed", "temperature", "max_tokens"):
+            name = "max_completion_tokens" if key == "max_tokens" and key in self._without else key
+            value = getattr(settings, key)
+            if value is not None and name not in self._without:
+                request[name] = value
+        if self.mode != "plain":
+            strict = self.mode == "strict"
+            schema = emission_schema(strict=strict, groups=settings.groups, allow_judge=settings.allow_judge)
+            named = {"name": "tool_documents", "strict": strict, "schema": schema}
+            request["response_format"] = {"type": "json_schema", "json_schema": named}
+        return request
+
+    def _fall_back(self, request: Mapping[str, Any], fault: BackendFault) -> Note:
+        """Leave out the setting that a server refuses; other faults of a server change nothing about the requests.
+
+        Raises:
+            BackendFault: the fault, if it is about no setting.
+        """
+        message = fault.message.lower()
+        refused = [key for key, words in _NAMED_BY.items() if key in request and any(word in message for word in words)]
+        unnamed = fault.code == "endpoint_refused_request" and self.mode != "plain"
+        if fault.code not in _REFUSALS or not (refused or unnamed):
+            raise fault
+        if not refused or "response_format" in refused:
+            # A server without structured output may refuse it in any words, so the next simpler mode is tried.
+            before, self.mode = self.mode, "structured" if self.mode == "strict" else "plain"
+            return Note(
+                problem="structured_refused",
+                message=f"{before} mode is refused, asked in {self.mode} mode instead: {fault.message}",
+            )
+        self._without.update(refused)
+        return Note(problem="setting_refused", message=f"asked without {', '.join(refused)}: {fault.message}")
+
+
+def _answer(exchange: Exchange, mode: Mode, notes: list[Note]) -> Answer:
+    reply = exchange.reply or {}
+    choices = reply.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
+    message, finish = (choice or {}).get("message"), (choice or {}).get("finish_reason")
+    text = _text(message.get("content")) if isinstance(message, dict) else ""
+    if choice is None:
+        found = [Note(problem="no_choices", message="the reply holds no choice")]
+    elif not isinstance(message, dict):
+        found = [Note(problem="bad_message", message="the reply's message is not an object")]
+    else:
+        found = _oddities(text, finish, message.get("refusal"))
+    return Answer(
+        text=text,
+        finish_reason=finish if isinstance(finish, str) else None,
+        usage=usage_of(exchange.request, reply),
+        seconds=exchange.seconds,
+        request_hash=exchange.request_hash,
+        mode=mode,
+        notes=(*found, *notes),
+    )
+
+
+def _oddities(text: str, finish: Any, refusal: Any) -> list[Note]:
+    notes = []
+    if isinstance(refusal, str) and refusal.strip():
+        notes.append(Note(problem="refused_by_model", message=f"the model refuses: {refusal.strip()[:300]}"))
+    elif finish == "content_filter":
+        notes.append(Note(problem="refused_by_model", message="the server's content filter ended the reply"))
+    elif not text.strip():
+        notes.append(Note(problem="empty_reply", message="the reply holds no text"))
+    if finish == "length":
+        notes.append(Note(problem="cut_reply", message="the reply was cut off at the longest a reply may be"))
+    return notes
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message; content may also be a list of parts."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
+    return ""
