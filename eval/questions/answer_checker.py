@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.datasets.items import Item
-from eval.questions.film_index import KEEPING, does_so, facts_within, is_with_person, windows_of
+from eval.questions.drafts import KEEPING, does_so, facts_within, is_with_person, windows_of
 from eval.questions.generator import domain_of
 from eval.questions.phrasing import Chinese, English, Unsayable, Wording
 from eval.sandbox.facts import Event, FilmFacts, Person, Place, Relation, Thing

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice, zip_longest
+from pathlib import Path
 from typing import Any
 
 from controller.questions import Question
-from eval.datasets.items import Item
+from eval.datasets.items import SCHEMA_VERSION, Item, item_record
+from eval.datasets.own_format import DATASET_FILE, QUESTIONS_FILE, load_folder
 from eval.questions import locate_count, order_cause, summary_multihop
-from eval.questions.drafts import Asker, Draft, Maker
-from eval.questions.film_index import FilmIndex, facts_within, windows_of
+from eval.questions.drafts import Asker, Draft, FilmIndex, Maker, facts_within, windows_of
 from eval.questions.phrasing import Chinese, English, Say, Unsayable, Wording, lettered
 from eval.sandbox.facts import FilmFacts
 from tool_induction.domains.domain import Domain, SplitName
@@ -22,6 +24,7 @@ from tool_induction.domains.guard import PLACEHOLDER
 from tool_induction.domains.loading import load_domain
 from world_api.core.lexicon import content_words
 from world_api.core.spans import TimeSpan
+from world_api.world.files import exclusive, hash_bytes, write_atomically
 
 #: The share of questions that are asked in Chinese, if all that they name has Chinese words.
 CHINESE_SHARE = 0.25
@@ -302,3 +305,50 @@ class _Worder:
 def _distinct(tier: Sequence[str], right: str) -> list[str]:
     """Options that do not say what the right one says, or a part of it."""
     return [part for part in dict.fromkeys(tier) if part and part not in right and right not in part]
+
+
+NAME = "sandbox"
+
+
+def add_questions(
+    folder: Path | str, video: Path | str, video_id: str, items: Sequence[Item], *, work: Path | str
+) -> int:
+    """Write a film's questions into the dataset of its folder, in place of those it has there; returns how many there are in all.
+
+    A film without questions is in the dataset nevertheless, once another has some. ``work`` is where films that are made at
+    the same time wait for each other.
+
+    Raises:
+        EvalFault: ``bad_dataset``, ``dataset_unreadable``, ``other_schema_version``: what is there cannot be added to.
+        StoreFault: ``store_not_writable``.
+    """
+    folder, video, work = Path(folder), Path(video), Path(work)
+    with exclusive(work, hash_bytes(DATASET_FILE.encode())):
+        name, protocol = NAME, dict(PROTOCOL)
+        videos: dict[str, Any] = {}
+        kept: list[Item] = []
+        if (folder / DATASET_FILE).is_file():
+            there = load_folder(folder)
+            name, protocol = there.name, dict(there.protocol)
+            kept = [item for item in there.items if item.video_id != video_id]
+            videos = {
+                key: {"file": found.path.relative_to(folder).as_posix()}
+                for key, found in there.videos.items()
+                if found.path is not None
+            }
+        everything = sorted([*kept, *items], key=lambda item: item.video_id)
+        if not everything:
+            return 0
+        videos[video_id] = {"file": video.name}
+        manifest: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "name": name,
+            "questions": QUESTIONS_FILE,
+            "videos": dict(sorted(videos.items())),
+        }
+        if protocol:
+            manifest["protocol"] = protocol
+        lines = [json.dumps(item_record(item), ensure_ascii=False) + "\n" for item in everything]
+        write_atomically(folder / QUESTIONS_FILE, "".join(lines).encode())
+        write_atomically(folder / DATASET_FILE, (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode())
+    return len(everything)

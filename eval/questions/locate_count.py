@@ -8,8 +8,19 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from eval.questions import phrasing as say
-from eval.questions.drafts import DRAWN, Asker, Draft, Maker, choice, count, exchangeable, interval, yes_or_no
-from eval.questions.film_index import APART, span_of
+from eval.questions.drafts import (
+    APART,
+    DRAWN,
+    Asker,
+    Draft,
+    Maker,
+    choice,
+    count,
+    exchangeable,
+    interval,
+    span_of,
+    yes_or_no,
+)
 from eval.questions.phrasing import Say
 from eval.sandbox.facts import Event, Person, Thing
 from tool_induction.domains.domain import Template

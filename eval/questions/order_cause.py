@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from eval.questions import phrasing as say
 from eval.questions.drafts import (
+    APART,
     RIGHT,
     Asker,
     Draft,
@@ -18,14 +19,15 @@ from eval.questions.drafts import (
     alike,
     as_rare,
     choice,
+    is_with_person,
     names_the_same,
     neighbour,
     related,
     says_the_same,
     shape,
+    span_of,
     yes_or_no,
 )
-from eval.questions.film_index import APART, is_with_person, span_of
 from eval.questions.locate_count import named
 from eval.questions.phrasing import Say
 from eval.sandbox.facts import Event, Place, Relation, Thing

@@ -10,8 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 
 from eval.questions import phrasing as say
-from eval.questions.drafts import Asker, Draft, Maker, Shape, alike, as_rare, choice, shape
-from eval.questions.film_index import does_so, is_with_person, span_of
+from eval.questions.drafts import (
+    Asker,
+    Draft,
+    Maker,
+    Shape,
+    alike,
+    as_rare,
+    choice,
+    does_so,
+    is_with_person,
+    shape,
+    span_of,
+)
 from eval.questions.locate_count import named
 from eval.questions.order_cause import other_states, put_there, unrelated_rows, where
 from eval.questions.phrasing import Say

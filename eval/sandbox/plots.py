@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eval.sandbox.director import Director, Plot, Wanted
 from eval.sandbox.facts import Event
 from eval.sandbox.room_plans import Opened
-from eval.sandbox.scenes import Scene
+from eval.sandbox.scenes import Director, Plot, Scene, Wanted
 from eval.sandbox.script import capital, with_article
-from eval.sandbox.story_cast import Article, Location, Player, Rule
-from eval.sandbox.story_state import Standing, clock_words, kept_on
+from eval.sandbox.story_world import Article, Location, Player, Rule, Standing, clock_words, kept_on
 
 _STAYING = 0.42  #: how often somebody stays in a room when their plot is over
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eval.sandbox.director import Director, Plot, Wanted
 from eval.sandbox.facts import Event, FilmFacts
 from eval.sandbox.plots import (
     appointment,
@@ -29,10 +28,9 @@ from eval.sandbox.plots import (
     uncovered,
 )
 from eval.sandbox.room_plans import Opened, Spot
-from eval.sandbox.scenes import Scene
+from eval.sandbox.scenes import Director, Plot, Scene, Wanted
 from eval.sandbox.script import CARD, Actor, Card, Film, Prop, Shot, with_article
-from eval.sandbox.story_cast import Article, Cast, Rule, cast_story
-from eval.sandbox.story_state import FRAME_RATE, kept_on, on_frame
+from eval.sandbox.story_world import FRAME_RATE, Article, Cast, Rule, cast_story, kept_on, on_frame
 from tool_induction.domains.domain import SplitName
 
 _BROUGHT = 0.5  #: how often a labelled thing is brought by somebody, while there are hands free

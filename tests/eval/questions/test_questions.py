@@ -14,8 +14,7 @@ import pytest
 
 from eval.datasets.items import Item
 from eval.questions import CHINESE_SHARE, MAKERS, check_items, questions_of
-from eval.questions.drafts import Asker, exchangeable
-from eval.questions.film_index import FilmIndex
+from eval.questions.drafts import Asker, FilmIndex, exchangeable
 from eval.sandbox import FilmFacts
 from tool_induction.domains import Asked, leaks, load_domain
 from tool_induction.domains.domain import SplitName

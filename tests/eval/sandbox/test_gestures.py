@@ -29,8 +29,7 @@ from eval.sandbox import (
 )
 from eval.sandbox.canvas import COLOURS
 from eval.sandbox.figures import Pose, paint_person, paint_prop
-from eval.sandbox.renderer import DrawnFrame, backdrop_of, frames_of_part
-from eval.sandbox.staging import open_at, people_at
+from eval.sandbox.renderer import DrawnFrame, backdrop_of, frames_of_part, open_at, people_at
 
 RATE = 10
 MIA = Actor(

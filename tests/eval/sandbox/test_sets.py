@@ -13,9 +13,9 @@ import pytest
 from eval.sandbox import GIVING_APART, HEIGHT, WIDTH, Room, RoomKind, giving_place, plan_of
 from eval.sandbox.canvas import COLOURS, hexa, shade
 from eval.sandbox.figures import arm_towards
+from eval.sandbox.renderer import size_at
 from eval.sandbox.room_plans import WALL_COUNT, arrange, style_of
 from eval.sandbox.rooms import paint_room
-from eval.sandbox.staging import size_at
 
 KINDS = get_args(RoomKind)
 VARIANTS = range(1, 33)

@@ -9,7 +9,7 @@ import pytest
 
 from eval.sandbox import WIDTH, Film, Performance, Shot, cast, lost_folder, questions
 from eval.sandbox.figures import arm_towards
-from eval.sandbox.staging import people_at, size_at, step_times, walked
+from eval.sandbox.renderer import people_at, size_at, step_times, walked
 
 SEEDS = range(25)
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from eval.sandbox import Actor, Line, Look, SpokenLines, installed_voices
-from eval.sandbox.voices import Espeak, at_rate, read_wave
+from eval.sandbox.sound import Espeak, at_rate, read_wave
 
 RATE = 24_000
 LOOK = Look(coat="red", trousers="black", hair="brown", hair_style="long", skin="light")
