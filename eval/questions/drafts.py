@@ -1,7 +1,7 @@
-"""Look-ups over the facts of a film, and windows of long films as films of their own.
+"""Look-ups over the facts of a film, drafts of questions, and wrong options that read as likely as the right one.
 
 The cast of a film is at most eight people, so that in an hour nearly every event happens more than once and few questions about
-the whole film have one answer only. Within twenty minutes many have.
+the whole film have one answer only. Within twenty minutes many have: windows of long films are asked about as films of their own.
 """
 
 from __future__ import annotations
@@ -16,35 +16,37 @@ from itertools import combinations, pairwise
 from typing import Any, TypeAlias, TypeVar
 
 from controller.questions import Kind
+from eval.questions import phrasing as say
 from eval.questions.phrasing import Say
-from eval.sandbox.facts import Event, FilmFacts, Person, Place, Relation, Thing, Visit
+from eval.sandbox.facts import Event, FilmFacts, Person, Place, Relation, Thing, Visit, Written
 from tool_induction.domains.domain import Domain, SplitName, Template
 from world_api.core.spans import TimeSpan, merge_spans
 
-#: Two stretches that lie nearer than this (seconds) may be taken for one, and two moments for the same.
+#: Two intervals that are nearer than this (seconds) may be taken for one, and two moments for the same.
 APART = 1.0
 #: Relations that say where a thing is.
 KEEPING = ("on", "inside", "holds", "wears")
 
 _Item = TypeVar("_Item")
+_Lasting = TypeVar("_Lasting", Visit, Relation)
 
 
 class FilmIndex:
     """Look-ups over the facts of a film. People, things and places that their words do not tell from others are left out.
 
-    An event is named by its words if no other event has them, as a whole or as the beginning of longer ones: "enters the kitchen" is
-    also what "enters the kitchen with the cup" says.
+    An event is named by its words if no other event has them, as a whole or as the beginning of longer ones: "enters the
+    kitchen" is also what "enters the kitchen with the cup" says.
     """
 
     def __init__(self, facts: FilmFacts) -> None:
         self.facts = facts
         self.events = tuple(sorted(facts.events, key=lambda item: (item.start, item.end, item.id)))
         self._starts = [item.start for item in self.events]
-        self._visits = _grouped(sorted(facts.visits, key=_time), lambda item: item.subject)
+        self._visits = _grouped(in_order(facts.visits), lambda item: item.subject)
         self._clauses = Counter(words for item in self.events for words in _beginnings(item.clause))
         self._in_rooms = _grouped((item for item in facts.relations if item.kind == "in"), lambda item: item.subject)
         self._keeping = _grouped(
-            sorted((item for item in facts.relations if item.kind in KEEPING), key=_time),
+            in_order(item for item in facts.relations if item.kind in KEEPING),
             lambda item: item.object if is_with_person(item) else item.subject,
         )
         self._times: dict[tuple[str, str], list[Event]] = {}
@@ -62,11 +64,8 @@ class FilmIndex:
     def thing_by_id(self) -> dict[str, Thing]:
         """Things that are seen, and whose name is no other's and no part of another's."""
         names = [f" {item.name} " for item in self.facts.things]
-        return {
-            item.id: item
-            for item in self.facts.things
-            if sum(f" {item.name} " in name for name in names) == 1 and self.visits(item.id)
-        }
+        alone = {item.id: sum(f" {item.name} " in name for name in names) == 1 for item in self.facts.things}
+        return {item.id: item for item in self.facts.things if alone[item.id] and self.visits(item.id)}
 
     @cached_property
     def place_by_id(self) -> dict[str, Place]:
@@ -90,40 +89,31 @@ class FilmIndex:
         """The rooms that can be named."""
         return tuple(self.place_by_id.values())
 
-    # -- events
-
     @cached_property
     def deeds(self) -> tuple[Event, ...]:
-        """The events that are seen (not only said) and whose people and things can be named."""
-        return tuple(
-            item
-            for item in self.events
-            if item.kind != "says" and self._knows_people(item) and (not item.thing or item.thing in self.thing_by_id)
-        )
+        """The events that are seen, not only said, and whose people and things can be named."""
+        return tuple(filter(self.is_deed, self.events))
 
     @cached_property
     def named_events(self) -> tuple[Event, ...]:
-        """The deeds that one clause only names."""
-        return tuple(item for item in self.deeds if self._clauses[item.clause] == 1)
+        """The deeds that no other event's clause names too."""
+        return tuple(filter(self.is_named, self.deeds))
 
     def _knows_people(self, event: Event) -> bool:
         return event.actor in self.person_by_id and (not event.other or event.other in self.person_by_id)
 
     def is_clear(self, event: Event) -> bool:
-        """Whether one clause only names an event and its people are known, also if it is something said."""
+        """Whether an event's clause names no other and its people are known; it may be something said."""
         return self._knows_people(event) and self._clauses[event.clause] == 1
 
     def is_named(self, event: Event) -> bool:
         """Whether an event is in ``named_events``."""
-        return event.id in self._deed_ids and self._clauses[event.clause] == 1
+        return self.is_deed(event) and self._clauses[event.clause] == 1
 
     def is_deed(self, event: Event) -> bool:
         """Whether an event is in ``deeds``."""
-        return event.id in self._deed_ids
-
-    @cached_property
-    def _deed_ids(self) -> frozenset[str]:
-        return frozenset(item.id for item in self.deeds)
+        is_known = self._knows_people(event) and (not event.thing or event.thing in self.thing_by_id)
+        return event.kind != "says" and is_known
 
     def deeds_of(self, person: str) -> list[Event]:
         """What a person does, in order."""
@@ -134,7 +124,7 @@ class FilmIndex:
         return _grouped(self.deeds, lambda item: item.actor)
 
     def around(self, event: Event, seconds: float) -> list[Event]:
-        """All events that begin at most so long before or after one, itself among them, in order."""
+        """All events that begin at most ``seconds`` before or after one, itself among them, in order."""
         first = bisect_left(self._starts, event.start - seconds)
         return list(self.events[first : bisect_left(self._starts, event.end + seconds)])
 
@@ -157,10 +147,8 @@ class FilmIndex:
         """Whether no other person does what a phrase says."""
         return not any(self.times_of(other.id, phrase) for other in self.facts.people if other.id != person)
 
-    # -- where people and things are
-
     def visits(self, subject: str) -> Sequence[Visit]:
-        """The stretches in which a person or a thing is on screen, in order."""
+        """The intervals in which a person or a thing is on screen, in order."""
         return self._visits.get(subject, [])
 
     @cached_property
@@ -168,15 +156,15 @@ class FilmIndex:
         return {name: tuple(merge_spans(map(span_of, visits))) for name, visits in self._visits.items()}
 
     def seen_spans(self, subject: str) -> tuple[TimeSpan, ...]:
-        """The same as time spans, those that touch joined."""
+        """The visits as time spans, those that touch joined."""
         return self._seen_spans.get(subject, ())
 
     def seconds_seen(self, subject: str) -> float:
-        """Seconds on screen, all stretches together."""
+        """Seconds on screen in all."""
         return sum(item.duration for item in self.seen_spans(subject))
 
     def seen_within(self, subject: str, start: float, end: float) -> float:
-        """Seconds of a stretch in which it is on screen."""
+        """Seconds of an interval in which it is on screen."""
         return sum(max(0.0, min(item.end, end) - max(item.start, start)) for item in self.seen_spans(subject))
 
     def rooms_of(self, subject: str) -> list[str]:
@@ -184,15 +172,15 @@ class FilmIndex:
         return list(dict.fromkeys(item.place for item in self.visits(subject)))
 
     def keeping(self, thing: str) -> Sequence[Relation]:
-        """Where a thing lies and who holds or wears it, in order of time."""
+        """Where a thing is and who holds or wears it, in order of time."""
         return self._keeping.get(thing, [])
 
     def kept_at(self, thing: str, time: float) -> Relation | None:
-        """Where a thing lies, or who has it, at a moment; None also if that changes within a second of it."""
+        """Where a thing is, or who has it, at a moment; None also if that changes within a second of it."""
         near = [item for item in self.keeping(thing) if item.start < time + APART and item.end > time - APART]
         return near[0] if len(near) == 1 and near[0].start <= time < near[0].end else None
 
-    def room_at(self, subject: str, time: float) -> str | None:
+    def place_at(self, subject: str, time: float) -> str | None:
         """The room that a person or a thing is in at a moment."""
         return next((item.object for item in self._in_rooms.get(subject, ()) if item.start <= time < item.end), None)
 
@@ -212,12 +200,13 @@ def does_so(event: Event, phrase: str) -> bool:
 
 
 def span_of(item: Event | Visit | Relation) -> TimeSpan:
-    """Its time span."""
+    """The time span of an event, a visit or a relation."""
     return TimeSpan(start=item.start, end=item.end)
 
 
-def _time(item: Visit | Relation) -> tuple[float, float]:
-    return item.start, item.end
+def in_order(items: Iterable[_Lasting]) -> list[_Lasting]:
+    """Visits or relations in order of time."""
+    return sorted(items, key=lambda item: (item.start, item.end))
 
 
 def _grouped(items: Iterable[_Item], key: Callable[[_Item], str]) -> dict[str, list[_Item]]:
@@ -233,63 +222,56 @@ def _beginnings(text: str) -> Iterator[str]:
     return (" ".join(words[:number]) for number in range(1, len(words) + 1))
 
 
-_Lasting = TypeVar("_Lasting", Visit, Relation)
-
 LONG = 3600.0  #: seconds; shorter films are asked about as a whole only
 _LENGTH = 900.0  #: seconds that a window lasts at least
-_GAP = 4.0  #: seconds without a scene (a card): a window begins and ends in such a gap, so that no event lies across its ends
+_GAP = 4.0  #: seconds without a scene (a card): a window begins and ends in such a gap, so that it cuts no event
 
 
 def windows_of(facts: FilmFacts) -> tuple[TimeSpan, ...]:
     """Return consecutive windows of a long film, in whole seconds; none of a film shorter than ``LONG``."""
     if facts.duration < LONG or not facts.scenes:
         return ()
-    scenes = sorted(facts.scenes, key=lambda item: item.start)
-    gaps = [
-        float(round((one.end + other.start) / 2)) for one, other in pairwise(scenes) if other.start - one.end >= _GAP
-    ]
-    if facts.duration - scenes[-1].end >= _GAP:
-        gaps.append(float(round((scenes[-1].end + facts.duration) / 2)))
+    edges = [(scene.start, scene.end) for scene in sorted(facts.scenes, key=lambda item: item.start)]
+    gaps = [(one[1], other[0]) for one, other in pairwise([*edges, (facts.duration, facts.duration)])]
     found: list[TimeSpan] = []
     start = 0.0
-    for gap in gaps:
-        if gap - start >= _LENGTH:
-            found.append(TimeSpan(start=start, end=gap))
-            start = gap
+    for begin, end in gaps:
+        middle = float(round((begin + end) / 2))
+        if end - begin >= _GAP and middle - start >= _LENGTH:
+            found.append(TimeSpan(start=start, end=middle))
+            start = middle
     return tuple(found)
 
 
 def facts_within(facts: FilmFacts, window: TimeSpan) -> FilmFacts:
-    """Return what is true of a window: people, things and places stay, what happens outside is left out, times stay as they are.
+    """Return what is true of a window: people, things, places and times stay, what happens outside is left out.
 
-    Relations are cut to the window, so that the first and last state of a thing are those at its ends. Of facts learned from several
-    moments those with at least one moment in the window are kept, with all their moments.
+    Relations are cut to the window, so that the first and last state of a thing are those at its ends. A fact learned from
+    several moments is kept whole if at least one of its moments is in the window.
     """
-    events = tuple(item for item in facts.events if _is_inside(item.start, item.end, window))
-    names = {item.id for item in events}
+
+    def inside(item: Event | Written) -> bool:
+        return window.start <= item.start and item.end <= window.end
+
+    def cut(items: tuple[_Lasting, ...]) -> tuple[_Lasting, ...]:
+        return tuple(
+            replace(item, start=max(item.start, window.start), end=min(item.end, window.end))
+            for item in items
+            if item.start < window.end and item.end > window.start
+        )
+
+    names = {item.id for item in facts.events if inside(item)}
     return replace(
         facts,
-        scenes=_cut(facts.scenes, window),
-        visits=_cut(facts.visits, window),
-        events=events,
-        relations=_cut(facts.relations, window),
+        scenes=cut(facts.scenes),
+        visits=cut(facts.visits),
+        events=tuple(filter(inside, facts.events)),
+        relations=cut(facts.relations),
         causes=tuple(item for item in facts.causes if item.cause in names and item.effect in names),
         facts=tuple(
             item for item in facts.facts if any(start < window.end and end > window.start for start, end in item.spans)
         ),
-        written=tuple(item for item in facts.written if _is_inside(item.start, item.end, window)),
-    )
-
-
-def _is_inside(start: float, end: float, window: TimeSpan) -> bool:
-    return window.start <= start and end <= window.end
-
-
-def _cut(items: tuple[_Lasting, ...], window: TimeSpan) -> tuple[_Lasting, ...]:
-    return tuple(
-        replace(item, start=max(item.start, window.start), end=min(item.end, window.end))
-        for item in items
-        if item.start < window.end and item.end > window.start
+        written=tuple(filter(inside, facts.written)),
     )
 
 
@@ -297,12 +279,11 @@ def _cut(items: tuple[_Lasting, ...], window: TimeSpan) -> tuple[_Lasting, ...]:
 class Draft:
     """One possible question.
 
-    A choice has its ``right`` option and ``wrong`` ones in tiers, those most like the right one first; ``order`` has
-    its parts in their true order; other kinds have an ``answer``. Of one template's drafts those of different ``bucket`` take
-    turns, so that no answer is more frequent than it must be. ``is_fixed``: yes stands before no, whichever is right.
-    ``is_crossed``: the options are two things, each right and wrong, so that all of them are shown and none stands out.
-    A choice with less than ``fewest`` options is not asked. ``window``: the part of the film that is asked about, where that
-    is not the whole film.
+    A choice has its ``right`` option and ``wrong`` ones in tiers, those most like the right one first; ``order`` has its parts in
+    their true order; other kinds have an ``answer``. Among the drafts of one template those of different ``bucket`` take turns,
+    so that no answer is more frequent than it must be. ``is_fixed``: yes comes before no, whichever is right. ``is_crossed``: the
+    options are two things, each right and wrong, so that all of them are shown and no one is conspicuous. A choice with fewer
+    than ``fewest`` options is not asked. ``window``: the part of the film that is asked about, None for the whole film.
     """
 
     template: Template
@@ -322,82 +303,79 @@ class Draft:
 
 @dataclass(frozen=True, kw_only=True)
 class Asker:
-    """What makers of drafts work with. ``most`` bounds how many drafts of one template are made: films may be long."""
+    """Makes drafts of one template about one film, or a window of it. ``most`` bounds their number: films may be long."""
 
     film: FilmIndex
     domain: Domain
     split: SplitName
     chance: random.Random
     most: int = 60
+    template: Template | None = None
     _templates: dict[str, tuple[Template, ...]] = field(default_factory=dict)
 
-    def templates(self, kind: str) -> tuple[Template, ...]:
-        """The templates of a question type in this split."""
+    def for_each_template(self, kind: str) -> Iterator[Asker]:
+        """Yield an asker for each template of a question type in this split."""
         if not self._templates:
             self._templates.update({item.id: item.of(self.split) for item in self.domain.question_types})
-        return self._templates.get(kind, ())
+        for template in self._templates.get(kind, ()):
+            yield replace(self, template=template)
+
+    def says(self, words: str) -> bool:
+        """Whether the template has these words, in English."""
+        return self.template is not None and words in self.template.en
 
     def some(self, items: Iterable[_Item], number: int | None = None) -> list[_Item]:
-        """So many of them, in no order."""
+        """At most ``number`` (or ``most``) of the items, in random order."""
         found = list(items)
         return self.chance.sample(found, min(len(found), self.most if number is None else number))
 
+    def draft(self, kind: Kind, slots: Mapping[str, Say], spans: Iterable[TimeSpan], **parts: Any) -> Draft:
+        """A draft of this template; ``parts`` are further fields."""
+        if self.template is None:
+            raise LookupError("no template is chosen")
+        return Draft(template=self.template, kind=kind, slots=slots, spans=tuple(spans), **parts)
+
+    def choice(
+        self,
+        slots: Mapping[str, Say],
+        spans: Iterable[TimeSpan],
+        right: Say,
+        wrong: Sequence[Sequence[Say]],
+        **parts: Any,
+    ) -> Draft:
+        """A question with options; ``wrong`` in tiers, those most like the right one first."""
+        return self.draft("choice", slots, spans, right=right, wrong=tuple(map(tuple, wrong)), **parts)
+
+    def yes_or_no(self, is_so: bool, slots: Mapping[str, Say], spans: Iterable[TimeSpan]) -> Draft:
+        """A question that is answered by yes or no."""
+        right, wrong = (lambda words: words.yes_no[not is_so]), (lambda words: words.yes_no[is_so])
+        return self.choice(slots, spans, right, [[wrong]], bucket="yes" if is_so else "no", is_fixed=True)
+
+    def count(self, number: int, slots: Mapping[str, Say], spans: Iterable[TimeSpan]) -> Draft:
+        """A question for a number."""
+        return self.draft("count", slots, spans, answer=number, bucket=str(number))
+
+    def interval(self, span: TimeSpan, slots: Mapping[str, Say]) -> Draft:
+        """A question for an interval, which is its own evidence."""
+        value = {"start_time": round(span.start, 3), "end_time": round(span.end, 3)}
+        return self.draft("interval", slots, [span], answer=value)
+
 
 #: Makes the drafts of one template of a question type.
-Maker: TypeAlias = Callable[[Asker, Template], Iterator[Draft]]
+Maker: TypeAlias = Callable[[Asker], Iterator[Draft]]
 
 
-def yes_or_no(template: Template, is_so: bool, slots: Mapping[str, Say], spans: Iterable[TimeSpan]) -> Draft:
-    """A question that is answered by yes or no."""
-    return Draft(
-        template=template,
-        kind="choice",
-        slots=slots,
-        spans=tuple(spans),
-        right=lambda words: words.yes_no[not is_so],
-        wrong=((lambda words: words.yes_no[is_so],),),
-        bucket="yes" if is_so else "no",
-        is_fixed=True,
-    )
+def by_name(*makers: Maker) -> dict[str, Maker]:
+    """Makers by the question types that they are named after."""
+    return {str(getattr(maker, "__name__", "")): maker for maker in makers}
 
 
-def choice(
-    template: Template,
-    slots: Mapping[str, Say],
-    spans: Iterable[TimeSpan],
-    *,
-    right: Say,
-    wrong: Sequence[Sequence[Say]],
-    bucket: str = "",
-    is_crossed: bool = False,
-    fewest: int = 3,
-) -> Draft:
-    """A question with options; ``wrong`` in tiers, those most like the right one first."""
-    return Draft(
-        template=template,
-        kind="choice",
-        slots=slots,
-        spans=tuple(spans),
-        right=right,
-        wrong=tuple(tuple(tier) for tier in wrong),
-        bucket=bucket,
-        is_crossed=is_crossed,
-        fewest=fewest,
-    )
+def named(subject: Person | Thing) -> dict[str, Say]:
+    """A person or a thing as a template's slot."""
+    return {"person" if isinstance(subject, Person) else "object": say.name(subject)}
 
 
-def count(template: Template, number: int, slots: Mapping[str, Say], spans: Iterable[TimeSpan]) -> Draft:
-    """A question for a number."""
-    return Draft(template=template, kind="count", slots=slots, spans=tuple(spans), answer=number, bucket=str(number))
-
-
-def interval(template: Template, span: TimeSpan, slots: Mapping[str, Say]) -> Draft:
-    """A question for a stretch, which is its own evidence."""
-    value = {"start_time": round(span.start, 3), "end_time": round(span.end, 3)}
-    return Draft(template=template, kind="interval", slots=slots, spans=(span,), answer=value)
-
-
-#: What was done "right before" or "right after" lies at most so far away (seconds), with nothing in between.
+#: What was done "right before" or "right after" is at most this far away (seconds), with nothing in between.
 RIGHT = 20.0
 _MOST_TAKEN = 40
 DRAWN = "drawn"
@@ -411,7 +389,7 @@ def alike(
     """Those of the pool that read as likely as the right event: of its kind, and as near to what the question names.
 
     In two tiers, those in the same room first. An event of another kind, or one that shares a person or a thing with the
-    question where the right one does not, would give the answer away.
+    question although the right one does not, would give the answer away.
     """
     tiers: tuple[list[Say], list[Say]] = ([], [])
     for event in pool:
@@ -422,29 +400,26 @@ def alike(
 
 
 def _shares(event: Event, anchors: Sequence[Event]) -> tuple[bool, bool, bool]:
-    """Whether the doer, the other person and the thing of an event play in what the question names."""
+    """Whether the question names the doer, the other person and the thing of an event."""
     people = {who for item in anchors for who in (item.actor, item.other)} - {""}
     things = {item.thing for item in anchors} - {""}
     return event.actor in people, event.other in people, event.thing in things
 
 
 def names_the_same(event: Event, right: Event, anchors: Sequence[Event]) -> bool:
-    """Whether two events name as much of the question's people and things, whoever does them."""
+    """Whether two events name equally many of the question's people and things, apart from who does them."""
     return _shares(event, anchors)[1:] == _shares(right, anchors)[1:]
 
 
 def shape(event: Event) -> Shape:
-    """What an event reads like: its kind, and whether a thing, another person and a piece of furniture are named.
-
-    Who comes in with a thing does so at other times than who comes in without.
-    """
+    """What an event reads like: its kind, and whether a thing, another person and a piece of furniture are named."""
     return event.kind, bool(event.thing), bool(event.other), bool(event.target)
 
 
 def as_rare(ask: Asker, right: Event, pool: Iterable[Event]) -> list[Event]:
-    """Those that one person only does, where that is so of the right one; else those that several do.
+    """Events that one person only does, if that is so of the right one; else those that several do.
 
-    What everybody does some time is likelier right than what happens once.
+    A deed that all people do some time is likelier right than one that happens once.
     """
     is_rare = ask.film.is_only_of(right.actor, right.verb_phrase)
     return [item for item in pool if ask.film.is_only_of(item.actor, item.verb_phrase) == is_rare]
@@ -462,10 +437,10 @@ def says_the_same(one: Event, other: Event) -> bool:
 
 
 def neighbour(events: Sequence[Event], event: Event, step: int) -> Event | None:
-    """Of some events (in order of time) the one right before (-1) or right after (1) another; None where that is not clear."""
+    """Of some events (in order of time) the one right before (-1) or right after (1) another; None if that is not clear."""
     others = [item for item in events if item is not event]
     if any(item.start < event.start < item.end or event.start <= item.start < event.end for item in others):
-        return None  # something goes on meanwhile
+        return None  # something happens meanwhile
 
     def begin(item: Event) -> float:
         return item.start if step > 0 else -item.end
@@ -483,11 +458,11 @@ def neighbour(events: Sequence[Event], event: Event, step: int) -> Event | None:
 def exchangeable(
     ask: Asker, items: Sequence[_Item], fit: Callable[[_Item, _Item], bool], sizes: Sequence[int] = (4, 3)
 ) -> Iterator[tuple[_Item, list[_Item]]]:
-    """One of some items and others beside it, of which each could as well have been the one.
+    """Yield one of some items and others beside it, each of which could as well have been the one.
 
-    In a set any two ``fit`` (each the right answer of its own question, and wrong in the other's), and who of the set is
-    asked about is drawn blindly: so its rank among them (the earliest, the longest) tells nothing. The first size that any
-    set has is taken. Drafts of them share the bucket ``DRAWN``: turns of the items would undo the draw.
+    In a set any two ``fit`` (each the right answer of its own question, and wrong in the other's), and the one that is asked about
+    is drawn blindly: so its rank among them (the earliest, the longest) says nothing. The first size that any set has is
+    taken. Drafts of them share the bucket ``DRAWN``: turns of the items would undo the draw.
     """
     some = ask.some(items, 16)
     pairs = {(one, other): fit(some[one], some[other]) for one, other in combinations(range(len(some)), 2)}

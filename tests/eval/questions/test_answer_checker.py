@@ -77,4 +77,4 @@ def test_reworded_templates_and_doubled_ids_are_found(film: Any, questions: Any)
     item = questions(9110, 3, "test")[0]
     reworded = replace(item, question=replace(item.question, text="Please say: " + item.question.text))
     assert check_items([reworded], film(9110, 3, "test"))
-    assert [problem.message for problem in check_items([item, item], film(9110, 3, "test"))] == ["its id stands twice"]
+    assert [problem.message for problem in check_items([item, item], film(9110, 3, "test"))] == ["its id occurs twice"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.questions.phrasing import Chinese, English, Unsayable, gerund, plural, third_person
+from eval.questions.phrasing import Unsayable, gerund, plural, third_person, wording
 from eval.sandbox import FilmFacts
 
 
@@ -53,7 +53,7 @@ def test_a_verb_gets_its_third_person() -> None:
 
 def test_events_can_be_said_in_both_languages(film: Any) -> None:
     facts: FilmFacts = film(9120, 15, "test")
-    english, chinese = English(facts), Chinese(facts)
+    english, chinese = wording("en", facts), wording("zh", facts)
     said = 0
     for event in facts.events:
         assert english.doing(event).startswith(english.clause(event).split(" coat ")[0])
@@ -71,14 +71,14 @@ def test_what_would_sound_alike_is_not_said_in_chinese(film: Any) -> None:
     facts: FilmFacts = film(9120, 3, "test")
     first = facts.people[0]
     twin = replace(facts.people[1], looks={**facts.people[1].looks, "coat": first.looks["coat"]})
-    chinese = Chinese(replace(facts, people=(first, twin, *facts.people[2:])))
+    chinese = wording("zh", replace(facts, people=(first, twin, *facts.people[2:])))
     with pytest.raises(Unsayable):
         chinese.name(first)
 
 
 def test_a_word_that_is_not_known_is_not_said_in_chinese(film: Any) -> None:
     facts: FilmFacts = film(9120, 3, "test")
-    chinese = Chinese(facts)
+    chinese = wording("zh", facts)
     with pytest.raises(Unsayable):
         chinese.kind_of_thing("theodolite")
     assert chinese.name(replace(facts.places[0], name="office 14")) == "14号办公室"
