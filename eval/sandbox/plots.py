@@ -8,7 +8,7 @@ from eval.sandbox.facts import Event
 from eval.sandbox.room_plans import Opened
 from eval.sandbox.scenes import Director, Plot, Scene, Wanted
 from eval.sandbox.script import capital, with_article
-from eval.sandbox.story_world import Article, Location, Player, Rule, Standing, clock_words, kept_on
+from eval.sandbox.story_world import Article, Location, PersonState, Player, Rule, clock_words, kept_on
 
 _STAYING = 0.42  #: how often somebody stays in a room when their plot is over
 
@@ -278,11 +278,11 @@ def uncovered(director: Director) -> Plot:
     yield from _freed(director, [who for who in _free(director) if who.wears and who.holds is None])
 
 
-def _free(director: Director) -> list[Standing]:
+def _free(director: Director) -> list[PersonState]:
     return [who for who in director.world.people.values() if director.is_free(who.player)]
 
 
-def _freed(director: Director, people: list[Standing]) -> Plot:
+def _freed(director: Director, people: list[PersonState]) -> Plot:
     """One of some people puts down what they hold, or else wear."""
     if not people:
         return
@@ -613,7 +613,7 @@ def _use(scene: Scene, player: Player, thing: Article) -> None:
             scene.drink(player)
             if scene.chance.random() < 0.4:
                 scene.pause(scene.chance.uniform(0.5, 2.0))
-    elif scene.world.can_wear(player, thing) and scene.chance.random() < 0.7:
+    elif scene.state(player).can_wear(thing) and scene.chance.random() < 0.7:
         scene.put_on(player)
 
 
@@ -737,7 +737,7 @@ def outing(director: Director) -> Plot:
     if not people or not worn:
         return
     (goer, adviser), thing = people, worn[0]
-    if not director.world.can_wear(goer, thing):
+    if not director.world.people[goer.id].can_wear(thing):
         return
     room = where_is(director, thing)
     with director.engaged(goer, thing):

@@ -117,7 +117,7 @@ class Plan:
     kind: RoomKind
     left: Place
     right: Place
-    stands: tuple[Place, ...]  #: places to stand, wave and talk at, from left to right, a step or more apart
+    positions: tuple[Place, ...]  #: places to stand, wave and talk at, from left to right, a step or more apart
     spots: tuple[Spot, ...]
     seats: tuple[Seat, ...]
     openings: tuple[Opened, ...]
@@ -308,7 +308,7 @@ def plan_of(kind: RoomKind, variant: int) -> Plan:
         kind=kind,
         left=(-_OUTSIDE, FEET),
         right=(WIDTH + _OUTSIDE, FEET),
-        stands=tuple((x, FEET) for x in (96.0, 208.0, 320.0, 432.0, 544.0)),
+        positions=tuple((x, FEET) for x in (96.0, 208.0, 320.0, 432.0, 544.0)),
         spots=tuple(_spots(made)),
         seats=tuple(_seats(made)),
         openings=tuple(_openings(made)),

@@ -53,7 +53,7 @@ def _labelled(director: Director, article: Article, rule: Rule) -> None:
     hands = [player for player in director.cast.players[1:] if world.people[player.id].holds is None]
     if len(hands) > 1 and chance.random() < _BROUGHT:
         player = chance.choice(hands)
-        world.put_in_hand(article, player)
+        world.hold(article, player)
         director.chronicle.begins("holds", player.id, article.id, 0.0)
     else:
         _place(director, article, rule.room, world.opening(rule.room, rule.target))

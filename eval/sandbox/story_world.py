@@ -1,4 +1,4 @@
-"""The people, things, rooms, rules and habits of a story, chosen by a seed."""
+"""The world of a story: its people, things, rooms, rules and habits, their state, and the chronicle of what happens."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Habit:
-    """Somebody waves whenever they come into that room, or sits only on that seat there."""
+    """A person waves whenever they come into that room, or sits only on that seat there."""
 
     kind: Literal["waves", "seat"]
     person: str
@@ -129,8 +129,8 @@ class Habit:
 class Cast:
     """Everything a story has to play with.
 
-    ``opening_minute`` is what the clocks show at first, in minutes of the day; ``between`` the seconds from one action to the
-    next, and ``busy`` how many small things somebody does at most: films have a pace of their own.
+    ``opening_minute`` is what the clocks show at first, in minutes of the day. Films have a pace of their own: ``between`` are
+    the seconds from one action to the next, and ``busy`` is the largest number of small things that a person does in a scene.
     """
 
     theme: str  #: a key of ``THEMES``
@@ -144,21 +144,19 @@ class Cast:
     busy: int
 
     def person(self, person_id: str) -> Person:
-        """Somebody by id."""
+        """A person by id."""
         return next(player.person for player in self.players if player.id == person_id)
 
     def in_words(self, furniture: str) -> str:
-        """Furniture by its name, "the left drawer"; "a left drawer" where several rooms have one of that name."""
+        """Furniture by its name, "the left drawer"; "a left drawer" if several rooms have one of that name."""
         if sum(furniture in location.furniture for location in self.locations) < 2:
             return furniture
         return with_article(furniture.removeprefix("the "))
 
     def rule_of(self, article: Article) -> Rule | None:
         """Where a thing has to go, when a rule says so."""
-        for rule in self.rules:
-            if rule.category == article.thing.category and rule.label == article.prop.label:
-                return rule
-        return None
+        own = (article.thing.category, article.prop.label)
+        return next((rule for rule in self.rules if (rule.category, rule.label) == own), None)
 
 
 def cast_story(seed: int, minutes: float) -> Cast:
@@ -185,8 +183,7 @@ def cast_story(seed: int, minutes: float) -> Cast:
 
 def _people(chance: random.Random, count: int) -> tuple[Player, ...]:
     coats = [chance.choice(group) for group in chance.sample(_COATS, count)]
-    names = chance.sample(_NAMES, count)
-    return tuple(_player(chance, name, coat) for name, coat in zip(names, coats, strict=True))
+    return tuple(_player(chance, name, coat) for name, coat in zip(chance.sample(_NAMES, count), coats, strict=True))
 
 
 def _player(chance: random.Random, name: str, coat: str) -> Player:
@@ -203,13 +200,7 @@ def _player(chance: random.Random, name: str, coat: str) -> Player:
             id=f"person_{name.lower()}",
             name=name,
             description=f"the person in the {coat} coat",
-            looks={
-                "coat": coat,
-                "trousers": look.trousers,
-                "hair": look.hair,
-                "hair_style": look.hair_style,
-                "skin": look.skin,
-            },
+            looks={part: getattr(look, part) for part in ("coat", "trousers", "hair", "hair_style", "skin")},
         ),
         actor=Actor(name=name, look=look, pitch=chance.choice((115.0, 130.0, 150.0, 175.0, 200.0, 225.0, 245.0))),
     )
@@ -224,11 +215,11 @@ def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: i
         kinds[-1] = first
     numbers = chance.sample(range(10, 60), count)
     variant = chance.randint(1, 60)
-    found = []
-    for place, (kind, number) in enumerate(zip(kinds, numbers, strict=True)):
-        # Variants next to one another have walls in different colours, so that each cut shows another room.
-        found.append(_location(chance, kind, variant + place, number))
-    return tuple(found)
+    # Variants next to one another have walls in different colours, so that each cut shows another room.
+    return tuple(
+        _location(chance, kind, variant + place, number)
+        for place, (kind, number) in enumerate(zip(kinds, numbers, strict=True))
+    )
 
 
 def _location(chance: random.Random, kind: RoomKind, variant: int, number: int) -> Location:
@@ -243,9 +234,10 @@ def _location(chance: random.Random, kind: RoomKind, variant: int, number: int) 
 def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -> tuple[Rule, ...]:
     """Rules of one category: each label has a drawer or a cupboard of its own, mostly in the first room."""
     category = chance.choice(_FILES)
-    near = [(locations[0].id, item.name) for item in locations[0].plan.openings if item.name != "the door"]
-    far = [(place.id, item.name) for place in locations[1:] for item in place.plan.openings if item.name != "the door"]
-    places = chance.sample(near, len(near)) + chance.sample(far, len(far))
+    places: list[tuple[str, str]] = []
+    for near in (locations[:1], locations[1:]):
+        targets = [(place.id, item.name) for place in near for item in place.plan.openings if item.name != "the door"]
+        places += chance.sample(targets, len(targets))
     labels = chance.sample(_LABELS, count)
     return tuple(
         Rule(category=category, label=label, room=room, target=target)
@@ -297,25 +289,21 @@ def _habits(chance: random.Random, players: tuple[Player, ...], locations: tuple
     return tuple(found)
 
 
-FRAME_RATE = 10  #: frames a second of generated films; every time of a story lies on a frame
+FRAME_RATE = 10  #: frames a second of generated films; every time of a story is the time of a frame
 
 Feet = tuple[float, float]
 
 
 def on_frame(seconds: float) -> float:
-    """The nearest moment that is a frame."""
+    """Return the nearest moment that is a frame."""
     return round(seconds * FRAME_RATE) / FRAME_RATE
 
 
 # -- state
 
 
-class ContradictionError(RuntimeError):
-    """A plot asked for something that cannot be in this world: a mistake of the plot."""
-
-
 @dataclass(kw_only=True)
-class Standing:
+class PersonState:
     """A person's state. ``room`` is empty between two rooms; ``feet`` (pixels) and ``facing`` hold inside a room."""
 
     player: Player
@@ -326,10 +314,14 @@ class Standing:
     holds: Article | None = None
     wears: list[Article] = field(default_factory=list)
 
+    def can_wear(self, article: Article) -> bool:
+        """Whether it is a hat or scarf, and the person wears none of that kind."""
+        return article.is_worn and article.thing.category not in {item.thing.category for item in self.wears}
+
 
 @dataclass(frozen=True, kw_only=True)
-class Whereabouts:
-    """A thing's state: lying on a spot, kept inside something, held or worn (``place`` is None then)."""
+class ThingState:
+    """A thing's state: on a spot, inside something, held or worn (``place`` is None then)."""
 
     article: Article
     how: Literal["on", "inside", "held", "worn"]
@@ -338,44 +330,32 @@ class Whereabouts:
 
 
 class World:
-    """All states, changed only through methods that check them."""
+    """The state of all people, things and furniture."""
 
     def __init__(self, locations: tuple[Location, ...], players: tuple[Player, ...]) -> None:
         self.locations = {item.id: item for item in locations}
-        self.people = {player.id: Standing(player=player) for player in players}
-        self.things: dict[str, Whereabouts] = {}
+        self.people = {player.id: PersonState(player=player) for player in players}
+        self.things: dict[str, ThingState] = {}
         self.open: dict[str, set[str]] = {item.id: set() for item in locations}
 
     def place(self, article: Article, room: str, place: Spot | Opened) -> None:
-        """Let a thing lie on a spot or be inside something."""
-        is_spot = isinstance(place, Spot)
-        self._must(not is_spot or self.lying_at(room, place) is None, f"{place.name} is taken")
-        how: Literal["on", "inside"] = "on" if is_spot else "inside"
-        self.things[article.id] = Whereabouts(article=article, how=how, room=room, place=place)
+        """Put a thing on a spot or inside something."""
+        self.things[article.id] = ThingState(article=article, how=relation_to(place), room=room, place=place)
 
-    def put_in_hand(self, article: Article, player: Player) -> None:
+    def hold(self, article: Article, player: Player) -> None:
         """Let a person hold a thing."""
-        who = self.people[player.id]
-        self._must(who.holds is None, f"{player.id} holds something")
-        who.holds = article
-        self.things[article.id] = Whereabouts(article=article, how="held")
+        self.people[player.id].holds = article
+        self.things[article.id] = ThingState(article=article, how="held")
 
-    def present(self, room: str) -> list[Standing]:
+    def present(self, room: str) -> list[PersonState]:
         """The people in a room."""
         return [who for who in self.people.values() if who.room == room]
-
-    def lying_at(self, room: str, spot: Spot | Opened) -> Article | None:
-        """What lies on a spot."""
-        for where in self.things.values():
-            if where.how == "on" and where.room == room and where.place == spot:
-                return where.article
-        return None
 
     def free_spots(self, room: str, article: Article) -> list[Spot]:
         """The places of a room at which a thing can be put."""
         hangs = article.thing.category in {"hat", "scarf", "bag", "umbrella", "key"}
-        spots = self.locations[room].plan.spots
-        return [spot for spot in spots if (hangs or not spot.hangs) and self.lying_at(room, spot) is None]
+        taken = [where.place for where in self.things.values() if where.how == "on" and where.room == room]
+        return [spot for spot in self.locations[room].plan.spots if (hangs or not spot.hangs) and spot not in taken]
 
     def free_seats(self, room: str) -> list[Seat]:
         """The seats of a room that are not taken."""
@@ -386,97 +366,10 @@ class World:
         """A drawer, cupboard or door of a room, by its name."""
         return next(item for item in self.locations[room].plan.openings if item.name == name)
 
-    def come(self, player: Player, room: str) -> None:
-        """A person comes into a room."""
-        who = self.people[player.id]
-        self._must(not who.room, f"{player.id} is in {who.room}")
-        who.room = room
 
-    def go(self, player: Player) -> None:
-        """A person leaves the room they are in."""
-        who = self.people[player.id]
-        self._must(bool(who.room) and who.seat is None, f"{player.id} cannot leave")
-        who.room = ""
-
-    def sit(self, player: Player, seat: Seat) -> None:
-        """A person sits down."""
-        who = self.people[player.id]
-        self._must(who.seat is None and seat in self.free_seats(who.room), f"{seat.name} is taken")
-        who.seat, who.facing = seat, seat.facing
-
-    def rise(self, player: Player) -> Seat:
-        """A person stands up, from the seat that is returned."""
-        who = self.people[player.id]
-        if who.seat is None:
-            raise ContradictionError(f"{player.id} does not sit")
-        seat, who.seat = who.seat, None
-        return seat
-
-    def take(self, player: Player, article: Article) -> None:
-        """A person takes a thing from where it is."""
-        room, where = self.people[player.id].room, self.things[article.id]
-        self._must(where.place is not None and where.room == room, f"{article.id} is not here")
-        is_open = not isinstance(where.place, Opened) or where.place.name in self.open[room]
-        self._must(is_open, f"{article.id} is shut in")
-        self.put_in_hand(article, player)
-
-    def put(self, player: Player, place: Spot | Opened) -> Article:
-        """A person puts what they hold, which is returned, on a spot or into something."""
-        room = self.people[player.id].room
-        self._must(isinstance(place, Spot) or place.name in self.open[room], "it is shut")
-        article = self._let_go(player)
-        self.place(article, room, place)
-        return article
-
-    def give(self, giver: Player, receiver: Player) -> Article:
-        """A person gives what they hold, which is returned, to another in the same room."""
-        one, other = self.people[giver.id], self.people[receiver.id]
-        self._must(one.room == other.room and bool(one.room), f"{giver.id} and {receiver.id} are apart")
-        article = self._let_go(giver)
-        self.put_in_hand(article, receiver)
-        return article
-
-    def wear(self, player: Player) -> Article:
-        """A person puts on what they hold, which is returned."""
-        article = self._let_go(player)
-        self._must(self.can_wear(player, article), f"{player.id} cannot wear {article.id}")
-        self.people[player.id].wears.append(article)
-        self.things[article.id] = Whereabouts(article=article, how="worn")
-        return article
-
-    def can_wear(self, player: Player, article: Article) -> bool:
-        """Whether it is a hat or scarf, and the person wears none of that kind."""
-        worn = {item.thing.category for item in self.people[player.id].wears}
-        return article.is_worn and article.thing.category not in worn
-
-    def unwear(self, player: Player, article: Article) -> None:
-        """A person takes off what they wear and holds it."""
-        who = self.people[player.id]
-        self._must(article in who.wears, f"{player.id} does not wear {article.id}")
-        self.put_in_hand(article, player)
-        who.wears.remove(article)
-
-    def set_open(self, room: str, target: str, *, is_open: bool) -> None:
-        """Something is opened or closed."""
-        self._must((target in self.open[room]) != is_open, f"{target} is so already")
-        self.open[room] ^= {target}
-
-    def _let_go(self, player: Player) -> Article:
-        who = self.people[player.id]
-        if who.holds is None:
-            raise ContradictionError(f"{player.id} holds nothing")
-        article, who.holds = who.holds, None
-        return article
-
-    @staticmethod
-    def _must(condition: bool, message: str) -> None:
-        if not condition:
-            raise ContradictionError(message)
-
-
-def hand_place(place: Spot | Opened) -> Feet:
-    """Where the hand goes for a thing on a spot or inside something."""
-    return place.place if isinstance(place, Spot) else place.handle
+def relation_to(place: Spot | Opened) -> Literal["on", "inside"]:
+    """The relation of a thing to the place where it is."""
+    return "on" if isinstance(place, Spot) else "inside"
 
 
 def kept_on(place: Spot | Opened | Seat) -> str:
@@ -486,7 +379,7 @@ def kept_on(place: Spot | Opened | Seat) -> str:
 
 # -- words
 
-_MOST_CLAUSES = 5  #: events that a shot's caption tells
+_MOST_CLAUSES = 5  #: events that a shot's caption names
 
 #: For each kind of event its verb in the third person and in the base form, and what follows it: of these the first none of
 #: whose slots is empty. "takes_out" and "puts_into" are "picks_up" and "puts_down" of what is inside something.
@@ -510,19 +403,14 @@ _VERBS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class EventWords:
-    """An event in words: ``predicate`` in the third person ("opens the left drawer"), ``base`` without its ending."""
+def event_words(kind: str, **parts: str) -> tuple[str, str]:
+    """Say an event in the third person ("opens the left drawer") and in the base form ("open the left drawer").
 
-    predicate: str
-    base: str
-
-
-def event_words(kind: str, **parts: str) -> EventWords:
-    """An event in words; ``thing``, ``other``, ``target``, ``room`` are names with their articles, empty if there is none."""
+    ``thing``, ``other``, ``target``, ``room`` are names with their articles, empty if there is none.
+    """
     third, base, patterns = _VERBS[kind]
     rest = next(rest for rest in patterns if all(parts[slot] for slot in re.findall(r"{(\w+)}", rest))).format(**parts)
-    return EventWords(predicate=f"{third}{rest}", base=f"{base}{rest}")
+    return f"{third}{rest}", f"{base}{rest}"
 
 
 def clock_words(minute: int) -> str:
@@ -543,7 +431,7 @@ def caption_of(room: str, events: Sequence[Event]) -> str:
 
 
 class Chronicle:
-    """Collects what is true while a story is being told, in seconds of the film."""
+    """Collects what is true while a story is made, in seconds of the film."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -556,7 +444,7 @@ class Chronicle:
         self._open: dict[tuple[RelationKind, str, str], float] = {}
 
     def scene(self, place: str, start: float, end: float, texts: tuple[str, ...]) -> None:
-        """Note that the camera shows a room, in which these texts can be read."""
+        """Record that the camera shows a room, in which these texts can be read."""
         self._scenes.append(Visit(subject="", place=place, start=start, end=end))
         self._written += [Written(text=text, place=place, start=start, end=end) for text in texts]
 
@@ -581,7 +469,7 @@ class Chronicle:
         values: Mapping[str, str],
         shown: Sequence[Event],
     ) -> None:
-        """Note what can be learned from several events."""
+        """Record what can be learned from several events."""
         number, spans = len(self.learned_so_far) + 1, tuple((event.start, event.end) for event in shown)
         self.learned_so_far.append(Fact(id=f"f{number:02d}", kind=kind, text=text, values=dict(values), spans=spans))
 
