@@ -56,13 +56,13 @@ from eval.sandbox.script import (
     Walk,
     Wear,
 )
-from eval.sandbox.sound import SAMPLE_RATE, SpokenLines, installed_voices, soundtrack
+from eval.sandbox.sound import SAMPLE_RATE, SpokenLines, Synthesiser, installed_voices, soundtrack
 from eval.sandbox.stories import Story, tell, video_id
 
 __all__ = [
     "DEFAULT_SEED", "GIVING_APART", "HEIGHT", "SAMPLE_RATE", "WIDTH", "Actor", "Card", "Carry", "Cause", "Event", "Fact", "Film",
     "FilmFacts", "FilmFiles", "Gesture", "GestureKind", "Line", "Look", "Naming", "Opening", "Performance", "Person", "Place",
-    "Prop", "Relation", "Resting", "Room", "RoomKind", "SampleFiles", "Shot", "SpokenLines", "Story", "Subtitle", "Thing",
+    "Prop", "Relation", "Resting", "Room", "RoomKind", "SampleFiles", "Shot", "SpokenLines", "Story", "Subtitle", "Synthesiser", "Thing",
     "TruthWriter", "Visit", "Walk", "Wear", "Written", "cast", "encode_film", "frames", "giving_place", "installed_voices",
     "lost_folder", "make_film", "make_sample", "plan_of", "questions", "read_facts", "soundtrack", "subtitles_of", "tell",
     "video_id", "work_folder", "write_facts", "write_mp4", "write_srt",

@@ -1,11 +1,14 @@
-"""Lines of a script spoken by a speech synthesiser, if one is installed."""
+"""A film's sound: the tone of each room, footsteps, and voices.
+
+Lines are spoken by an installed speech synthesiser; without one, voices hum the rhythm of the subtitles.
+"""
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
@@ -13,8 +16,10 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal
 
+import av
+import av.error
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,137 +27,94 @@ from eval.sandbox.renderer import step_times
 from eval.sandbox.script import Actor, Card, Film, Line, RoomKind, Shot
 from world_api.core.environment import restricted_environment
 
-_PCM, _EXTENSIBLE = 1, 0xFFFE
-_RATES = range(4_000, 192_001)
-
 
 def read_wave(data: bytes) -> tuple[NDArray[np.float32], int]:
-    """The first channel of 16-bit PCM, -1 to 1, and its samples a second.
+    """Return the first channel of 16-bit WAV data, -1 to 1, and its samples a second.
 
-    A ``data`` chunk that claims to be longer than what there is ends where the data ends.
+    A ``data`` chunk that claims to be longer than the data ends where the data ends.
 
     Raises:
         ValueError: for anything else.
     """
-    if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
-        raise ValueError("no WAV data")
-    channels = rate = 0
-    place = 12
-    while place + 8 <= len(data):
-        name, size = data[place : place + 4], struct.unpack_from("<I", data, place + 4)[0]
-        body = data[place + 8 : place + 8 + size]
-        if name == b"fmt ":
-            channels, rate = _format(body)
-        if name == b"data":
-            if not channels:
-                raise ValueError("WAV data before its format")
-            whole = np.frombuffer(body[: len(body) // (2 * channels) * 2 * channels], "<i2")
-            return (whole[::channels] / 32768.0).astype(np.float32), rate
-        place += 8 + size + size % 2
-    raise ValueError("WAV data without sound")
-
-
-def _format(body: bytes) -> tuple[int, int]:
-    if len(body) < 16:
-        raise ValueError("a WAV format that is cut off")
-    kind, channels, rate, _, _, bits = struct.unpack_from("<HHIIHH", body)
-    if kind not in {_PCM, _EXTENSIBLE} or bits != 16 or not channels or rate not in _RATES:
-        raise ValueError("WAV data that is not 16-bit PCM")
-    return channels, rate
+    try:
+        with av.open(io.BytesIO(data), format="wav") as container:
+            stream = container.streams.audio[0]
+            pieces = [frame.to_ndarray()[0, :: stream.channels] for frame in container.decode(stream)]
+            rate = stream.rate
+    except (av.error.FFmpegError, IndexError) as error:
+        raise ValueError(f"no WAV data: {error}") from error
+    if not pieces or pieces[0].dtype != np.int16:
+        raise ValueError("no 16-bit WAV data")
+    return np.concatenate(pieces).astype(np.float32) / 32768, rate
 
 
 def at_rate(samples: NDArray[np.float32], rate: int, wanted: int) -> NDArray[np.float32]:
-    """The same sound with another number of samples a second, by straight lines between them."""
+    """Resample a sound by linear interpolation."""
     if rate == wanted or not len(samples):
         return samples
-    count = round(len(samples) * wanted / rate)
-    times = np.arange(count) * (rate / wanted)
+    times = np.arange(round(len(samples) * wanted / rate)) * (rate / wanted)
     return np.asarray(np.interp(times, np.arange(len(samples)), samples), np.float32)
 
 
 #: Words a minute that programs understand as calm speech, and the most they speak in a hurry.
 CALM, HURRIED = 165, 380
-_HIGH = 180.0  #: hertz of a voice from which on it is a high one
-_SECONDS = 20.0  #: that a program may take for a line
+_HIGH = 180.0  #: hertz from which a voice is a high one
 
 
-class Synthesiser(Protocol):
-    """Speaks a line."""
+@dataclass(frozen=True, kw_only=True)
+class Synthesiser:
+    """A program that speaks: ``espeak`` (eSpeak NG or eSpeak) or ``say`` of macOS; ``program`` is its path."""
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
+    program: str
+    name: Literal["espeak", "say"] = "espeak"
+    seconds: float = 20.0  #: that a call may take
 
     def speak(self, text: str, actor: Actor, words_a_minute: int) -> bytes:
-        """WAV data of a text in the voice of an actor.
+        """Return WAV data of a text in the voice of an actor.
 
         Raises:
             OSError, subprocess.SubprocessError: when the program cannot be run, fails, or takes too long.
         """
-        ...
+        if self.name == "espeak":
+            options = ["--stdin", "--stdout", "-b", "1", "-s", str(words_a_minute), *_espeak_voice(actor)]
+            return self._run(options, text)
+        voice = "Samantha" if actor.pitch >= _HIGH else "Daniel"
+        with tempfile.TemporaryDirectory(prefix="videoworld-") as folder:
+            spoken = Path(folder) / "line.wav"  # it writes files only
+            self._run(["-f", "-", "-v", voice, "-r", str(words_a_minute), "-o", str(spoken),
+                       "--file-format=WAVE", "--data-format=LEI16@22050"], text)  # fmt: skip
+            return spoken.read_bytes()
 
-
-@dataclass(frozen=True, kw_only=True)
-class Espeak:
-    """eSpeak NG, or eSpeak: ``program`` is its path. ``seconds`` bound a call."""
-
-    program: str
-    seconds: float = _SECONDS
-    name: str = "espeak"
-
-    def speak(self, text: str, actor: Actor, words_a_minute: int) -> bytes:
-        """As the protocol says; WAV data comes from its standard output."""
-        command = [self.program, "--stdin", "--stdout", "-b", "1", "-s", str(words_a_minute), *_espeak_voice(actor)]
-        return _run(command, text, self.seconds)
+    def _run(self, options: list[str], text: str) -> bytes:
+        """Return the program's standard output; it sees no keys in its environment."""
+        run = subprocess.run(
+            [self.program, *options],
+            input=text.encode(),
+            capture_output=True,
+            timeout=self.seconds,
+            check=True,
+            env=restricted_environment(os.environ),
+        )
+        return run.stdout
 
 
 def _espeak_voice(actor: Actor) -> list[str]:
     """A high or a low variant by the actor's pitch, one of several by the name, and the pitch within it."""
     high = actor.pitch >= _HIGH
     variant = f"{'f' if high else 'm'}{1 + sum(actor.name.encode()) % (4 if high else 7)}"
-    middle = 215.0 if high else 140.0
-    pitch = round(min(85.0, max(15.0, 50.0 + (actor.pitch - middle) * 0.8)))
+    pitch = round(min(85.0, max(15.0, 50.0 + (actor.pitch - (215.0 if high else 140.0)) * 0.8)))
     return ["-v", f"en-us+{variant}", "-p", str(pitch)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Say:
-    """``say`` of macOS: ``program`` is its path. It writes files only."""
-
-    program: str
-    seconds: float = _SECONDS
-    name: str = "say"
-
-    def speak(self, text: str, actor: Actor, words_a_minute: int) -> bytes:
-        """As the protocol says."""
-        voice = "Samantha" if actor.pitch >= _HIGH else "Daniel"
-        with tempfile.TemporaryDirectory(prefix="videoworld-") as folder:
-            spoken = Path(folder) / "line.wav"
-            command = [self.program, "-f", "-", "-v", voice, "-r", str(words_a_minute), "-o", str(spoken),
-                       "--file-format=WAVE", "--data-format=LEI16@22050"]  # fmt: skip
-            _run(command, text, self.seconds)
-            return spoken.read_bytes()
-
-
-def _run(command: list[str], text: str, seconds: float) -> bytes:
-    """Standard output of a program that is given a text; it sees no keys in its environment."""
-    environment = restricted_environment(os.environ)
-    run = subprocess.run(
-        command, input=text.encode(), capture_output=True, timeout=seconds, check=True, env=environment
-    )
-    return run.stdout
-
-
 _LOUDNESS = 0.09  #: root mean square of a spoken line
-_SILENT = 0.004  #: what is quieter at a line's ends is left out
+_SILENT = 0.004  #: quieter sound at a line's ends is left out
 _FADE = 0.03  #: seconds in which a line that is cut off fades
 _FAILURES = 2  #: failed calls in a row after which a program is left alone
 _LONGEST = 400  #: characters of a line
 
 
 class SpokenLines:
-    """Speaks lines with a synthesiser; a line that it cannot speak stays with whoever asks."""
+    """Speaks lines with a synthesiser."""
 
     def __init__(self, synthesiser: Synthesiser, *, sample_rate: int) -> None:
         self.synthesiser = synthesiser
@@ -160,9 +122,9 @@ class SpokenLines:
         self._failures = 0
 
     def line(self, line: Line) -> NDArray[np.float32] | None:
-        """A line's sound, -1 to 1, never longer than the line lasts; None where it cannot be spoken.
+        """Return a line's sound, -1 to 1, never longer than the line lasts; None if it cannot be spoken.
 
-        Speech that takes longer is spoken faster once, and what is still too long is cut off.
+        Speech that takes longer is spoken faster once, and cut off if it is still too long.
         """
         most = round((line.end - line.start) * self._rate)
         sound = self._spoken(line, CALM)
@@ -197,18 +159,18 @@ class SpokenLines:
 def installed_voices(
     *, sample_rate: int, which: Callable[[str], str | None] = shutil.which, platform: str = sys.platform
 ) -> SpokenLines | None:
-    """The voices of the synthesiser that is installed: eSpeak NG, eSpeak, or ``say`` on macOS; None without any."""
+    """Return the voices of the installed synthesiser: eSpeak NG, eSpeak, or ``say`` on macOS; None without any."""
     for name in ("espeak-ng", "espeak"):
         if (program := which(name)) is not None:
-            return SpokenLines(Espeak(program=program), sample_rate=sample_rate)
+            return SpokenLines(Synthesiser(program=program), sample_rate=sample_rate)
     # Elsewhere ``say`` is another program.
     if platform == "darwin" and (program := which("say")) is not None:
-        return SpokenLines(Say(program=program), sample_rate=sample_rate)
+        return SpokenLines(Synthesiser(program=program, name="say"), sample_rate=sample_rate)
     return None
 
 
 def _speakable(text: str) -> str:
-    """One line of plain words: no control characters, and no brackets or marks that synthesisers take for commands."""
+    """One line of plain words, without control characters and marks that synthesisers take for commands."""
     plain = "".join(" " if unicodedata.category(sign).startswith("C") or sign in "[]<>{}|" else sign for sign in text)
     return " ".join(plain.split())[:_LONGEST]
 
