@@ -1,6 +1,6 @@
 """Films with exact truth, drawn and encoded by the project itself.
 
-A script (``script``) is written by hand (``sample``) or made from a seed: ``story_world`` holds its people, things and
+A script (``script``) is fixed (``sample``) or made from a seed: ``story_world`` holds its people, things and
 state, ``plots`` and ``scenes`` let them act, ``stories`` weaves the plots. ``room_plans`` says where things are; ``canvas``,
 ``figures``, ``rooms`` and ``renderer`` draw, ``sound`` adds voices, ``films`` encodes and writes what is true of the film
 (``facts``: everything that can be asked about it). ``perception`` measures worlds that are built from such films.
@@ -62,7 +62,8 @@ from eval.sandbox.stories import Story, tell, video_id
 __all__ = [
     "DEFAULT_SEED", "GIVING_APART", "HEIGHT", "SAMPLE_RATE", "WIDTH", "Actor", "Card", "Carry", "Cause", "Event", "Fact", "Film",
     "FilmFacts", "FilmFiles", "Gesture", "GestureKind", "Line", "Look", "Naming", "Opening", "Performance", "Person", "Place",
-    "Prop", "Relation", "Resting", "Room", "RoomKind", "SampleFiles", "Shot", "SpokenLines", "Story", "Subtitle", "Synthesiser", "Thing",
+    "Prop", "Relation", "Resting", "Room", "RoomKind", "SampleFiles", "Shot", "SpokenLines", "Story", "Subtitle", "Synthesiser",
+    "Thing",
     "TruthWriter", "Visit", "Walk", "Wear", "Written", "cast", "encode_film", "frames", "giving_place", "installed_voices",
     "lost_folder", "make_film", "make_sample", "plan_of", "questions", "read_facts", "soundtrack", "subtitles_of", "tell",
     "video_id", "work_folder", "write_facts", "write_mp4", "write_srt",

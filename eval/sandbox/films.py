@@ -1,4 +1,7 @@
-"""A film as files: H.264 and AAC in MP4 with an embedded subtitle track, and the subtitles beside it as SRT."""
+"""One film as files: H.264 and AAC in MP4 with embedded subtitles, the subtitles as SRT, its truth and its facts.
+
+A film is made from its seed in pieces, moved into place when whole, and not made twice.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import math
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
@@ -23,7 +26,7 @@ from av.subtitles.subtitle import SubtitleSet
 from eval.sandbox.facts import FilmFacts, read_facts, write_facts
 from eval.sandbox.renderer import DrawnFrame, backdrop_of, frames_of_part
 from eval.sandbox.rooms import Backdrop
-from eval.sandbox.script import HEIGHT, WIDTH, Actor, Card, Film, Performance, Prop, Shot, Walk
+from eval.sandbox.script import HEIGHT, WIDTH, Actor, Card, Film, Gesture, Line, Prop, Shot, Walk
 from eval.sandbox.sound import SAMPLE_RATE, Samples, SpokenLines, soundtrack
 from eval.sandbox.stories import STORY_VERSION, Story, tell, video_id
 from tool_induction.domains.domain import SplitName
@@ -65,8 +68,8 @@ def write_mp4(
 ) -> None:
     """Encode a film. The same input gives the same bytes: one thread, no clock, no version string.
 
-    Pictures and sound are taken as they are needed; the sound may come in pieces of any length. A picture that can be read
-    without others comes after ``keyframe_every`` seconds at the latest.
+    Pictures and sound are consumed as they are needed; the sound may come in pieces of any length. There is a key frame at
+    least every ``keyframe_every`` seconds.
     """
     with av.open(str(path), "w", format="mp4", options={"movflags": "faststart", "fflags": "+bitexact"}) as container:
         container.metadata["title"] = title
@@ -123,7 +126,7 @@ def _audio_frames(sound: Samples | Iterable[Samples]) -> Iterator[av.AudioFrame]
 
 
 def _blocks(pieces: Iterable[Samples]) -> Iterator[Samples]:
-    """The sound in blocks of what AAC takes at once; the last may be shorter."""
+    """Split the sound into blocks of AAC's frame size; the last may be shorter."""
     block, rest = 1024, np.zeros(0, np.float32)
     for piece in pieces:
         rest = np.concatenate([rest, piece])
@@ -163,9 +166,9 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Naming:
-    """What the truth calls people and things: names and colours (``person_mia``, ``folder_blue``), or the ids of ``tracks``.
+    """The names of people and things in the truth: names and colours (``person_mia``, ``folder_blue``), or the ids of ``tracks``.
 
-    With ``tracks`` (numbers, of whom the film's facts say who they are) nothing tells a name or a colour that was not perceived.
+    With ``tracks`` (numbers, which the film's facts explain) the truth gives no name and no colour away that was not perceived.
     """
 
     tracks: Mapping[Actor | Prop, str] | None = None
@@ -179,19 +182,19 @@ class Naming:
         return f"{subject.category}_{subject.colour}"
 
     def label(self, subject: Actor | Prop) -> str:
-        """What it is, for people who read the file."""
+        """A description for people who read the file."""
         is_named = self.tracks is None and isinstance(subject, Actor)
         return f"{subject.name}, {subject.description}" if is_named else subject.description
 
     def speaker(self, actor: Actor) -> str:
-        """The person who says a line."""
+        """The name of the person who says a line."""
         return actor.name if self.tracks is None else actor.description
 
 
 class TruthWriter:
-    """Collects what is true while the frames of a film go by, on disk, so that memory does not grow with the film.
+    """Collects what is true of the frames of a film, on disk, so that memory does not grow with the film.
 
-    Every ``every``-th frame is kept. ``folder`` is where unnamed temporary files are.
+    Every ``every``-th frame is kept. ``folder`` holds unnamed temporary files.
     """
 
     def __init__(self, folder: Path | str, naming: Naming, *, every: int = 1) -> None:
@@ -204,7 +207,7 @@ class TruthWriter:
         self._cuts: list[float] = []
 
     def part(self, start: float, part: Shot | Card, backdrop: Backdrop) -> None:
-        """A part begins."""
+        """Add a part that begins at ``start``."""
         if start > 0:
             self._cuts.append(round_time(start))
         scene = {"start": round_time(start), "end": round_time(start + part.duration), "caption": part.caption}
@@ -214,7 +217,7 @@ class TruthWriter:
                 self._sections[name].add(record)
 
     def frame(self, drawn: DrawnFrame) -> None:
-        """A frame was drawn."""
+        """Add a drawn frame."""
         self._number += 1
         if (self._number - 1) % self._every:
             return
@@ -281,7 +284,7 @@ def _write_entries(file: TextIO, entries: Iterable[str], *, first: str, then: st
 
 
 def subtitles_of(film: Film) -> list[Subtitle]:
-    """Every spoken line in film time."""
+    """Return all spoken lines in film time."""
     return [
         Subtitle(start=start + line.start, end=start + line.end, text=line.text)
         for start, shot in film.shots()
@@ -290,7 +293,7 @@ def subtitles_of(film: Film) -> list[Subtitle]:
 
 
 def truth_of_part(start: float, part: Shot | Card, backdrop: Backdrop, naming: Naming) -> dict[str, list[Record]]:
-    """What is said, written and done in a part that begins at ``start``: ``speech``, ``screen_text``, ``actions``, ``captions``."""
+    """Return what is said, written and done in a part: ``speech``, ``screen_text``, ``actions``, ``captions``."""
     written = [
         {**_span(start, 0.0, part.duration), "text": item.text, "box": item.box.rounded()} for item in backdrop.texts
     ]
@@ -309,23 +312,17 @@ def truth_of_part(start: float, part: Shot | Card, backdrop: Backdrop, naming: N
 
 
 def _actions(start: float, shot: Shot, naming: Naming) -> list[Record]:
-    """Whatever is done; what a script lets happen before the shot begins is not seen."""
-    records = []
+    """All actions; those that end before the shot begins are not seen."""
+    found: list[tuple[Walk | Gesture | Line, str, Actor]] = []
     for performance in shot.performances:
-        track = naming.track(performance.actor)
-        for first, last, label in _deeds(performance):
-            if last > 0:
-                records.append({**_span(start, first, last), "label": label, "track": track})
-    for line in shot.lines:
-        records.append({**_span(start, line.start, line.end), "label": "talks", "track": naming.track(line.speaker)})
-    return records
-
-
-def _deeds(performance: Performance) -> Iterable[tuple[float, float, str]]:
-    for walk in performance.walks:
-        yield walk.start, walk.end, _walk_label(walk)
-    for gesture in performance.gestures:
-        yield gesture.start, gesture.end, gesture.label
+        found += [(walk, _walk_label(walk), performance.actor) for walk in performance.walks]
+        found += [(gesture, gesture.label, performance.actor) for gesture in performance.gestures]
+    found += [(line, "talks", line.speaker) for line in shot.lines]
+    return [
+        {**_span(start, item.start, item.end), "label": label, "track": naming.track(actor)}
+        for item, label, actor in found
+        if item.end > 0
+    ]
 
 
 def _walk_label(walk: Walk) -> str:
@@ -351,7 +348,7 @@ _SIGHTINGS, _SIGHTINGS_OF_LONG = 5, 2  #: a second
 
 @dataclass(frozen=True, kw_only=True)
 class FilmFiles:
-    """Where a film's files are; ``facts`` is written last."""
+    """The paths of a film's files; ``facts`` is written last."""
 
     video: Path
     subtitles: Path
@@ -374,12 +371,12 @@ class FilmFiles:
         return self.video, self.subtitles, self.truth, self.facts
 
 
-#: Told after each second of film: seconds that are made, and seconds there will be.
+#: Called after each second of film with the seconds that are made and the seconds in all.
 Progress = Callable[[float, float], None]
 
 
 def work_folder(folder: Path | str) -> Path:
-    """Where films of a folder lie while they are made."""
+    """Return the folder of films that are being made."""
     return Path(folder) / ".making"
 
 
@@ -392,13 +389,13 @@ def make_film(
     voices: SpokenLines | None = None,
     progress: Progress = lambda done, whole: None,
 ) -> tuple[FilmFacts, bool]:
-    """Make the film of a seed in a folder, unless it is there; returns its facts, and whether it was made now.
+    """Make the film of a seed in a folder, unless it exists; returns its facts, and whether it was made now.
 
-    Lines are spoken by ``voices``; without any, voices are tones. Memory does not grow with the film but for its script
-    (two megabytes an hour). A film that was begun and not ended is made again.
+    Lines are spoken by ``voices``; without any, voices are tones. Memory grows only with the film's script (two megabytes an
+    hour). A film that was begun and not finished is made again.
 
     Raises:
-        EvalFault: ``another_film`` (one of this id but another length or version is there), ``bad_facts``.
+        EvalFault: ``another_film`` (a film of this id but another length or version exists), ``bad_facts``.
         StoreFault: ``not_writable``, ``busy``.
     """
     folder = Path(folder)
@@ -418,7 +415,7 @@ def make_film(
 
 
 def _finished(files: FilmFiles, minutes: float) -> FilmFacts | None:
-    """The facts of a film that is there whole."""
+    """Return the facts of a film whose files are all there."""
     if not all(path.is_file() for path in files.all()):
         return None
     facts = read_facts(files.facts)
@@ -427,7 +424,7 @@ def _finished(files: FilmFiles, minutes: float) -> FilmFacts | None:
         raise EvalFault(
             "another_film",
             f"{files.video.name} is there already: of {there} minutes, by version {version} of the stories "
-            f"(asked for: {minutes:g} minutes, version {STORY_VERSION})",
+            f"(requested: {minutes:g} minutes, version {STORY_VERSION})",
             hint="choose another folder or seed, or delete its files first",
         )
     return facts
@@ -461,7 +458,7 @@ def encode_film(
     keyframe_every: int = 2,
     progress: Progress = lambda done, whole: None,
 ) -> None:
-    """Draw and encode a film with its sound and subtitles, and note what is true of it."""
+    """Draw and encode a film with its sound and subtitles, and collect what is true of it."""
 
     def pictures() -> Iterator[Image]:
         for start, part in film.placed():
@@ -483,5 +480,4 @@ def encode_film(
 def _sound(film: Film, seed: int, voices: SpokenLines | None) -> Iterator[Samples]:
     """The sound, part by part: a film of ten hours would fill gigabytes."""
     for number, part in enumerate(film.parts):
-        alone_in_a_film = Film(title=film.title, frame_rate=film.frame_rate, parts=(part,))
-        yield soundtrack(alone_in_a_film, seed=seed * 100_003 + number, voices=voices)
+        yield soundtrack(replace(film, parts=(part,)), seed=seed * 100_003 + number, voices=voices)

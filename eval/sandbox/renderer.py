@@ -1,4 +1,4 @@
-"""Where everybody is at a moment of a shot, and how they stand: geometry without pictures."""
+"""The frames of a film in order, with the pose of each person and the exact boxes of what was drawn."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _AT_THE_MOUTH = Arm(upper=0.55, fore=2.45)
 _AT_THE_HEAD = Arm(upper=1.25, fore=2.7)
 _AT_THE_NECK = Arm(upper=0.75, fore=2.3)
 _HANDLES = frozenset({"opens", "closes"})  #: gestures whose place is the hand's, which stays there for a while
-#: How people stand and how broad they are in rooms of a variant: a person who stands stiffly is as slim as a post.
+#: Angle of the legs and breadth of people in rooms of a variant: with closed legs a person is as slim as a post.
 _ASTRIDE, _BROAD = 0.21, 1.1
 _BRIEF = frozenset({"gives", "receives"})  #: gestures in which it stays as short as can be: two people touch
 _SNATCH = 34.0  #: pixels that who receives keeps off: two people whose hands touch look like one thing
@@ -59,19 +59,19 @@ class Stance:
 
 
 def people_at(shot: Shot, time: float) -> list[Stance]:
-    """Whoever is on stage ``time`` seconds into the shot, the farthest first."""
+    """The people on stage ``time`` seconds into the shot, the farthest first."""
     stances = [_stance(shot, performance, time) for performance in shot.performances]
     on_stage = [stance for stance in stances if -_OUTSIDE < stance.feet[0] < WIDTH + _OUTSIDE]
     return sorted(on_stage, key=lambda stance: stance.feet[1])
 
 
 def resting_at(shot: Shot, time: float) -> list[Resting]:
-    """The things that lie about ``time`` seconds into the shot."""
+    """The things at rest ``time`` seconds into the shot."""
     return [item for item in shot.resting if item.start <= time < item.end]
 
 
 def open_at(shot: Shot, time: float) -> dict[str, float]:
-    """What stands open ``time`` seconds into the shot, and how far: 0 to 1."""
+    """The open furniture ``time`` seconds into the shot, and how far it is open: 0 to 1."""
     found: dict[str, float] = {}
     for item in shot.openings:
         if item.start <= time < item.end:
@@ -130,13 +130,13 @@ def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
         astride=astride,
         broad=broad,
     )
-    reach = _reach(gesture, carry, pose, feet, height, time) if gesture else None
-    arm = _arm(walk, line, gesture, rest, time) if reach is None else reach
+    pointing = _pointing(gesture, carry, pose, feet, height, time) if gesture else None
+    arm = _arm(walk, line, gesture, rest, time) if pointing is None else pointing
     return Stance(actor=performance.actor, feet=feet, size=size, pose=replace(pose, arm=arm))
 
 
-def _now(stretch: Gesture | Line | Carry | Wear, time: float) -> bool:
-    return stretch.start <= time < stretch.end
+def _now(item: Gesture | Line | Carry | Wear, time: float) -> bool:
+    return item.start <= time < item.end
 
 
 def _seated(performance: Performance, time: float) -> tuple[float, int]:
@@ -190,7 +190,7 @@ def _facing(
 
 
 def _arm(walk: Walk | None, line: Line | None, gesture: Gesture | None, rest: Arm, time: float) -> Arm | None:
-    """The near arm's angles, or None to let it swing with the walk; ``rest`` is how it is held without any reason."""
+    """The near arm's angles, or None to let it swing with the walk; ``rest`` is its position at rest."""
     if gesture is not None:
         return _gesturing(gesture, rest, time)
     if rest is not _HANGING:
@@ -201,10 +201,10 @@ def _arm(walk: Walk | None, line: Line | None, gesture: Gesture | None, rest: Ar
     return None if walk is not None else rest
 
 
-def _reach(
+def _pointing(
     gesture: Gesture, carry: Carry | None, pose: Pose, feet: tuple[float, float], height: float, time: float
 ) -> Arm | None:
-    """The arm on its way to a place and back, or None when the gesture has no place; ``pose.arm`` is where it rests."""
+    """The arm on its way to a place and back, or None if the gesture has no place; ``pose.arm`` is its position at rest."""
     if gesture.place is None or pose.arm is None:
         return None
     part = (time - gesture.start) / (gesture.end - gesture.start)
@@ -244,7 +244,7 @@ def _between(first: Arm, second: Arm, part: float) -> Arm:
 
 @dataclass(frozen=True, kw_only=True)
 class Sighting:
-    """Somebody or something in one frame. Boxes are whole, also where another figure stands in front."""
+    """A person or a thing in one frame. Boxes are whole, also if another figure covers a part."""
 
     subject: Actor | Prop
     box: Box
@@ -295,7 +295,7 @@ class _Painted:
 
 
 class _Painter:
-    """Paints a part frame by frame, and only what has changed, with whatever lies in front of it."""
+    """Paints a part frame by frame: from the first layer that has changed on."""
 
     def __init__(self, part: Shot | Card, backdrop: Backdrop) -> None:
         self._part = part

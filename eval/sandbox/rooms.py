@@ -1,4 +1,7 @@
-"""Furniture. Places are pixels of the frame; a piece of an arranged room stands where ``room_plans`` has its handles."""
+"""Empty rooms and cards as the camera sees them: arranged rooms of a variant, and the four rooms of the sample film.
+
+Places are pixels of the frame; a piece of an arranged room is drawn where ``room_plans`` has its handles.
+"""
 
 from __future__ import annotations
 
@@ -99,12 +102,12 @@ def board(canvas: Canvas, lines: tuple[str, ...], x: float, y: float, width: flo
 
 
 def _fitting(line: str, width: float) -> float:
-    """The height of letters at which a line fits a board."""
+    """The height of letters at which a line fits a whiteboard."""
     return (width - 10) / (0.6 * max(1, len(line)))
 
 
 def desk(canvas: Canvas, x: float, y: float, width: float, *, depth: float = 16, height: float = 52) -> None:
-    """A desk whose top's front edge lies at ``y``."""
+    """A desk; ``y`` is the front edge of its top."""
     canvas.shadow(x + 4, y + height - 8, width - 4, 18, blur=10, strength=0.4)
     for leg in (x + 8, x + width - 16):
         canvas.rectangle(leg, y, 8, height, DARK_WOOD)
@@ -117,7 +120,7 @@ def desk(canvas: Canvas, x: float, y: float, width: float, *, depth: float = 16,
 
 
 def monitor(canvas: Canvas, x: float, y: float) -> None:
-    """A screen on a foot that stands at ``(x, y)``."""
+    """A screen on a foot at ``(x, y)``."""
     canvas.polygon([(x - 16, y), (x + 16, y), (x + 10, y - 4), (x - 10, y - 4)], hexa("#3a3f46"))
     canvas.rectangle(x - 3, y - 16, 6, 14, hexa("#3a3f46"))
     canvas.rectangle(x - 38, y - 60, 76, 46, hexa("#23272d"), radius=3)
@@ -127,7 +130,7 @@ def monitor(canvas: Canvas, x: float, y: float) -> None:
 
 
 def plant(canvas: Canvas, x: float, y: float, *, seed: int) -> None:
-    """A plant in a pot that stands at ``(x, y)``."""
+    """A plant in a pot at ``(x, y)``."""
     chance = random.Random(seed)
     canvas.shadow(x - 22, y - 6, 48, 12, blur=8, strength=0.4)
     for number in range(15):
@@ -196,7 +199,7 @@ def fridge(canvas: Canvas, x: float, y: float, width: float, height: float) -> N
 
 
 def kettle(canvas: Canvas, x: float, y: float) -> None:
-    """A kettle that stands at ``(x, y)``."""
+    """A kettle at ``(x, y)``."""
     body = hexa("#aeb5bb")
     canvas.line([(x + 12, y - 8), (x + 22, y - 20)], body, 4)
     canvas.line([(x - 10, y - 22), (x - 18, y - 16), (x - 12, y - 4)], hexa("#33383e"), 3)
@@ -215,7 +218,7 @@ def table(canvas: Canvas, x: float, y: float, width: float, *, height: float = 4
 
 
 def lamp(canvas: Canvas, x: float, y: float, *, height: float = 46) -> None:
-    """A lamp with a shade that stands at ``(x, y)``, lit."""
+    """A lit lamp with a shade at ``(x, y)``."""
     canvas.ellipse(x, y, 9, 3, hexa("#4a4036"))
     canvas.rectangle(x - 1.5, y - height + 14, 3, height - 14, hexa("#4a4036"))
     canvas.glow(x, y - height + 10, 110, hexa("#ffdf9e"), strength=0.4)
@@ -262,7 +265,7 @@ def rug(canvas: Canvas, x: float, y: float, width: float, height: float, colour:
         )
 
 
-FOOT = 300.0  #: pixels from the top to where furniture stands
+FOOT = 300.0  #: pixels from the top to the foot of furniture
 SEAT = SEATED_FEET - 38.0  #: and to what is sat on
 LEAF_TOP = {"cupboard": 84.0, "fridge": 92.0, "door": 68.0}
 LEAF_FOOT = {"cupboard": 294.0, "fridge": 292.0, "door": 236.0}
@@ -386,7 +389,7 @@ def _armchair(canvas: Canvas, x: float, side: int, cloth: Colour) -> None:
 
 
 def hooks(canvas: Canvas, piece: Piece, wood: Colour) -> None:
-    """A board with three hooks."""
+    """A strip of wood with three hooks."""
     canvas.shadow(piece.x - 56, HOOK_TOP - 8, 114, 18, blur=6, strength=0.3)
     canvas.rectangle(piece.x - 56, HOOK_TOP - 12, 112, 14, wood, radius=3)
     for number in (-1, 0, 1):
@@ -402,20 +405,20 @@ def bookshelf(canvas: Canvas, piece: Piece, wood: Colour) -> None:
     canvas.shadow(left + 2, top + 4, piece.width + 2, FOOT - top, blur=10, strength=0.4)
     canvas.rectangle(left, top, piece.width, FOOT - top - 2, shade(wood, 0.86))
     for row in range(rows):
-        shelf = top + 6 + row * step
-        canvas.rectangle(left + 5, shelf, piece.width - 10, step - 6, shade(wood, 1.16))
+        upper = top + 6 + row * step
+        canvas.rectangle(left + 5, upper, piece.width - 10, step - 6, shade(wood, 1.16))
         place = left + 7 + chance.uniform(0, 18)
         end = place + chance.uniform(0.35, 0.6) * piece.width
         while place < min(end, left + piece.width - 16):
             wide, high = chance.uniform(6, 10), (step - 8) * chance.uniform(0.62, 0.92)
             tone = shade(chance.choice(BOOKS), chance.uniform(1.1, 1.45))
-            canvas.rectangle(place, shelf + step - 6 - high, wide - 0.8, high, tone)
+            canvas.rectangle(place, upper + step - 6 - high, wide - 0.8, high, tone)
             place += wide
 
 
 _DARK = hexa("#1d1713")
 _PULLED = 15.0  #: pixels by which the front of an open drawer comes down towards the viewer
-_FOLDED = 0.72  #: the part of its width that an open door loses to the eye
+_FOLDED = 0.72  #: the share of its width by which an open door looks narrower
 
 
 def paint_open(frame: Image, made: Arrangement, target: str, amount: float) -> None:
@@ -610,8 +613,8 @@ _ON_WALLS: dict[str, Callable[[Canvas, Room, Piece], list[WrittenText]]] = {
 }
 
 
-DESK_TOP = (438.0, 246.0)  #: where things lie on the office's desk
-TABLE_TOP = (398.0, 238.0)  #: where things lie on the library's table
+DESK_TOP = (438.0, 246.0)  #: a place on the office's desk
+TABLE_TOP = (398.0, 238.0)  #: a place on the library's table
 
 
 def paint_room(room: Room) -> Backdrop:

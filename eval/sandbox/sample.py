@@ -1,6 +1,6 @@
-"""The sample film, its cast and its questions: a folder is left on a desk, carried off, missed and found again.
+"""The sample video with its cast and questions: a folder is left on a desk, carried off, missed and found again.
 
-The seed decides who plays, in what colours and at what times; the story stays the same.
+The seed decides about the cast, the colours and the times; the story stays the same.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 from eval.sandbox.facts import readable
 from eval.sandbox.films import SCHEMA_VERSION, Naming, TruthWriter, encode_film, subtitles_of, write_srt
+from eval.sandbox.room_plans import Place
 from eval.sandbox.rooms import DESK_TOP, TABLE_TOP
 from eval.sandbox.script import (
     Actor,
@@ -93,9 +94,6 @@ def cast(seed: int) -> Cast:
 
 
 FRAME_RATE = 15
-_FLOOR = 326.0
-_LEFT, _RIGHT = (-70.0, _FLOOR), (710.0, _FLOOR)  #: just outside the frame
-_COUNTER_TOP = (372.0, 190.0)
 
 
 def lost_folder(seed: int) -> Film:
@@ -115,7 +113,7 @@ def lost_folder(seed: int) -> Film:
             _tea(chosen, seed),
             _carried_off(chosen, seed),
             _in_the_library(chosen, seed),
-            _asked_for(chosen, seed),
+            _back_again(chosen, seed),
             Card(
                 title="THE END", subtitle="drawn by video-world-api", duration=3.0, caption="A closing card: The end."
             ),
@@ -123,30 +121,27 @@ def lost_folder(seed: int) -> Film:
     )
 
 
-def _office(chosen: Cast, clock: str, seed: int) -> Room:
-    return Room(kind="office", name="the office", sign=f"OFFICE {chosen.office}", clock=clock, seed=seed)
+_FLOOR = 326.0
+_LEFT, _RIGHT = (-70.0, _FLOOR), (710.0, _FLOOR)  #: just outside the frame
+_COUNTER_TOP = (372.0, 190.0)
 
 
-def _walk(start: float, end: float, origin: tuple[float, float], goal: tuple[float, float]) -> Walk:
+def _walk(start: float, end: float, origin: Place, goal: Place) -> Walk:
     return Walk(start=start, end=end, origin=origin, goal=goal)
 
 
 def _gesture(
-    start: float, end: float, kind: GestureKind, label: str, facing: int, place: tuple[float, float] | None = None
+    start: float, end: float, kind: GestureKind, label: str, facing: int, place: Place | None = None
 ) -> Gesture:
     return Gesture(start=start, end=end, kind=kind, label=label, facing=facing, place=place)
 
 
-def _carry(start: float, end: float, prop: Prop) -> Carry:
-    return Carry(start=start, end=end, prop=prop)
-
-
-def _resting(start: float, end: float, prop: Prop, place: tuple[float, float]) -> Resting:
-    return Resting(start=start, end=end, prop=prop, place=place)
-
-
 def _line(start: float, end: float, speaker: Actor, text: str, facing: int) -> Line:
     return Line(start=start, end=end, speaker=speaker, text=text, facing=facing)
+
+
+def _office(chosen: Cast, clock: str, seed: int) -> Room:
+    return Room(kind="office", name="the office", sign=f"OFFICE {chosen.office}", clock=clock, seed=seed)
 
 
 def _left_on_the_desk(chosen: Cast, seed: int) -> Shot:
@@ -160,10 +155,10 @@ def _left_on_the_desk(chosen: Cast, seed: int) -> Shot:
                 actor=owner,
                 walks=(_walk(2.2, 6.0, _LEFT, desk), _walk(10.2, 13.0, desk, _RIGHT)),
                 gestures=(_gesture(6.2, 7.4, "puts down", f"puts the {folder.name} on the desk", 1, DESK_TOP),),
-                carries=(_carry(0.0, 6.8, folder),),
+                carries=(Carry(start=0.0, end=6.8, prop=folder),),
             ),
         ),
-        resting=(_resting(6.8, 15.0, folder, DESK_TOP),),
+        resting=(Resting(start=6.8, end=15.0, prop=folder, place=DESK_TOP),),
         lines=(_line(7.4, 10.0, owner, f"I will leave the {folder.name} on this desk.", -1),),
         captions=(
             (2.2, 6.2, f"{capital(owner.description)} walks into the office with a {folder.name}."),
@@ -188,10 +183,10 @@ def _tea(chosen: Cast, seed: int) -> Shot:
                     _gesture(5.6, 6.6, "takes", "takes a white cup", 1, _COUNTER_TOP),
                     _gesture(9.6, 11.6, "drinks", "drinks from a white cup", 1),
                 ),
-                carries=(_carry(6.1, 12.0, cup),),
+                carries=(Carry(start=6.1, end=12.0, prop=cup),),
             ),
         ),
-        resting=(_resting(0.0, 6.1, cup, _COUNTER_TOP),),
+        resting=(Resting(start=0.0, end=6.1, prop=cup, place=_COUNTER_TOP),),
         lines=(_line(6.8, 9.4, owner, f"A cup of tea before the meeting at {meeting}.", 1),),
         captions=(
             (2.1, 5.6, f"{capital(owner.description)} walks into the kitchen."),
@@ -212,10 +207,10 @@ def _carried_off(chosen: Cast, seed: int) -> Shot:
                 actor=finder,
                 walks=(_walk(2.1, 4.0, _RIGHT, desk), _walk(8.0, 12.4, desk, _LEFT)),
                 gestures=(_gesture(4.1, 5.3, "takes", f"takes the {folder.name} from the desk", -1, DESK_TOP),),
-                carries=(_carry(4.7, 13.0, folder),),
+                carries=(Carry(start=4.7, end=13.0, prop=folder),),
             ),
         ),
-        resting=(_resting(0.0, 4.7, folder, DESK_TOP),),
+        resting=(Resting(start=0.0, end=4.7, prop=folder, place=DESK_TOP),),
         lines=(_line(5.2, 7.9, finder, "A lost folder! I will take it to the library.", -1),),
         captions=(
             (2.1, 4.1, f"{capital(finder.description)} walks into the office."),
@@ -237,11 +232,11 @@ def _in_the_library(chosen: Cast, seed: int) -> Shot:
                 actor=finder,
                 walks=(_walk(2.1, 5.5, _LEFT, table),),
                 gestures=(_gesture(5.7, 6.9, "puts down", f"puts the {folder.name} on the table", 1, TABLE_TOP),),
-                carries=(_carry(0.0, 6.3, folder),),
+                carries=(Carry(start=0.0, end=6.3, prop=folder),),
             ),
             Performance(actor=reader, walks=(_walk(6.0, 7.8, _RIGHT, beside),)),
         ),
-        resting=(_resting(6.3, 14.0, folder, TABLE_TOP),),
+        resting=(Resting(start=6.3, end=14.0, prop=folder, place=TABLE_TOP),),
         lines=(
             _line(8.0, 10.2, reader, f"Hello {finder.name}. Is that folder yours?", -1),
             _line(10.5, 13.2, finder, f"No, {reader.name}. It was on the desk in office {chosen.office}.", 1),
@@ -254,7 +249,7 @@ def _in_the_library(chosen: Cast, seed: int) -> Shot:
     )
 
 
-def _asked_for(chosen: Cast, seed: int) -> Shot:
+def _back_again(chosen: Cast, seed: int) -> Shot:
     owner, finder, folder = chosen.owner, chosen.finder, chosen.folder
     here, there = (246.0, _FLOOR), (398.0, _FLOOR)
     doors = (chosen.office, str(int(chosen.office) + 2))
@@ -286,9 +281,9 @@ def _asked_for(chosen: Cast, seed: int) -> Shot:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Question:
-    """A question with its true answer. ``spans`` are the stretches, in seconds, that show it."""
+    """A question with its true answer. ``spans`` are the intervals, in seconds, that show it."""
 
     id: str
     question: str
@@ -301,53 +296,27 @@ class Question:
 def questions(seed: int) -> tuple[Question, ...]:
     """Questions about the film: locate and count (A), order and cause (B), several steps (C)."""
     chosen = cast(seed)
-    film = lost_folder(seed)
-    desk, tea, taken, library, corridor = (start for start, _ in film.shots())
-    owner, finder, folder = chosen.owner, chosen.finder, chosen.folder
+    desk, tea, taken, library, corridor = (start for start, _ in lost_folder(seed).shots())
+    finder, folder = f"person in the {chosen.finder.look.coat} coat", chosen.folder.name
+    when = f"When does the {finder} take the {folder} from the desk?"
+    rooms = f"In how many different rooms is the person in the {chosen.owner.look.coat} coat seen?"
+    order = (
+        f"In which order do these happen: (a) somebody drinks tea, (b) the {folder} is put on the desk, "
+        f"(c) the {folder} is put on a table in the library?"
+    )
+    why = f"Why is the {folder} no longer on the desk?"
+    reason = f"The {finder} took it to the library, thinking it was lost."
+    meeting = f"At what time is the meeting that the owner of the {folder} has to attend?"
+    took = (taken + 4.1, taken + 5.3)
+    visits = ((desk + 2.2, desk + 13.0), (tea + 2.1, tea + 12.0), (corridor + 2.0, corridor + 12.0))
+    ordered = ((desk + 6.2, desk + 7.4), (tea + 9.6, tea + 11.6), (library + 5.7, library + 6.9))
+    explained = ((taken + 4.1, taken + 8.0), (library + 10.5, library + 13.2))
     return (
-        Question(
-            id="q1",
-            question=f"When does the person in the {finder.look.coat} coat take the {folder.name} from the desk?",
-            task="A",
-            answer_type="interval",
-            answer=[taken + 4.1, taken + 5.3],
-            spans=((taken + 4.1, taken + 5.3),),
-        ),
-        Question(
-            id="q2",
-            question=f"In how many different rooms is the person in the {owner.look.coat} coat seen?",
-            task="A",
-            answer_type="count",
-            answer=3,
-            spans=((desk + 2.2, desk + 13.0), (tea + 2.1, tea + 12.0), (corridor + 2.0, corridor + 12.0)),
-        ),
-        Question(
-            id="q3",
-            question=(
-                f"In which order do these happen: (a) somebody drinks tea, (b) the {folder.name} is put on the desk, "
-                f"(c) the {folder.name} is put on a table in the library?"
-            ),
-            task="B",
-            answer_type="order",
-            answer=["b", "a", "c"],
-            spans=((desk + 6.2, desk + 7.4), (tea + 9.6, tea + 11.6), (library + 5.7, library + 6.9)),
-        ),
-        Question(
-            id="q4",
-            question=f"Why is the {folder.name} no longer on the desk?",
-            task="B",
-            answer_type="text",
-            answer=f"The person in the {finder.look.coat} coat took it to the library, thinking it was lost.",
-            spans=((taken + 4.1, taken + 8.0), (library + 10.5, library + 13.2)),
-        ),
-        Question(
-            id="q5",
-            question=f"At what time is the meeting that the owner of the {folder.name} has to attend?",
-            task="C",
-            answer_type="text",
-            answer=chosen.meeting,
-            spans=((tea, tea + 12.0),),
-        ),
+        Question("q1", when, "A", "interval", list(took), (took,)),
+        Question("q2", rooms, "A", "count", 3, visits),
+        Question("q3", order, "B", "order", ["b", "a", "c"], ordered),
+        Question("q4", why, "B", "text", reason, explained),
+        Question("q5", meeting, "C", "text", chosen.meeting, ((tea, tea + 12.0),)),
     )
 
 
@@ -365,7 +334,7 @@ class SampleFiles:
 
 
 def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
-    """Draw and encode the sample film into a folder, which is made if it is missing; the same seed, the same files.
+    """Draw and encode the sample film into a folder, which is made if it is missing; the same seed gives the same files.
 
     The film (72 s, 640 x 360, 15 frames/s) holds five shots in four rooms, three people, screen text, tones for sound,
     and subtitles both embedded and beside it. The truth is written last: if it is there, the film is whole.
@@ -381,7 +350,7 @@ def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
         questions=folder / "sample.questions.json",
     )
     film = lost_folder(seed)
-    asked = {
+    record = {
         "schema_version": SCHEMA_VERSION,
         "video": files.video.name,
         "questions": [asdict(question) for question in questions(seed)],
@@ -391,7 +360,7 @@ def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
         folder.mkdir(parents=True, exist_ok=True)
         truth = TruthWriter(folder, Naming())
         write_srt(files.subtitles, subtitles_of(film))
-        files.questions.write_text(readable(asked), encoding="utf-8")
+        files.questions.write_text(readable(record), encoding="utf-8")
         encode_film(unfinished, film, truth, soundtrack(film, seed=seed))
         unfinished.replace(files.video)
         truth.write(files.truth, film, order=("scenes", "tracks", "speech", "screen_text", "actions", "captions"))

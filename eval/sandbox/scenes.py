@@ -46,7 +46,7 @@ _SPEED = 110.0  #: pixels a second
 _APART = 105.0  #: pixels between two people who do not cover each other, nor seem to be one
 _NEAREST, _FARTHEST = 50.0, WIDTH - 50.0
 _TAIL = 0.7  #: seconds after the last action
-_BEFORE_SITTING = 0.8  #: seconds in which a person stands before a seat and can be seen whole
+_BEFORE_SITTING = 0.8  #: seconds in which a person is in front of a seat and can be seen whole
 #: For each gesture its event, and the seconds it takes.
 _GESTURES: Mapping[GestureKind, tuple[EventKind, float]] = {
     "puts down": ("puts_down", 1.2),
