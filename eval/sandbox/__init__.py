@@ -6,6 +6,7 @@ state, ``plots`` and ``scenes`` let them act, ``stories`` weaves the plots. ``ro
 (``facts``: everything that can be asked about it). ``perception`` measures worlds that are built from such films.
 """
 
+from eval.sandbox.canvas import COLOURS
 from eval.sandbox.facts import (
     Cause,
     Event,
@@ -32,7 +33,7 @@ from eval.sandbox.films import (
     write_mp4,
     write_srt,
 )
-from eval.sandbox.renderer import frames
+from eval.sandbox.renderer import DrawnFrame, frames
 from eval.sandbox.room_plans import GIVING_APART, giving_place, plan_of
 from eval.sandbox.sample import DEFAULT_SEED, SampleFiles, cast, lost_folder, make_sample, questions
 from eval.sandbox.script import (
@@ -60,11 +61,11 @@ from eval.sandbox.sound import SAMPLE_RATE, SpokenLines, Synthesiser, installed_
 from eval.sandbox.stories import Story, tell, video_id
 
 __all__ = [
-    "DEFAULT_SEED", "GIVING_APART", "HEIGHT", "SAMPLE_RATE", "WIDTH", "Actor", "Card", "Carry", "Cause", "Event", "Fact", "Film",
-    "FilmFacts", "FilmFiles", "Gesture", "GestureKind", "Line", "Look", "Naming", "Opening", "Performance", "Person", "Place",
-    "Prop", "Relation", "Resting", "Room", "RoomKind", "SampleFiles", "Shot", "SpokenLines", "Story", "Subtitle", "Synthesiser",
-    "Thing",
-    "TruthWriter", "Visit", "Walk", "Wear", "Written", "cast", "encode_film", "frames", "giving_place", "installed_voices",
-    "lost_folder", "make_film", "make_sample", "plan_of", "questions", "read_facts", "soundtrack", "subtitles_of", "tell",
+    "COLOURS", "DEFAULT_SEED", "GIVING_APART", "HEIGHT", "SAMPLE_RATE", "WIDTH", "Actor", "Card", "Carry", "Cause",
+    "DrawnFrame", "Event", "Fact", "Film", "FilmFacts", "FilmFiles", "Gesture", "GestureKind", "Line", "Look",
+    "Naming", "Opening", "Performance", "Person", "Place", "Prop", "Relation", "Resting", "Room", "RoomKind",
+    "SampleFiles", "Shot", "SpokenLines", "Story", "Subtitle", "Synthesiser", "Thing", "TruthWriter", "Visit", "Walk",
+    "Wear", "Written", "cast", "encode_film", "frames", "giving_place", "installed_voices", "lost_folder",
+    "make_film", "make_sample", "plan_of", "questions", "read_facts", "soundtrack", "subtitles_of", "tell",
     "video_id", "work_folder", "write_facts", "write_mp4", "write_srt",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.questions.phrasing import Unsayable, gerund, plural, third_person, wording
+from eval.questions import Unsayable, wording
 from eval.sandbox import FilmFacts
 
 
@@ -26,8 +26,10 @@ from eval.sandbox import FilmFacts
         ("see it", "seeing it"),
     ],
 )
-def test_a_verb_gets_its_ing(base: str, expected: str) -> None:
-    assert gerund(base) == expected
+def test_a_verb_gets_its_ing(film: Any, base: str, expected: str) -> None:
+    facts: FilmFacts = film(9120, 3, "test")
+    event = replace(facts.events[0], verb_phrase=base)
+    assert wording("en", facts).doing(event).endswith(f" {expected}")
 
 
 @pytest.mark.parametrize(
@@ -41,12 +43,15 @@ def test_a_verb_gets_its_ing(base: str, expected: str) -> None:
         ("glass", "glasses"),
     ],
 )
-def test_a_noun_gets_its_plural(noun: str, expected: str) -> None:
-    assert plural(noun) == expected
+def test_a_noun_gets_its_plural(film: Any, noun: str, expected: str) -> None:
+    assert wording("en", film(9120, 3, "test")).kind_of_thing(noun) == expected
 
 
-def test_a_verb_gets_its_third_person() -> None:
-    assert [third_person(verb) for verb in ("open it", "wave", "carry", "fetch tea", "go")] == [
+def test_a_verb_gets_its_third_person(film: Any) -> None:
+    facts: FilmFacts = film(9120, 3, "test")
+    event = replace(facts.events[0], clause="")
+    verbs = ("open it", "wave", "carry", "fetch tea", "go")
+    assert [wording("en", facts).does(replace(event, verb_phrase=verb)) for verb in verbs] == [
         "opens it", "waves", "carries", "fetches tea", "goes",
     ]  # fmt: skip
 
