@@ -7,6 +7,7 @@ import random
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from eval.sandbox.facts import Event, EventKind, Visit
 from eval.sandbox.room_plans import GIVING_APART, Opened, Seat, Spot, giving_place
@@ -74,18 +75,18 @@ class _Interval:
 
 
 class _Part:
-    """What one actor does in the shot; times in seconds of the shot. ``busy`` is when the actor is free again."""
+    """What one actor does in the shot; times in seconds of the shot. From ``busy`` on the actor is free."""
 
     def __init__(self, who: PersonState) -> None:
         self.who = who
         self.busy = 0.0
         self.seen: list[tuple[float, float]] = []
+        self.seen_since: float | None = None
+        self.had_since = {article.id: 0.0 for article in who.has}
         self._walks: list[Walk] = []
         self._gestures: list[Gesture] = []
         self._carries: list[Carry] = []
         self._wears: list[Wear] = []
-        self._had_since = {article.id: 0.0 for article in (*([who.holds] if who.holds else []), *who.wears)}
-        self._seen_since: float | None = None
 
     def walk(self, start: float, end: float, goal: Feet, *, origin: Feet | None = None) -> None:
         """Walk to a place, from where the actor is or from outside."""
@@ -93,56 +94,33 @@ class _Part:
         self._walks.append(Walk(start=start, end=end, origin=came, goal=goal))
         if goal[0] != came[0]:
             self.who.facing = 1 if goal[0] > came[0] else -1
-        self.who.feet = goal
-        self.busy = end
+        self.who.feet, self.busy = goal, end
 
-    def gesture(
-        self,
-        kind: GestureKind,
-        start: float,
-        end: float,
-        label: str,
-        *,
-        facing: int = 0,
-        place: Feet | None = None,
-        article: Article | None = None,
-    ) -> None:
-        """Do something, with a thing or without; ``facing`` 0 keeps the side to which the actor looks."""
-        self.who.facing = facing = facing or self.who.facing
-        prop = article.prop if article is not None else None
-        self._gestures.append(
-            Gesture(start=start, end=end, kind=kind, label=label, facing=facing, place=place, prop=prop)
-        )
-        self.busy = end
-
-    def has_from(self, article: Article, time: float) -> None:
-        """The actor holds or wears a thing from now on."""
-        self._had_since[article.id] = time
+    def gesture(self, gesture: Gesture) -> None:
+        """Do something; ``facing`` 0 keeps the side to which the actor looks."""
+        self.who.facing = gesture.facing or self.who.facing
+        self._gestures.append(replace(gesture, facing=self.who.facing))
+        self.busy = gesture.end
 
     def had_until(self, article: Article, time: float, *, worn: bool = False) -> _Interval:
         """The actor no longer holds, or no longer wears, a thing."""
-        start = self._had_since.pop(article.id)
+        start = self.had_since.pop(article.id)
         if worn:
             self._wears.append(Wear(start=start, end=time, prop=article.prop))
         else:
             self._carries.append(Carry(start=start, end=time, prop=article.prop))
         return _Interval(thing=article.id, holder=self.who.player.id, start=start, end=time)
 
-    def appears(self, time: float) -> None:
-        """The actor comes into the picture."""
-        self._seen_since = time
-
     def disappears(self, time: float) -> None:
         """The actor goes out of the picture."""
-        if self._seen_since is not None:
-            self.seen.append((self._seen_since, time))
-            self._seen_since = None
+        if self.seen_since is not None:
+            self.seen.append((self.seen_since, time))
+            self.seen_since = None
 
     def finish(self, duration: float) -> list[_Interval]:
-        """The shot is over; returns what was still held and worn."""
+        """The shot is over; returns what is still held and worn."""
         self.disappears(duration)
-        left = [self.had_until(self.who.holds, duration)] if self.who.holds is not None else []
-        return left + [self.had_until(article, duration, worn=True) for article in self.who.wears]
+        return [self.had_until(article, duration, worn=article in self.who.wears) for article in self.who.has]
 
     def performance(self) -> Performance:
         """The part as a script holds it."""
@@ -218,9 +196,9 @@ class Scene:
         end = on_frame(begin + self._walking(origin, goal))
         inside = on_frame(begin + (end - begin) * self._crossing(origin, goal))
         part.walk(begin, end, goal, origin=origin)
-        part.appears(inside)
+        part.seen_since = inside
         self.now = on_frame(end + 0.2)
-        for subject in (player.id, *self._carried_by(player)):
+        for subject in (player.id, *(article.id for article in who.has)):
             self.chronicle.begins("in", subject, self.location.id, self._time(inside))
         event = self._happened("enters", player, inside, end, article=who.holds)
         if any(habit.is_of("waves", player, self.location) for habit in self.cast.habits):
@@ -240,7 +218,7 @@ class Scene:
         part.disappears(outside)
         self.now = on_frame(end if waits else begin + 1.0)
         event = self._happened("leaves", player, begin, outside, article=who.holds)
-        for subject in (player.id, *self._carried_by(player)):
+        for subject in (player.id, *(article.id for article in who.has)):
             self.chronicle.ends("in", subject, self.location.id, self._time(outside))
         who.room = ""
         return event
@@ -266,7 +244,7 @@ class Scene:
         self._walk_to(player, place)
         self.world.hold(article, player)
         event, middle = self._handle(player, "picks up", place, article)
-        self._part(player).has_from(article, middle)
+        self._part(player).had_since[article.id] = middle
         if isinstance(place, Spot):
             self._rest(article, self._resting_since.pop(article.id), middle, place)
         self.chronicle.ends(relation_to(place), article.id, kept_on(place), self._time(middle))
@@ -300,11 +278,12 @@ class Scene:
         facing, place = 1 if other[0] > one[0] else -1, giving_place(one, other)
         event, middle = self._act(giver, "gives", article=article, other=receiver, facing=facing, place=place)
         begin, end = on_frame(event.start - self.start), on_frame(event.end - self.start)
+        label = f"receives {article.thing.name}"
         self._part(receiver).gesture(
-            "receives", begin, end, f"receives {article.thing.name}", facing=-facing, place=place, article=article
+            Gesture(start=begin, end=end, kind="receives", label=label, facing=-facing, place=place, prop=article.prop)
         )
         self._let_go(giver, article, middle)
-        self._part(receiver).has_from(article, middle)
+        self._part(receiver).had_since[article.id] = middle
         self.chronicle.begins("holds", receiver.id, article.id, self._time(middle))
         return event
 
@@ -316,7 +295,7 @@ class Scene:
         self.world.things[article.id] = ThingState(article=article, how="worn")
         event, middle = self._act(player, "puts on", article=article)
         self._let_go(player, article, middle)
-        self._part(player).has_from(article, middle)
+        self._part(player).had_since[article.id] = middle
         self.chronicle.begins("wears", player.id, article.id, self._time(middle))
         return event
 
@@ -328,7 +307,7 @@ class Scene:
         event, middle = self._act(player, "takes off", article=article)
         part = self._part(player)
         self._intervals.append(part.had_until(article, middle, worn=True))
-        part.has_from(article, middle)
+        part.had_since[article.id] = middle
         self.chronicle.ends("wears", player.id, article.id, self._time(middle))
         self.chronicle.begins("holds", player.id, article.id, self._time(middle))
         return event
@@ -537,29 +516,24 @@ class Scene:
         player: Player,
         kind: GestureKind,
         *,
-        article: Article | None = None,
-        moves_with_it: bool = True,
-        other: Player | None = None,
-        target: str = "",
-        inside: bool = False,
         facing: int = 0,
         place: Feet | None = None,
+        moves_with_it: bool = True,
+        **what: Any,
     ) -> tuple[Event, float]:
         """Add the next action of a person; returns its event, and its middle in seconds of the shot.
 
-        The action after it waits for it. ``moves_with_it``: the arm moves with the thing.
+        The action after it waits for it. ``moves_with_it``: the arm moves with the thing. ``what`` as for ``_happened``.
         """
         event_kind, seconds = _GESTURES[kind]
         begin = on_frame(max(self.now, self._part(player).busy))
         end = on_frame(begin + seconds)
         self.now = on_frame(end + self.cast.between)
-        event = self._happened(
-            event_kind, player, begin, end, article=article, other=other, target=target, inside=inside
-        )
-        label = event.clause.removeprefix(f"{player.person.description} ")
-        self._part(player).gesture(
-            kind, begin, end, label, facing=facing, place=place, article=article if moves_with_it else None
-        )
+        event = self._happened(event_kind, player, begin, end, **what)
+        label, article = event.clause.removeprefix(f"{player.person.description} "), what.get("article")
+        prop = article.prop if article is not None and moves_with_it else None
+        gesture = Gesture(start=begin, end=end, kind=kind, label=label, facing=facing, place=place, prop=prop)
+        self._part(player).gesture(gesture)
         return event, on_frame((begin + end) / 2)
 
     def _takes_from(self, player: Player) -> Article:
@@ -577,10 +551,6 @@ class Scene:
     def _rest(self, article: Article, start: float, end: float, spot: Spot) -> None:
         self._resting.append(Resting(start=start, end=end, prop=article.prop, place=spot.place))
         self._intervals.append(_Interval(thing=article.id, holder="", start=start, end=end))
-
-    def _carried_by(self, player: Player) -> list[str]:
-        who = self.state(player)
-        return [article.id for article in (*([who.holds] if who.holds else []), *who.wears)]
 
     def _happened(
         self,

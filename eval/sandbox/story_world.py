@@ -314,6 +314,11 @@ class PersonState:
     holds: Article | None = None
     wears: list[Article] = field(default_factory=list)
 
+    @property
+    def has(self) -> list[Article]:
+        """The things that the person holds and wears."""
+        return [*([self.holds] if self.holds is not None else []), *self.wears]
+
     def can_wear(self, article: Article) -> bool:
         """Whether it is a hat or scarf, and the person wears none of that kind."""
         return article.is_worn and article.thing.category not in {item.thing.category for item in self.wears}
