@@ -37,7 +37,7 @@ def read_wave(data: bytes) -> tuple[NDArray[np.float32], int]:
         ValueError: for anything else.
     """
     try:
-        with av.open(io.BytesIO(data), format="wav") as container:
+        with av.open(io.BytesIO(data), "r", format="wav") as container:
             stream = container.streams.audio[0]
             pieces = [frame.to_ndarray()[0, :: stream.channels] for frame in container.decode(stream)]
             rate = stream.rate
@@ -45,7 +45,7 @@ def read_wave(data: bytes) -> tuple[NDArray[np.float32], int]:
         raise ValueError(f"no WAV data: {error}") from error
     if not pieces or pieces[0].dtype != np.int16:
         raise ValueError("no 16-bit WAV data")
-    return np.concatenate(pieces).astype(np.float32) / 32768, rate
+    return np.asarray(np.concatenate(pieces), np.float32) / np.float32(32768), rate
 
 
 def at_rate(samples: NDArray[np.float32], rate: int, wanted: int) -> NDArray[np.float32]:
