@@ -186,39 +186,35 @@ def read_facts(path: Path | str) -> FilmFacts:
         EvalFault: ``no_facts``, ``bad_facts``, ``other_schema_version``.
     """
     path = Path(path)
-    record = _record(path)
-    version = record.pop("schema_version", None)
-    if version != SCHEMA_VERSION or isinstance(version, bool):
-        raise EvalFault(
-            "other_schema_version",
-            f"{path.name} has schema version {version!r}; this program reads {SCHEMA_VERSION}",
-            hint=_HINT,
-        )
-    try:
-        facts = TypeAdapter(FilmFacts).validate_python(record)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise EvalFault("bad_facts", f"{path.name}: {where}: {first['msg']}", hint=_HINT) from error
-    for fault in _contradictions(facts):
-        raise EvalFault("bad_facts", f"{path.name}: {fault}", hint=_HINT)
-    return facts
 
+    def bad(why: str) -> EvalFault:
+        return EvalFault("bad_facts", f"{path.name}{why}", hint=_HINT)
 
-def _record(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise EvalFault("bad_facts", f"{path.name} is larger than {_MOST_BYTES >> 20} MiB", hint=_HINT)
+            raise bad(f" is larger than {_MOST_BYTES >> 20} MiB")
         record = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise EvalFault("no_facts", f"there is no {path.name} beside the film", hint=_HINT) from None
     except OSError as error:
         raise EvalFault("no_facts", f"{path.name} cannot be read: {error.strerror}", hint=_HINT) from error
     except (ValueError, RecursionError) as error:
-        raise EvalFault("bad_facts", f"{path.name} is not JSON: {error}", hint=_HINT) from error
+        raise bad(f" is not JSON: {error}") from error
     if not isinstance(record, dict):
-        raise EvalFault("bad_facts", f"{path.name} is not a JSON object", hint=_HINT)
-    return record
+        raise bad(" is not a JSON object")
+    version = record.pop("schema_version", None)
+    if version != SCHEMA_VERSION or isinstance(version, bool):
+        message = f"{path.name} has schema version {version!r}; this program reads {SCHEMA_VERSION}"
+        raise EvalFault("other_schema_version", message, hint=_HINT)
+    try:
+        facts = TypeAdapter(FilmFacts).validate_python(record)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise bad(f": {where}: {first['msg']}") from error
+    for fault in _contradictions(facts):
+        raise bad(f": {fault}")
+    return facts
 
 
 def _contradictions(facts: FilmFacts) -> Iterator[str]:

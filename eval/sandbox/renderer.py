@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from eval.sandbox.figures import Arm, Pose, arm_towards, grip_of, paint_person, paint_prop
 from eval.sandbox.room_plans import Arrangement, Place, arrange, plan_of
@@ -279,12 +280,15 @@ def frames_of_part(part: Shot | Card, backdrop: Backdrop, *, start: float, frame
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Layer:
-    """One thing or person to be painted; layers that are equal look the same on the same ground."""
+class _Open:
+    """A piece of furniture that is open by some amount, 0 to 1."""
 
-    open: tuple[str, float] | None = None
-    resting: Resting | None = None
-    stance: Stance | None = None
+    target: str
+    amount: float
+
+
+#: One thing or person to be painted; layers that are equal look the same on the same ground.
+_Layer: TypeAlias = _Open | Resting | Stance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,7 +314,7 @@ class _Painter:
 
     def frame(self, time: float, since_cut: float) -> DrawnFrame:
         """The frame of a moment."""
-        layers = list(_layers(self._part, since_cut)) if isinstance(self._part, Shot) else []
+        layers = _layers(self._part, since_cut) if isinstance(self._part, Shot) else []
         kept: list[_Painted] = []
         for painted, layer in zip(self._last, layers, strict=False):
             if painted.layer != layer:
@@ -327,26 +331,23 @@ class _Painter:
         return DrawnFrame(time=time, image=image, sightings=sightings)
 
     def _paint(self, image: Image, layer: _Layer) -> Iterator[tuple[Actor | Prop, Box | None]]:
-        if layer.open is not None and self._made is not None:
-            paint_open(image, self._made, *layer.open)
-        if layer.resting is not None:
-            prop, place = layer.resting.prop, layer.resting.place
-            yield prop, paint_prop(image, prop, place, hangs=place in self._hooks)
-        if layer.stance is not None:
-            stance = layer.stance
-            painted = paint_person(image, stance.actor.look, stance.pose, stance.feet, stance.size)
-            yield stance.actor, painted.person
-            if stance.pose.holds is not None:
-                yield stance.pose.holds, painted.held
+        if isinstance(layer, Resting):
+            yield layer.prop, paint_prop(image, layer.prop, layer.place, hangs=layer.place in self._hooks)
+        elif isinstance(layer, Stance):
+            painted = paint_person(image, layer.actor.look, layer.pose, layer.feet, layer.size)
+            yield layer.actor, painted.person
+            if layer.pose.holds is not None:
+                yield layer.pose.holds, painted.held
             yield from painted.worn
+        elif self._made is not None:
+            paint_open(image, self._made, layer.target, layer.amount)
 
 
-def _layers(shot: Shot, time: float) -> Iterator[_Layer]:
+def _layers(shot: Shot, time: float) -> list[_Layer]:
     """What is painted, the farthest first."""
-    if shot.room.variant:
-        for target, amount in open_at(shot, time).items():
-            yield _Layer(open=(target, amount))
-    for resting in resting_at(shot, time):
-        yield _Layer(resting=resting)
-    for stance in people_at(shot, time):
-        yield _Layer(stance=stance)
+    opened = open_at(shot, time).items() if shot.room.variant else ()
+    return [
+        *(_Open(target=target, amount=amount) for target, amount in opened),
+        *resting_at(shot, time),
+        *people_at(shot, time),
+    ]
