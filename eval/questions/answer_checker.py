@@ -26,7 +26,7 @@ from world_api.core.spans import TimeSpan
 
 _FRAMES = 20  #: moments a second at which people are counted
 _NEAR = 0.15  #: seconds by which two ways of counting may differ
-_BORDERLINE = 0.6  #: seconds about the ends of an interval in which nobody may come or go
+_BORDERLINE = 0.6  #: seconds about the ends of an interval in which no person may come or go
 _INSIDE = 0.5  #: seconds from a moment to the ends of its range
 _SAME, _OTHER = 0.06, 0.25  #: shares by which lengths may, and must, differ
 _LEAST_SEEN = 0.9  #: seconds for which something must be seen to count

@@ -111,8 +111,8 @@ def words_time(ask: Asker) -> Iterator[Draft]:
     """When a line is said, or a text can be read, of those that occur once."""
     said = [(item.words, span_of(item)) for item in ask.film.events if item.words]
     written = [(item.text, TimeSpan(start=item.start, end=item.end)) for item in ask.film.facts.written]
-    asked_for, texts = (written, [*written, *said]) if ask.split == "development" else (said, said)
-    lines = [(words, span) for words, span in asked_for if _occurs_once(words, [text for text, _ in texts])]
+    wanted, texts = (written, [*written, *said]) if ask.split == "development" else (said, said)
+    lines = [(words, span) for words, span in wanted if _occurs_once(words, [text for text, _ in texts])]
     if ask.split != "test":
         for words, span in ask.some(lines):
             yield ask.interval(span, {"words": say.quoted(words)})
@@ -162,7 +162,7 @@ def _things(ask: Asker) -> Iterator[Draft]:
     for category in sorted({item.category for item in ask.film.facts.things}):
         alike = [item for item in ask.film.facts.things if item.category == category]
         if len(alike) != len([item for item in ask.film.things if item.category == category]):
-            continue  # one of them is never seen, or cannot be told from another
+            continue  # one of them is never seen, or cannot be distinguished from another
         slots = {"things": say.things(category)}
         if not ask.says("{place}"):
             yield ask.count(len(alike), slots, [ask.film.seen_spans(item.id)[0] for item in alike])

@@ -281,7 +281,7 @@ def _back_again(chosen: Cast, seed: int) -> Shot:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Question:
     """A question with its true answer. ``spans`` are the intervals, in seconds, that show it."""
 
@@ -310,13 +310,14 @@ def questions(seed: int) -> tuple[Question, ...]:
     took = (taken + 4.1, taken + 5.3)
     visits = ((desk + 2.2, desk + 13.0), (tea + 2.1, tea + 12.0), (corridor + 2.0, corridor + 12.0))
     ordered = ((desk + 6.2, desk + 7.4), (tea + 9.6, tea + 11.6), (library + 5.7, library + 6.9))
+    attended = ((tea, tea + 12.0),)
     explained = ((taken + 4.1, taken + 8.0), (library + 10.5, library + 13.2))
     return (
-        Question("q1", when, "A", "interval", list(took), (took,)),
-        Question("q2", rooms, "A", "count", 3, visits),
-        Question("q3", order, "B", "order", ["b", "a", "c"], ordered),
-        Question("q4", why, "B", "text", reason, explained),
-        Question("q5", meeting, "C", "text", chosen.meeting, ((tea, tea + 12.0),)),
+        Question(id="q1", question=when, task="A", answer_type="interval", answer=list(took), spans=(took,)),
+        Question(id="q2", question=rooms, task="A", answer_type="count", answer=3, spans=visits),
+        Question(id="q3", question=order, task="B", answer_type="order", answer=["b", "a", "c"], spans=ordered),
+        Question(id="q4", question=why, task="B", answer_type="text", answer=reason, spans=explained),
+        Question(id="q5", question=meeting, task="C", answer_type="text", answer=chosen.meeting, spans=attended),
     )
 
 

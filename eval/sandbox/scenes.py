@@ -747,7 +747,7 @@ class Director:
             following: Wanted | None = plot.send(scene)
         except StopIteration:
             following = None
-        # People who are there before the camera looks cannot be told from the furniture: rooms are left empty.
+        # People who are there before the camera looks cannot be distinguished from the furniture: rooms are left empty.
         for who in self.world.present(wanted.room):
             scene.leave(who.player)
         self.time = scene.start + scene.length

@@ -38,7 +38,7 @@ _TROUSERS = ("black", "blue", "grey", "brown", "white", "green")
 _VIVID = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "white", "brown", "black")
 _LABELS = ("red", "blue", "green", "yellow", "purple", "orange")
 _FILES: tuple[PropKind, ...] = ("folder", "box", "letter")
-_NUMBERED: tuple[RoomKind, ...] = ("office", "meeting room")  #: there may be two of a kind, told apart by number
+_NUMBERED: tuple[RoomKind, ...] = ("office", "meeting room")  #: there may be two of a kind, with different numbers
 
 #: What a film is about, and the kinds of rooms that go with it; the first kinds are the likeliest.
 THEMES: dict[str, tuple[RoomKind, ...]] = {
