@@ -87,7 +87,7 @@ def _speed(job: Job) -> list[str]:
     }
     runs: dict[str, list[Run]] = {name: [] for name in measures}
     for measure in measures.values():
-        measure()  # nobody's bytecode is compiled while it is measured
+        measure()  # no bytecode is compiled while it is measured
     for _ in range(job.repeat):
         for name, measure in measures.items():
             runs[name].append(measure())

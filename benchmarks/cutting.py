@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def copy_beginning(video: Path, copy: Path, *, seconds: float) -> Path:
-    """Copy the packets of the picture that begin before so many seconds; returns the copy's path."""
+    """Copy the video packets that begin before ``seconds``; returns the copy's path."""
     import av
 
     with av.open(str(video)) as source, av.open(str(copy), "w") as target:

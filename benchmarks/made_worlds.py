@@ -1,6 +1,6 @@
 """Worlds of any length without a video: rows as a builder writes them, for measurements and for tests of scale.
 
-Words follow Zipf's law and are made of syllables and characters, so that no text of anybody's is needed; colours and kinds of
+Words follow Zipf's law and are made of syllables and characters, so that no published text is needed; colours and kinds of
 things are the project's own words, so that what is said and what is seen can be searched for in either language.
 """
 
@@ -79,7 +79,7 @@ def _chinese(rng: np.random.Generator) -> list[str]:
 
 
 def sentences(rng: np.random.Generator, language: str, sizes: list[int]) -> list[str]:
-    """One line of so many words each, in a language of ``LANGUAGES``."""
+    """One line for each number of words, in a language of ``LANGUAGES``."""
     if language == "mixed":
         halves = [sentences(rng, part, [max(1, size // 2) for size in sizes]) for part in ("zh", "en")]
         return [f"{chinese} {english}" for chinese, english in zip(*halves, strict=True)]
@@ -425,7 +425,7 @@ class Plan:
 
     @classmethod
     def of_segments(cls, segments: int, *, seed: int, file_seconds: float = 30.0) -> Plan:
-        """A world of about so many segments, at most ten sightings each."""
+        """A world of about ``segments`` segments, at most ten sightings each."""
         return cls(seed=seed, duration=round(segments * SECONDS_A_SEGMENT, 1), file_seconds=file_seconds)
 
 

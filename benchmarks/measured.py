@@ -27,7 +27,7 @@ Figures = dict[str, float]
 
 
 class Silent:
-    """Progress nobody watches."""
+    """Progress that is not shown."""
 
     def update(self, stage: str, done: float, total: float) -> None:
         """Nothing to draw."""

@@ -30,7 +30,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What stands in the table."""
+        """The row of the table."""
         return f"{self.operation} {self.variant}".rstrip()
 
 
@@ -41,16 +41,16 @@ class Draws:
         self._session = session
         self._random = random.Random(seed)  # noqa: S311 - arguments, not secrets
 
-    def stretch(self, longest: float = 120.0) -> Arguments:
-        """A stretch of the visible part."""
+    def time_range(self, longest: float = 120.0) -> Arguments:
+        """A time range of the visible part."""
         duration = self._session.view.duration
         start = self._random.uniform(0.0, duration * 0.98)
         end = min(duration, start + self._random.uniform(1.0, longest))
         return {"start_time": round(start, 2), "end_time": max(round(end, 2), round(start, 2) + 0.01)}
 
     def part(self) -> Arguments:
-        """A long stretch: from a hundredth to the whole of the visible part."""
-        return self.stretch(self._session.view.duration * self._random.choice((0.01, 0.1, 1.0)))
+        """A long time range: from a hundredth to the whole of the visible part."""
+        return self.time_range(self._session.view.duration * self._random.choice((0.01, 0.1, 1.0)))
 
     def time(self) -> float:
         """A moment."""
@@ -120,9 +120,9 @@ def _register(draws: Draws) -> Arguments:
 CASES = (
     Case(operation="list_scenes", draw=lambda draws: {}),
     Case(operation="list_scenes", variant="in a range", draw=lambda draws: {"time_range": draws.part()}),
-    Case(operation="get_segment", draw=lambda draws: draws.stretch()),
+    Case(operation="get_segment", draw=lambda draws: draws.time_range()),
     Case(operation="search_segments_by_text", draw=lambda draws: draws.search()),
-    Case(operation="describe_segment", draw=lambda draws: draws.stretch()),
+    Case(operation="describe_segment", draw=lambda draws: draws.time_range()),
     Case(
         operation="detect_objects",
         draw=lambda draws: {"timestamp": draws.time(), "category": draws.category()},
@@ -130,9 +130,9 @@ CASES = (
     Case(
         operation="detect_objects",
         variant="in a range",
-        draw=lambda draws: {"timestamp": draws.time(), "category": draws.category(), "time_range": draws.stretch()},
+        draw=lambda draws: {"timestamp": draws.time(), "category": draws.category(), "time_range": draws.time_range()},
     ),
-    Case(operation="recognize_actions", draw=lambda draws: draws.stretch()),
+    Case(operation="recognize_actions", draw=lambda draws: draws.time_range()),
     Case(operation="register_entity", draw=_register),
     Case(
         operation="get_entity_trajectory",
@@ -150,11 +150,11 @@ CASES = (
     ),
     Case(
         operation="search_similar_to_example",
-        draw=lambda draws: {"example_segment": draws.stretch(20.0), "top_k": draws.top_k()},
+        draw=lambda draws: {"example_segment": draws.time_range(20.0), "top_k": draws.top_k()},
     ),
     Case(
         operation="write_memory",
-        draw=lambda draws: {"level": "event", "time_range": draws.stretch(), "content": draws.query()},
+        draw=lambda draws: {"level": "event", "time_range": draws.time_range(), "content": draws.query()},
     ),
     Case(
         operation="read_memory",

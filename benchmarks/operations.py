@@ -106,7 +106,7 @@ def measure(store: Path, name: str, calls: int, cuts: int, seed: int) -> dict[st
 
     opened = _seconds(lambda: open_session(store, name, name=None))
     session = open_session(store, name, name=None)
-    # Opening reads the manifest alone; the rows are read for whoever asks first, so that belongs to it.
+    # Opening reads the manifest alone; the rows are read at the first question, so that belongs to it.
     metadata, scenes = (_first_answer(session, operation) for operation in ("get_video_metadata", "list_scenes"))
     facts: dict[str, Any] = {"open": opened, "metadata": opened + metadata, "scenes": opened + metadata + scenes}
     facts |= {"segments": 0, "cases": {}}

@@ -37,11 +37,11 @@ def run_fresh(command: Sequence[str]) -> Run:
     Raises:
         RuntimeError: where it fails, with the end of what it said.
     """
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as told:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         environment = usual | {"PYTHONPATH": str(ROOT)}
         started = time.perf_counter()
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=told)
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=errors)
         peak = 0
         while True:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -52,9 +52,9 @@ def run_fresh(command: Sequence[str]) -> Run:
             time.sleep(_POLL)
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        told.seek(0)
+        errors.seek(0)
         if process.returncode != 0:
-            raise RuntimeError(f"{' '.join(command)} failed: {told.read().decode(errors='replace')[-2000:]}")
+            raise RuntimeError(f"{' '.join(command)} failed: {errors.read().decode(errors='replace')[-2000:]}")
         cpu = usage.ru_utime + usage.ru_stime
         return Run(wall=wall, cpu=cpu, peak=max(peak, usage.ru_maxrss * _RSS_UNIT), output=output.read().decode())
 

@@ -65,7 +65,7 @@ IntervalOf = Callable[[Floats, Indices, Sequence[Indices], int], tuple[float, fl
 
 
 def simulate(scenario: Scenario, clusters: int, random: np.random.Generator) -> Simulated:
-    """One run over so many videos."""
+    """One run over ``videos`` videos."""
     sizes = _sizes(scenario, clusters, random)
     shifts = random.normal(0, 0.06, size=scenario.libraries) if scenario.libraries > 1 else np.zeros(1)
     rows = int(sizes.sum())
@@ -77,7 +77,7 @@ def simulate(scenario: Scenario, clusters: int, random: np.random.Generator) -> 
 
 
 def coverage(scenario: Scenario, clusters: int, interval: IntervalOf, *, trials: int, seed: int) -> Coverage:
-    """How often an interval covers the effect of a scenario in so many simulated runs."""
+    """The share of simulated runs in which an interval covers the effect of a scenario."""
     random = np.random.default_rng(seed)
     covered, widths = 0, 0.0
     for trial in range(trials):

@@ -78,7 +78,7 @@ class InstantTools:
 
 
 class InstantGround:
-    """Offers the instant tools whatever a system makes, and material that was made once for all."""
+    """Offers the instant tools to any system, and material that was made once for all."""
 
     def __init__(self, tools: Toolset, made: dict[str, Any]) -> None:
         self._tools, self._made = tools, made

@@ -6,7 +6,7 @@
     python -m benchmarks.controller --runs 3 --page ""  quickly, printed only
 
 The model and the tools answer at once here, with replies and results that real operations gave on a made world; their own
-time is taken off, and the digest of the world is made once and told apart. What is left of a round is the loop, its
+time is taken off, and the digest of the world is made once and measured apart. What is left of a round is the loop, its
 messages, its checks and the recording of its exchange.
 """
 
@@ -123,7 +123,7 @@ class Bench:
         }
 
     def memory(self, number: int) -> dict[str, float]:
-        """Bytes that one episode holds at its most, and that so many at once hold."""
+        """Peak bytes of one episode, and of several at once."""
         peaks: dict[str, float] = {}
         for name, many in (("one", 1), ("many", number)):
             sessions = [self._session() for _ in range(many)]
@@ -135,7 +135,7 @@ class Bench:
         return peaks
 
     def digest(self) -> float:
-        """Seconds that telling what the world holds takes on a session where it was told before."""
+        """Seconds for the digest of the world on a session that has made it before."""
         session = self._session()
         digest_of(session, _DIGEST_TOKENS)
         began = time.perf_counter()

@@ -44,7 +44,7 @@ class Figures:
 
 
 def table(figures: Figures) -> str:
-    """What is printed, and stands on the page."""
+    """The text that is printed and written on the page."""
     alone, together, memory, sizes = figures.alone, figures.together, figures.memory, figures.sizes
     by_round = list(zip(*(item.rounds for item in alone), strict=True))
     medians = [median(values) * 1e3 for values in by_round]
@@ -88,7 +88,7 @@ def goals(medians: Sequence[float], p95: Sequence[float], whole: float, together
     """A line a goal, with its verdict."""
     return [
         f"- At most {ROUND_MS:g} ms a round, as the median of the episodes: {_slowest(medians)}; "
-        f"with what stands before and after the rounds: {verdict(whole, ROUND_MS)} ({whole:.1f}).",
+        f"with the work before and after the rounds: {verdict(whole, ROUND_MS)} ({whole:.1f}).",
         f"- At most {ROUND_MS:g} ms a round at the 95th percentile of the episodes: {_slowest(p95)}.",
         f"- At most {ROUND_MS:g} ms a round on average with {AT_ONCE} episodes at once, of the processor: "
         f"{verdict(together['cpu'] * 1e3, ROUND_MS)} ({together['cpu'] * 1e3:.1f}); "

@@ -10,7 +10,7 @@ from benchmarks.function_calling.cases import read_cases, read_documents
 from benchmarks.function_calling.checking import Emitted, Findings, check_case
 from benchmarks.page import replace_section
 
-_MOST_TOLD = 40
+_MOST_SHOWN = 40
 
 
 def check_folder(folder: Path) -> Findings:
@@ -59,7 +59,7 @@ def main() -> None:
         ("WRONG CALLS TAKEN", findings.taken),
     ):
         print(f"\n{len(found)} {title}")
-        for line in found[:_MOST_TOLD]:
+        for line in found[:_MOST_SHOWN]:
             print(f"  {line[:200]}")
     if given.page is not None:
         replace_section(given.page, "python -m benchmarks.function_calling", table(findings))

@@ -150,7 +150,7 @@ _PYTHON_TYPES: dict[str, tuple[type[Any], ...]] = {
 
 
 def _excluded(arguments: Json, declared: Mapping[str, Any]) -> Iterator[str]:
-    """Where an answer is not of the type its own declaration gives, told by Python's types and not by any schema of ours."""
+    """Where an answer is not of the type its own declaration gives, decided by Python's types and not by a schema of ours."""
     properties = declared.get("properties")
     if properties is None:
         return

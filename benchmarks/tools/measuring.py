@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tools", description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--runs", type=int, default=5, help="how often everything is measured; medians are told")
+    parser.add_argument("--runs", type=int, default=5, help="how often everything is measured; medians are printed")
     parser.add_argument("--nap", type=float, default=NAP, help="seconds a slow operation takes")
     parser.add_argument("--page", default=str(PAGE), help="page whose section is replaced; empty for none")
     return parser
@@ -126,7 +126,7 @@ def _calls_of(tools: Tools, world: World) -> list[tuple[str, dict[str, Any]]]:
 
 
 def speed_up(documents: tuple[dict[str, Any], ...], runs: int, nap: float) -> dict[int, float]:
-    """How many times faster a tool is with so many calls at a time than with one, on slow operations."""
+    """How many times faster a tool is with several calls at a time than with one, on slow operations."""
     tools, world = _compiled(documents), World(nap)
     # Side by side, and the shortest of each: what else the machine did in a run is no speed.
     times: dict[int, float] = {}

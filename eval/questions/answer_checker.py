@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.datasets.items import Item
-from eval.questions.film_index import KEEPING, does_so, facts_within, is_with_person, windows_of
+from eval.questions.drafts import KEEPING, does_so, facts_within, in_order, is_with_person, windows_of
 from eval.questions.generator import domain_of
-from eval.questions.phrasing import Chinese, English, Unsayable, Wording
+from eval.questions.phrasing import Unsayable, Wording, wording
 from eval.sandbox.facts import Event, FilmFacts, Person, Place, Relation, Thing
 from tool_induction.domains.domain import Template
 from tool_induction.domains.guard import PLACEHOLDER
 from world_api.core.spans import TimeSpan
 
-_FRAMES = 20  #: moments a second at which is counted who is seen
-_NEAR = 0.15  #: seconds that two ways of counting may differ
-_BORDERLINE = 0.6  #: seconds about the ends of a stretch in which nobody may come or go
-_INSIDE = 0.5  #: seconds that a moment lies inside of its range
+_FRAMES = 20  #: moments a second at which people are counted
+_NEAR = 0.15  #: seconds by which two ways of counting may differ
+_BORDERLINE = 0.6  #: seconds about the ends of an interval in which no person may come or go
+_INSIDE = 0.5  #: seconds from a moment to the ends of its range
 _SAME, _OTHER = 0.06, 0.25  #: shares by which lengths may, and must, differ
 _LEAST_SEEN = 0.9  #: seconds for which something must be seen to count
 _WITHIN = {
@@ -36,7 +36,10 @@ _WITHIN = {
 }
 
 _Item = TypeVar("_Item", Person, Thing, Place, Event)
+_Any = TypeVar("_Any")
 _Frames: TypeAlias = NDArray[np.bool_]
+#: Whether each option is right, or whether the answer is (for yes-or-no questions: whether it is yes).
+_Verdict: TypeAlias = Sequence[bool] | bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,10 +55,7 @@ class Unclear(Exception):
 
 
 def check_items(items: Sequence[Item], facts: FilmFacts) -> list[Problem]:
-    """What is wrong with questions about a film: nothing, if all is well.
-
-    Of the options of a choice exactly one must be right.
-    """
+    """Return what is wrong with questions about a film; of the options of a choice exactly one must be right."""
     lexicons: dict[tuple[str, TimeSpan | None], _Lexicon] = {}
     problems = []
     for item in items:
@@ -64,59 +64,52 @@ def check_items(items: Sequence[Item], facts: FilmFacts) -> list[Problem]:
         except Unclear as why:
             problems.append(Problem(item=item.id, message=str(why)))
     names = [item.id for item in items]
-    return problems + [
-        Problem(item=name, message="its id stands twice") for name in set(names) if names.count(name) > 1
-    ]
+    twice = {name for name in names if names.count(name) > 1}
+    return problems + [Problem(item=name, message="its id occurs twice") for name in twice]
 
 
 def _check(item: Item, facts: FilmFacts, lexicons: dict[tuple[str, TimeSpan | None], _Lexicon]) -> None:
     if item.video_id != facts.film:
         raise Unclear(f"it is about {item.video_id}")
-    if any(span.start < 0 or span.end > facts.duration + 1e-3 for span in item.spans):
-        raise Unclear("its evidence lies outside of the film")
-    language, window = str(item.labels.get("language")), None
+    language, window, bounds = str(item.labels.get("language")), None, TimeSpan(start=0.0, end=facts.duration + 1e-3)
     if found := _WITHIN[language].fullmatch(item.question.text):
-        window = TimeSpan(start=float(found[1]), end=float(found[2]))
+        window = bounds = TimeSpan(start=float(found[1]), end=float(found[2]))
         if window not in windows_of(facts):
             raise Unclear(f"{window} is no window of the film")
-        if any(span.start < window.start or span.end > window.end for span in item.spans):
-            raise Unclear("its evidence lies outside of the part that is asked about")
         facts, item = facts_within(facts, window), replace(item, question=replace(item.question, text=found[3]))
-    asked = _read(item, lexicons.setdefault((language, window), _Lexicon(facts, language)))
-    check = _CHECKS.get(asked.type)
+    if any(span.start < bounds.start or span.end > bounds.end for span in item.spans):
+        raise Unclear("its evidence is outside of the part that is parsed about")
+    parsed = _parse(item, lexicons.setdefault((language, window), _Lexicon(facts, language)))
+    check = _CHECKS.get(parsed.type)
     if check is None:
-        raise Unclear(f"nobody can check questions of type {asked.type}")
-    right = check(asked)
-    question = item.question
+        raise Unclear(f"there is no check for questions of type {parsed.type}")
+    right, question = check(parsed), item.question
     if question.kind != "choice":
         if not right:
             raise Unclear(f"the answer is not {item.answer!r}")
         return
     if isinstance(right, bool):
-        if question.options != asked.say.yes_no:
-            raise Unclear(f"the options are not {list(asked.say.yes_no)}")
+        if question.options != parsed.say.yes_no:
+            raise Unclear(f"the options are not {list(parsed.say.yes_no)}")
         right = [right, not right]
     letters = [letter for letter, is_right in zip(question.letters, right, strict=True) if is_right]
     if letters != [item.answer]:
         raise Unclear(f"right are {letters}, not {item.answer}: {question.text}")
 
 
-# -- reading a question back
-
-
 class _Lexicon:
-    """From words to what they name in a film, in one language."""
+    """What words name in a film, in one language."""
 
     def __init__(self, facts: FilmFacts, language: str) -> None:
         self.facts = facts
-        self.say: Wording = Chinese(facts) if language == "zh" else English(facts)
+        self.say: Wording = wording(language, facts)
         self.people = _by_words(facts.people, self.say.name)
         self.things = _by_words(facts.things, self.say.name)
         self.places = _by_words(facts.places, self.say.name)
 
     @cached_property
     def events(self) -> dict[str, list[Event]]:
-        """Events by clause and as nouns."""
+        """Events by their clauses and as nouns."""
         return _by_words(self.facts.events, self.say.clause, self.say.doing)
 
     @cached_property
@@ -125,7 +118,7 @@ class _Lexicon:
         return _by_words(self.facts.events, self.say.deed, self.say.does)
 
     def pattern(self, slot: str) -> str:
-        """What can stand in a slot, as a pattern: two slots may stand side by side."""
+        """A pattern for the words of a slot; two slots may be side by side."""
         if slot not in ("person", "other_person", "place"):
             return ".+?"
         names = list(self.places if slot == "place" else self.people)
@@ -149,16 +142,20 @@ def _spoken(way: Callable[[_Item], str], item: _Item) -> str:
 
 
 def _one(named: Mapping[str, list[_Item]], words: str) -> _Item:
-    """The only thing that words name."""
-    found = named.get(words, [])
+    """Return the only thing that words name."""
+    return _only(named.get(words, []), f"things of the film that {words!r} names")
+
+
+def _only(found: Sequence[_Any], what: str) -> _Any:
+    """Return the only one that was found."""
     if len(found) != 1:
-        raise Unclear(f"{words!r} names {len(found)} things of the film")
+        raise Unclear(f"there are {len(found)} {what}")
     return found[0]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _ParsedQuestion:
-    """A question, read: what stands in the slots of its template, and look-ups in its film."""
+class _Parsed:
+    """A question that was read back: the words in the slots of its template, and look-ups in its film."""
 
     item: Item
     words: _Lexicon
@@ -190,7 +187,7 @@ class _ParsedQuestion:
         return _one(self.words.events, self.slots[slot])
 
     def subject(self) -> str:
-        """The id of the person or thing that is asked about."""
+        """The id of the person or thing that is parsed about."""
         return self.person().id if "person" in self.slots else self.thing().id
 
     def frames(self, subject: str, place: str = "") -> _Frames:
@@ -198,18 +195,18 @@ class _ParsedQuestion:
         visits = [item for item in self.facts.visits if item.subject == subject and place in ("", item.place)]
         return self.during((item.start, item.end) for item in visits)
 
-    def during(self, stretches: Iterable[tuple[float, float]]) -> _Frames:
-        """The moments of some stretches."""
+    def during(self, intervals: Iterable[tuple[float, float]]) -> _Frames:
+        """The moments of some intervals."""
         frames = np.zeros(int(self.facts.duration * _FRAMES) + 1, dtype=bool)
-        for start, end in stretches:
+        for start, end in intervals:
             frames[round(start * _FRAMES) : round(end * _FRAMES)] = True
         return frames
 
     def done_by(self, person: Person, words: str) -> list[Event]:
-        """When somebody does what words say, in these words or in more, in order of time."""
+        """When a person does what words say, in these words or in more, in order of time."""
         phrases = {item.verb_phrase for item in self.words.deeds.get(words, ())}
         if not phrases:
-            raise Unclear(f"nobody does {words!r}")
+            raise Unclear(f"no person does {words!r}")
         return [
             item
             for item in sorted(self.facts.events, key=lambda event: event.start)
@@ -217,37 +214,36 @@ class _ParsedQuestion:
         ]
 
     def row(self, option: str) -> list[str]:
-        """The parts of an option that tells several events."""
+        """The parts of an option that names several events."""
         return option.split(self.say.fill("row"))
 
 
-def _read(item: Item, lexicon: _Lexicon) -> _ParsedQuestion:
-    """The question by its template."""
+def _parse(item: Item, lexicon: _Lexicon) -> _Parsed:
+    """Read a question back by its template."""
     kinds = domain_of(item.domain or "").question_types
     template: Template | None = {one.id: one for kind in kinds for one in kind.templates}.get(item.template or "")
     if template is None or template.split != item.split:
         raise Unclear(f"{item.template!r} is no template of the split {item.split!r}")
-    for wording in template.wordings:
-        escaped = re.sub(r"[^\w\s{}]", lambda sign: re.escape(sign.group()), wording)
+    for text in template.wordings:
+        escaped = re.sub(r"[^\w\s{}]", lambda sign: re.escape(sign.group()), text)
         pattern = PLACEHOLDER.sub(lambda slot: f"(?P<{slot.group(1)}>{lexicon.pattern(slot.group(1))})", escaped)
         if found := re.fullmatch(pattern, item.question.text):
-            return _ParsedQuestion(
-                item=item, words=lexicon, type=template.id.partition("/")[0], slots=found.groupdict()
-            )
+            kind = template.id.partition("/")[0]
+            return _Parsed(item=item, words=lexicon, type=kind, slots=found.groupdict())
     raise Unclear(f"{item.question.text!r} does not read as {template.id} does")
 
 
-# -- moments and stretches
+# -- moments and intervals
 
 
 def _runs(frames: _Frames) -> list[tuple[float, float]]:
-    """The unbroken stretches, in seconds."""
+    """The unbroken intervals, in seconds."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], frames, [False]]).astype(int)))
     return [(first / _FRAMES, end / _FRAMES) for first, end in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def _is_seen(frames: _Frames, start: float, end: float) -> bool:
-    """Whether anything is seen in a stretch; what shows for a blink only, or only just outside, is unclear."""
+    """Whether anything is seen in an interval; it is unclear if it shows for a blink only, or only just outside."""
 
     def seconds(first: float, last: float) -> float:
         low = max(0, round(first * _FRAMES))
@@ -259,19 +255,17 @@ def _is_seen(frames: _Frames, start: float, end: float) -> bool:
     return inside > 0
 
 
-def _is_at(
-    asked: _ParsedQuestion, found: Sequence[tuple[float, float]], *, last: bool = False
-) -> Sequence[bool] | bool:
-    """Whether the answer is the first (or last) stretch found, or which range its beginning (or end) lies in."""
+def _is_at(parsed: _Parsed, found: Sequence[tuple[float, float]], *, last: bool = False) -> _Verdict:
+    """Whether the answer is the first (or last) interval found, or which range its beginning (or end) is in."""
     if not found:
         raise Unclear("it is never seen")
     start, end = found[-1] if last else found[0]
-    answer = asked.item.answer
-    if asked.item.question.kind == "interval":
+    answer = parsed.item.answer
+    if parsed.item.question.kind == "interval":
         return isinstance(answer, dict) and bool(
             abs(answer["start_time"] - start) <= _NEAR and abs(answer["end_time"] - end) <= _NEAR
         )
-    return [_in_range(option, end if last else start) for option in asked.options]
+    return [_in_range(option, end if last else start) for option in parsed.options]
 
 
 def _in_range(option: str, moment: float) -> bool:
@@ -284,327 +278,312 @@ def _in_range(option: str, moment: float) -> bool:
 # -- domain A: locate and count
 
 
-def _appearance(asked: _ParsedQuestion) -> Sequence[bool] | bool:
-    return _is_at(asked, _runs(asked.frames(asked.subject())), last=asked.type == "last_appearance")
+def _appearance(parsed: _Parsed) -> _Verdict:
+    return _is_at(parsed, _runs(parsed.frames(parsed.subject())), last=parsed.type == "last_appearance")
 
 
-def _event_time(asked: _ParsedQuestion) -> Sequence[bool] | bool:
-    found = asked.done_by(asked.person(), asked.slots["action"])
-    if len(found) != 1:
-        raise Unclear(f"it happens {len(found)} times")
-    return _is_at(asked, [(found[0].start, found[0].end)])
+def _event_time(parsed: _Parsed) -> _Verdict:
+    found = _only(parsed.done_by(parsed.person(), parsed.slots["action"]), "times that it happens")
+    return _is_at(parsed, [(found.start, found.end)])
 
 
-def _words_time(asked: _ParsedQuestion) -> Sequence[bool] | bool:
-    words = asked.slots["words"].casefold()
-    found = [(item.start, item.end) for item in asked.facts.events if words in item.words.casefold() and item.words]
-    if "read on screen" in asked.item.question.text or "屏幕上" in asked.item.question.text:
-        found += [(item.start, item.end) for item in asked.facts.written if words in item.text.casefold()]
-    if len(found) != 1:
-        raise Unclear(f"the words are there {len(found)} times")
-    return _is_at(asked, found)
+def _words_time(parsed: _Parsed) -> _Verdict:
+    words = parsed.slots["words"].casefold()
+    found = [(item.start, item.end) for item in parsed.facts.events if words in item.words.casefold() and item.words]
+    if "read on screen" in parsed.item.question.text or "屏幕上" in parsed.item.question.text:
+        found += [(item.start, item.end) for item in parsed.facts.written if words in item.text.casefold()]
+    return _is_at(parsed, [_only(found, "times that the words are there")])
 
 
-def _together_time(asked: _ParsedQuestion) -> Sequence[bool] | bool:
-    both = asked.frames(asked.person().id) & asked.frames(asked.person("other_person").id)
-    return _is_at(asked, _runs(both))
+def _together_time(parsed: _Parsed) -> _Verdict:
+    both = parsed.frames(parsed.person().id) & parsed.frames(parsed.person("other_person").id)
+    return _is_at(parsed, _runs(both))
 
 
-def _distinct_count(asked: _ParsedQuestion) -> bool:
-    facts, place = asked.facts, asked.place().id if "place" in asked.slots else ""
-    if "things" in asked.slots:
-        subjects = [item.id for item in facts.things if asked.say.kind_of_thing(item.category) == asked.slots["things"]]
+def _distinct_count(parsed: _Parsed) -> bool:
+    facts, place = parsed.facts, parsed.place().id if "place" in parsed.slots else ""
+    if "things" in parsed.slots:
+        subjects = [
+            item.id for item in facts.things if parsed.say.kind_of_thing(item.category) == parsed.slots["things"]
+        ]
     elif place:
         entering = {item.actor for item in facts.events if item.kind == "enters" and item.place == place}
-        return bool(asked.item.answer == len(entering))
+        return bool(parsed.item.answer == len(entering))
     else:
         subjects = [item.id for item in facts.people]
-    return bool(asked.item.answer == sum(bool(asked.frames(name, place).any()) for name in subjects))
+    return bool(parsed.item.answer == sum(bool(parsed.frames(name, place).any()) for name in subjects))
 
 
-def _occurrence_count(asked: _ParsedQuestion) -> bool:
-    return bool(asked.item.answer == len(asked.done_by(asked.person(), asked.slots["action"])))
+def _occurrence_count(parsed: _Parsed) -> bool:
+    return bool(parsed.item.answer == len(parsed.done_by(parsed.person(), parsed.slots["action"])))
 
 
-def _visible_duration(asked: _ParsedQuestion) -> Sequence[bool]:
+def _visible_duration(parsed: _Parsed) -> Sequence[bool]:
     """The option that is nearest, if no other is near."""
-    seconds = float(asked.frames(asked.subject()).sum()) / _FRAMES
-    offered = [float(re.findall(r"\d+", option)[0]) for option in asked.options]
+    seconds = float(parsed.frames(parsed.subject()).sum()) / _FRAMES
+    offered = [float(re.findall(r"\d+", option)[0]) for option in parsed.options]
     if sum(abs(length - seconds) < _OTHER * min(length, seconds) for length in offered) > 1:
         raise Unclear("two lengths are near")
     return [abs(length - seconds) <= max(0.6, _SAME * seconds) for length in offered]
 
 
-def _presence(asked: _ParsedQuestion) -> bool:
-    """Whether it is there: ever, after, before, between."""
-    facts, slots = asked.facts, asked.slots
+def _presence(parsed: _Parsed) -> bool:
+    """Whether a person or a thing is there: ever, after, before, between."""
+    facts, slots = parsed.facts, parsed.slots
     if "object" in slots:
-        named = [item for item in facts.things if asked.say.made_up(item.colour, item.category) == slots["object"]]
-        return any(bool(asked.frames(item.id).any()) for item in named)
-    seen, event = asked.frames(asked.person().id), asked.event()
+        named = [item for item in facts.things if parsed.say.made_up(item.colour, item.category) == slots["object"]]
+        return any(bool(parsed.frames(item.id).any()) for item in named)
+    seen, event = parsed.frames(parsed.person().id), parsed.event()
     if "other_event" in slots:
-        return _is_seen(seen, event.end, asked.event("other_event").start)
-    is_before = "before" in asked.item.question.text or "之前" in asked.item.question.text
+        return _is_seen(seen, event.end, parsed.event("other_event").start)
+    is_before = "before" in parsed.item.question.text or "之前" in parsed.item.question.text
     return _is_seen(seen, 0.0, event.start) if is_before else _is_seen(seen, event.end, facts.duration)
 
 
-def _place_count(asked: _ParsedQuestion) -> bool:
-    rooms = [item.id for item in asked.facts.places if asked.frames(asked.person().id, item.id).any()]
-    return bool(asked.item.answer == len(rooms))
+def _place_count(parsed: _Parsed) -> bool:
+    rooms = [item.id for item in parsed.facts.places if parsed.frames(parsed.person().id, item.id).any()]
+    return bool(parsed.item.answer == len(rooms))
 
 
 # -- domain B: order and cause
 
 
-def _pair_order(asked: _ParsedQuestion) -> Sequence[bool] | bool:
-    """By their beginnings; neither may reach into the other."""
-    event, other = asked.event(), asked.event("other_event")
+def _pair_order(parsed: _Parsed) -> _Verdict:
+    """By their beginnings; they may not overlap."""
+    event, other = parsed.event(), parsed.event("other_event")
     if event.end > other.start and other.end > event.start:
-        raise Unclear("one goes on while the other does")
-    if asked.options == asked.say.yes_no:
+        raise Unclear("they overlap")
+    if parsed.options == parsed.say.yes_no:
         return event.start < other.start
     first = min((event, other), key=lambda item: item.start)
-    return [asked.say.clause(first) == option for option in asked.options]
+    return [parsed.say.clause(first) == option for option in parsed.options]
 
 
-def _sequence_order(asked: _ParsedQuestion) -> bool:
-    question = asked.item.question
+def _sequence_order(parsed: _Parsed) -> bool:
+    question = parsed.item.question
     lettered = dict(zip(question.letters, question.options, strict=True))
-    starts = {letter: _one(asked.words.events, text).start for letter, text in lettered.items()}
+    starts = {letter: _one(parsed.words.events, text).start for letter, text in lettered.items()}
     is_listed = all(f"({letter}) {text}" in question.text for letter, text in lettered.items())
-    return is_listed and list(asked.item.answer) == sorted(starts, key=lambda letter: starts[letter])
+    return is_listed and list(parsed.item.answer) == sorted(starts, key=lambda letter: starts[letter])
 
 
-def _beside(asked: _ParsedQuestion) -> Sequence[bool]:
-    """The nearest event on one side: of all, or of somebody; or what somebody did because of it."""
-    event = asked.event()
-    if asked.item.template == "just_after/test/0":
-        return _matching(asked, _effects(asked, event))
-    person = asked.person().id if "person" in asked.slots else ""
-    others = [item for item in asked.facts.events if item is not event and person in ("", item.actor)]
-    if asked.type == "just_before":
+def _beside(parsed: _Parsed) -> Sequence[bool]:
+    """The nearest event on one side, of all or of one person; or what a person did because of it."""
+    event = parsed.event()
+    if parsed.item.template == "just_after/test/0":
+        return _matching(parsed, _effects(parsed, event))
+    person = parsed.person().id if "person" in parsed.slots else ""
+    others = [item for item in parsed.facts.events if item is not event and person in ("", item.actor)]
+    if parsed.type == "just_before":
         found = max((item for item in others if item.end <= event.start), key=lambda item: item.end, default=None)
     else:
         found = min((item for item in others if item.start >= event.end), key=lambda item: item.start, default=None)
-    return _matching(asked, [] if found is None else [found])
+    return _matching(parsed, [] if found is None else [found])
 
 
-def _between(asked: _ParsedQuestion) -> Sequence[bool]:
-    event, other = asked.event(), asked.event("other_event")
-    person = asked.person().id if "person" in asked.slots else ""
-    inside = [item for item in asked.facts.events if event.end <= item.start and item.end <= other.start]
+def _between(parsed: _Parsed) -> Sequence[bool]:
+    event, other = parsed.event(), parsed.event("other_event")
+    person = parsed.person().id if "person" in parsed.slots else ""
+    inside = [item for item in parsed.facts.events if event.end <= item.start and item.end <= other.start]
     own = [item for item in inside if person in ("", item.actor)]
-    if asked.item.template == "between/development/0":
+    if parsed.item.template == "between/development/0":
         rooms = {item.place for item in own if item.kind == "enters"}
-        return [_one(asked.words.places, option).id in rooms for option in asked.options]
-    return _matching(asked, own)
+        return [_one(parsed.words.places, option).id in rooms for option in parsed.options]
+    return _matching(parsed, own)
 
 
-def _matching(asked: _ParsedQuestion, events: Iterable[Event]) -> list[bool]:
-    """Which options tell one of the events: what somebody does if a person is asked about, else clauses."""
-    way = asked.say.deed if "person" in asked.slots else asked.say.clause
+def _matching(parsed: _Parsed, events: Iterable[Event]) -> list[bool]:
+    """Which options name one of the events: by what is done if a person is asked about, else by clauses."""
+    way = parsed.say.deed if "person" in parsed.slots else parsed.say.clause
     expected = {_spoken(way, item) for item in events}
-    return [option in expected for option in asked.options]
+    return [option in expected for option in parsed.options]
 
 
-def _cause(asked: _ParsedQuestion) -> Sequence[bool]:
-    is_told = "event" in asked.slots
-    effects = [asked.event()] if is_told else asked.done_by(asked.person(), asked.slots["action"])
-    if len(effects) != 1:
-        raise Unclear(f"it happens {len(effects)} times")
-    reasons = {item.reason for item in asked.facts.causes if item.effect == effects[0].id}
-    return [option in reasons for option in asked.options]
+def _cause(parsed: _Parsed) -> Sequence[bool]:
+    by_event = "event" in parsed.slots
+    effects = [parsed.event()] if by_event else parsed.done_by(parsed.person(), parsed.slots["action"])
+    effect = _only(effects, "times that it happens")
+    reasons = {item.reason for item in parsed.facts.causes if item.effect == effect.id}
+    return [option in reasons for option in parsed.options]
 
 
-def _consequence(asked: _ParsedQuestion) -> Sequence[bool]:
-    return _matching(asked, _effects(asked, asked.event()))
+def _consequence(parsed: _Parsed) -> Sequence[bool]:
+    return _matching(parsed, _effects(parsed, parsed.event()))
 
 
-def _effects(asked: _ParsedQuestion, event: Event) -> list[Event]:
-    names = {item.effect for item in asked.facts.causes if item.cause == event.id}
-    return [item for item in asked.facts.events if item.id in names]
+def _effects(parsed: _Parsed, event: Event) -> list[Event]:
+    names = {item.effect for item in parsed.facts.causes if item.cause == event.id}
+    return [item for item in parsed.facts.events if item.id in names]
 
 
-def _state_change(asked: _ParsedQuestion) -> Sequence[bool]:
+def _state_change(parsed: _Parsed) -> Sequence[bool]:
     """The one state that holds when the event begins."""
-    thing, time = asked.thing(), asked.event().start
-    states = [item for item in _states_of(asked, thing) if item.start <= time < item.end]
-    if len(states) != 1:
-        raise Unclear(f"{thing.name} is in {len(states)} states")
-    expected = _state_in_words(asked, thing, states[0], time)
-    return [option == expected for option in asked.options]
+    thing, time = parsed.thing(), parsed.event().start
+    states = [item for item in _states_of(parsed, thing) if item.start <= time < item.end]
+    expected = _state_in_words(parsed, thing, _only(states, f"states of {thing.name}"), time)
+    return [option == expected for option in parsed.options]
 
 
-def _states_of(asked: _ParsedQuestion, thing: Thing) -> list[Relation]:
+def _states_of(parsed: _Parsed, thing: Thing) -> list[Relation]:
     """Where a thing is, in order of time."""
-    found = [item for item in asked.facts.relations if item.kind in KEEPING and thing.id in (item.subject, item.object)]
-    return sorted(found, key=lambda item: item.start)
+    relations = (item for item in parsed.facts.relations if item.kind in KEEPING)
+    return in_order(item for item in relations if thing.id in (item.subject, item.object))
 
 
-def _state_in_words(asked: _ParsedQuestion, thing: Thing, state: Relation, time: float | None = None) -> str:
+def _state_in_words(parsed: _Parsed, thing: Thing, state: Relation, time: float | None = None) -> str:
     """A state in words, at a time or in its middle."""
     time = (state.start + state.end) / 2 if time is None else time
-    keeper = next((item for item in asked.facts.people if item.id == state.subject), None)
-    rooms = [
-        item.object
-        for item in asked.facts.relations
-        if item.kind == "in" and item.subject == thing.id and item.start <= time < item.end
-    ]
-    room = next((item for item in asked.facts.places if rooms and item.id == rooms[0]), None)
+    keeper = next((item for item in parsed.facts.people if item.id == state.subject), None)
+    own = [item for item in parsed.facts.relations if (item.kind, item.subject) == ("in", thing.id)]
+    places = [item.object for item in own if item.start <= time < item.end]
+    place = next((item for item in parsed.facts.places if item.id in places[:1]), None)
     try:
-        return asked.say.kept(state, keeper, None if keeper is not None else room)
+        return parsed.say.kept(state, keeper, None if keeper is not None else place)
     except Unsayable as word:
         raise Unclear(f"{word} cannot be said") from None
 
 
-def _responsible(asked: _ParsedQuestion) -> Sequence[bool]:
-    """Who put it down last, of the things of which the fact is true at the end."""
+def _responsible(parsed: _Parsed) -> Sequence[bool]:
+    """Who put it down last, among the things for which the fact is true at the end."""
     makers = []
-    for thing in asked.facts.things:
-        states = _states_of(asked, thing)
+    for thing in parsed.facts.things:
+        states = _states_of(parsed, thing)
         if not states or is_with_person(states[-1]):
             continue
         try:
-            fact = asked.say.fill("lies", asked.say.name(thing), _state_in_words(asked, thing, states[-1]))
+            fact = parsed.say.fill("lies", parsed.say.name(thing), _state_in_words(parsed, thing, states[-1]))
         except (Unsayable, Unclear):
             continue
-        if fact == asked.slots["fact"]:
-            handled = [item for item in asked.facts.events if item.thing == thing.id and item.kind == "puts_down"]
+        if fact == parsed.slots["fact"]:
+            handled = [item for item in parsed.facts.events if item.thing == thing.id and item.kind == "puts_down"]
             makers.append(max(handled, key=lambda item: item.end).actor)
-    if len(makers) != 1:
-        raise Unclear(f"the fact is true of {len(makers)} things")
-    return [_one(asked.words.people, option).id == makers[0] for option in asked.options]
+    maker = _only(makers, "things for which the fact is true")
+    return [_one(parsed.words.people, option).id == maker for option in parsed.options]
 
 
 # -- domain C: summaries and several steps
 
 
-def _video_summary(asked: _ParsedQuestion) -> Sequence[bool]:
+def _video_summary(parsed: _Parsed) -> Sequence[bool]:
     """The row whose events are in their order."""
-    rows = [[_one(asked.words.events, part).start for part in asked.row(option)] for option in asked.options]
+    rows = [[_one(parsed.words.events, part).start for part in parsed.row(option)] for option in parsed.options]
     return [row == sorted(row) for row in rows]
 
 
-def _part_summary(asked: _ParsedQuestion) -> Sequence[bool]:
-    """The row all of whose events lie in the stretch."""
-    slots, duration = asked.slots, asked.facts.duration
-    if "start_time" in slots:  # whole seconds are told
+def _part_summary(parsed: _Parsed) -> Sequence[bool]:
+    """The row all of whose events are in the interval."""
+    slots, duration = parsed.slots, parsed.facts.duration
+    if "start_time" in slots:  # the question has whole seconds
         start, end = (float(re.findall(r"\d+", slots[name])[0]) for name in ("start_time", "end_time"))
         start, end = start - 1, end + 1
     elif "part" in slots:
-        number, third = asked.say.thirds.index(slots["part"]), duration / 3
+        number, third = parsed.say.thirds.index(slots["part"]), duration / 3
         start, end = number * third, (number + 1) * third
     else:
-        scenes = [item for item in asked.facts.scenes if item.place == asked.place().id]
-        if len(scenes) != 1:
-            raise Unclear(f"the room is shown {len(scenes)} times")
-        start, end = scenes[0].start, scenes[0].end
-    lies_inside = {
-        part
-        for part, events in asked.words.events.items()
-        if any(start - 1e-6 <= event.start and event.end <= end + 1e-6 for event in events)
-    }
-    return [lies_inside.issuperset(asked.row(option)) for option in asked.options]
+        place = parsed.place().id
+        scene = _only([item for item in parsed.facts.scenes if item.place == place], "scenes of the room")
+        start, end = scene.start, scene.end
+
+    def is_inside(words: str) -> bool:
+        events = parsed.words.events.get(words, ())
+        return any(start - 1e-6 <= event.start and event.end <= end + 1e-6 for event in events)
+
+    return [all(map(is_inside, parsed.row(option))) for option in parsed.options]
 
 
-def _person_summary(asked: _ParsedQuestion) -> Sequence[bool]:
-    return [_does_all(asked, asked.person(), option) for option in asked.options]
+def _person_summary(parsed: _Parsed) -> Sequence[bool]:
+    return [_does_all(parsed, parsed.person(), option) for option in parsed.options]
 
 
-def _does_all(asked: _ParsedQuestion, person: Person, row: str) -> bool:
-    return all(asked.done_by(person, part) for part in asked.row(row))
+def _does_all(parsed: _Parsed, person: Person, row: str) -> bool:
+    return all(parsed.done_by(person, part) for part in parsed.row(row))
 
 
-def _comparison(asked: _ParsedQuestion) -> Sequence[bool]:
-    return [_is_true_of_both(asked, option) for option in asked.options]
+def _comparison(parsed: _Parsed) -> Sequence[bool]:
+    return [_compares(parsed, option) for option in parsed.options]
 
 
-def _is_true_of_both(asked: _ParsedQuestion, option: str) -> bool:
-    one, other, say = asked.person(), asked.person("other_person"), asked.say
-    for deed in asked.words.deeds:
+def _compares(parsed: _Parsed, option: str) -> bool:
+    one, other, say = parsed.person(), parsed.person("other_person"), parsed.say
+    for deed in parsed.words.deeds:
         if option == say.fill("both", deed):
-            return bool(asked.done_by(one, deed)) and bool(asked.done_by(other, deed))
+            return bool(parsed.done_by(one, deed)) and bool(parsed.done_by(other, deed))
         for doer, idle in ((one, other), (other, one)):
             if option == say.fill("only", say.name(doer), deed, say.name(idle)):
-                return bool(asked.done_by(doer, deed)) and not asked.done_by(idle, deed)
+                return bool(parsed.done_by(doer, deed)) and not parsed.done_by(idle, deed)
     for busy, less in ((one, other), (other, one)):
         head = say.fill("busy", say.name(busy), "")
         if option.startswith(head):
-            counts = [
-                sum(item.actor == who.id and item.kind != "says" for item in asked.facts.events) for who in (busy, less)
-            ]
-            return counts[0] > counts[1] and _does_all(asked, busy, option.removeprefix(head))
+            deeds = [item.actor for item in parsed.facts.events if item.kind != "says"]
+            return deeds.count(busy.id) > deeds.count(less.id) and _does_all(parsed, busy, option.removeprefix(head))
     raise Unclear(f"{option!r} says nothing that is known")
 
 
-def _followed_thing(asked: _ParsedQuestion) -> Sequence[bool]:
+def _followed_thing(parsed: _Parsed) -> Sequence[bool]:
     """The last state, all holders in order, or the last holder and the first state."""
-    thing, say = asked.thing(), asked.say
-    states = _states_of(asked, thing)
-    people = {item.id: item for item in asked.facts.people}
+    thing, say = parsed.thing(), parsed.say
+    states = _states_of(parsed, thing)
+    people = {item.id: item for item in parsed.facts.people}
     holders: list[str] = []
     for state in states:
         if is_with_person(state) and holders[-1:] != [state.subject]:
             holders.append(state.subject)
-    if asked.item.template == "followed_thing/induction/0":
-        expected = _state_in_words(asked, thing, states[-1])
-    elif asked.item.template == "followed_thing/development/0":
+    if parsed.item.template == "followed_thing/induction/0":
+        expected = _state_in_words(parsed, thing, states[-1])
+    elif parsed.item.template == "followed_thing/development/0":
         expected = say.fill("row").join(_spoken(say.name, people[name]) for name in holders)
     else:
-        expected = say.fill("had", _spoken(say.name, people[holders[-1]]), _state_in_words(asked, thing, states[0]))
-    return [option == expected for option in asked.options]
+        expected = say.fill("had", _spoken(say.name, people[holders[-1]]), _state_in_words(parsed, thing, states[0]))
+    return [option == expected for option in parsed.options]
 
 
-def _spoken_reference(asked: _ParsedQuestion) -> Sequence[bool]:
+def _spoken_reference(parsed: _Parsed) -> Sequence[bool]:
     """The time of the only appointment."""
-    facts = [item for item in asked.facts.facts if item.kind == "appointment"]
-    kept = [item.values["time"] for item in facts if asked.person().id in item.values["people"].split()]
-    if len(kept) != 1:
-        raise Unclear(f"there are {len(kept)} appointments")
-    return [option == kept[0] for option in asked.options]
+    facts = [item for item in parsed.facts.facts if item.kind == "appointment"]
+    kept = [item.values["time"] for item in facts if parsed.person().id in item.values["people"].split()]
+    time = _only(kept, "appointments")
+    return [option == time for option in parsed.options]
 
 
-def _chain(asked: _ParsedQuestion) -> Sequence[bool]:
+def _chain(parsed: _Parsed) -> Sequence[bool]:
     """What the doer does later; who is seen in the room and later with the thing."""
-    if "action" not in asked.slots:
-        return [_is_later_with(asked, _one(asked.words.people, option)) for option in asked.options]
-    doers = [event for person in asked.facts.people for event in asked.done_by(person, asked.slots["action"])]
-    if len(doers) != 1:
-        raise Unclear(f"{len(doers)} people or times fit")
-    person = next(item for item in asked.facts.people if item.id == doers[0].actor)
-    return [any(item.start >= doers[0].end for item in asked.done_by(person, option)) for option in asked.options]
+    if "action" not in parsed.slots:
+        return [_is_later_with(parsed, _one(parsed.words.people, option)) for option in parsed.options]
+    doers = [event for person in parsed.facts.people for event in parsed.done_by(person, parsed.slots["action"])]
+    event = _only(doers, "people or times that fit")
+    person = next(item for item in parsed.facts.people if item.id == event.actor)
+    return [any(item.start >= event.end for item in parsed.done_by(person, option)) for option in parsed.options]
 
 
-def _is_later_with(asked: _ParsedQuestion, person: Person) -> bool:
-    inside = _runs(asked.frames(person.id, asked.place().id))
+def _is_later_with(parsed: _Parsed, person: Person) -> bool:
+    inside = _runs(parsed.frames(person.id, parsed.place().id))
     if not inside:
         raise Unclear(f"{person.description} is never there")
-    seen = asked.frames(person.id)
-    for state in asked.facts.relations:
-        if is_with_person(state) and (state.subject, state.object) == (person.id, asked.thing().id):
-            later = _runs(seen & asked.during([(state.start, state.end)]))
+    seen = parsed.frames(person.id)
+    for state in parsed.facts.relations:
+        if is_with_person(state) and (state.subject, state.object) == (person.id, parsed.thing().id):
+            later = _runs(seen & parsed.during([(state.start, state.end)]))
             if any(end - max(start, inside[0][1]) >= _LEAST_SEEN for start, end in later):
                 return True
     return False
 
 
-def _general_rule(asked: _ParsedQuestion) -> Sequence[bool]:
+def _general_rule(parsed: _Parsed) -> Sequence[bool]:
     """The target of the only rule about such things."""
-    say, expected = asked.say, []
-    for rule in (item for item in asked.facts.facts if item.kind == "rule"):
-        room = next(item for item in asked.facts.places if item.id == rule.values["place"])
+    say, expected = parsed.say, []
+    for rule in (item for item in parsed.facts.facts if item.kind == "rule"):
+        place = next(item for item in parsed.facts.places if item.id == rule.values["place"])
         try:
-            if say.labelled(rule.values["category"], rule.values["label"]) == asked.slots["things"]:
-                expected.append(say.fill("put_into", say.furniture(rule.values["target"]), say.name(room)))
+            if say.labelled(rule.values["category"], rule.values["label"]) == parsed.slots["things"]:
+                expected.append(say.fill("put_into", say.furniture(rule.values["target"]), say.name(place)))
         except Unsayable:
             continue
-    if len(expected) != 1:
-        raise Unclear(f"{len(expected)} rules are about them")
-    return [option == expected[0] for option in asked.options]
+    target = _only(expected, "rules about them")
+    return [option == target for option in parsed.options]
 
 
-#: By type of question: whether each option is right, or whether the answer is (or "yes").
-_CHECKS: Mapping[str, Callable[[_ParsedQuestion], Sequence[bool] | bool]] = {
+#: The check of each type of question.
+_CHECKS: Mapping[str, Callable[[_Parsed], _Verdict]] = {
     "first_appearance": _appearance,
     "last_appearance": _appearance,
     "event_time": _event_time,

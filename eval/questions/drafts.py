@@ -1,33 +1,289 @@
-"""Drafts of questions, and the wrong options that read as likely as the right one."""
+"""Look-ups over the facts of a film, drafts of questions, and wrong options that read as likely as the right one.
+
+The cast of a film is at most eight people, so that in an hour nearly every event happens more than once and few questions about
+the whole film have one answer only. Within twenty minutes many have: windows of long films are asked about as films of their own.
+"""
 
 from __future__ import annotations
 
 import random
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations, pairwise
 from typing import Any, TypeAlias, TypeVar
 
 from controller.questions import Kind
-from eval.questions.film_index import APART, FilmIndex, does_so
+from eval.questions import phrasing as say
 from eval.questions.phrasing import Say
-from eval.sandbox.facts import Event
+from eval.sandbox.facts import Event, FilmFacts, Person, Place, Relation, Thing, Visit, Written
 from tool_induction.domains.domain import Domain, SplitName, Template
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import TimeSpan, merge_spans
+
+#: Two intervals that are nearer than this (seconds) may be taken for one, and two moments for the same.
+APART = 1.0
+#: Relations that say where a thing is.
+KEEPING = ("on", "inside", "holds", "wears")
 
 _Item = TypeVar("_Item")
+_Lasting = TypeVar("_Lasting", Visit, Relation)
+
+
+class FilmIndex:
+    """Look-ups over the facts of a film. People, things and places that their words do not tell from others are left out.
+
+    An event is named by its words if no other event has them, as a whole or as the beginning of longer ones: "enters the
+    kitchen" is also what "enters the kitchen with the cup" says.
+    """
+
+    def __init__(self, facts: FilmFacts) -> None:
+        self.facts = facts
+        self.events = tuple(sorted(facts.events, key=lambda item: (item.start, item.end, item.id)))
+        self._starts = [item.start for item in self.events]
+        self._visits = _grouped(in_order(facts.visits), lambda item: item.subject)
+        self._clauses = Counter(words for item in self.events for words in _beginnings(item.clause))
+        self._in_rooms = _grouped((item for item in facts.relations if item.kind == "in"), lambda item: item.subject)
+        self._keeping = _grouped(
+            in_order(item for item in facts.relations if item.kind in KEEPING),
+            lambda item: item.object if is_with_person(item) else item.subject,
+        )
+        self._times: dict[tuple[str, str], list[Event]] = {}
+        for event in self.events:
+            for phrase in _beginnings(event.verb_phrase):
+                self._times.setdefault((event.actor, phrase), []).append(event)
+
+    @cached_property
+    def person_by_id(self) -> dict[str, Person]:
+        """People who are seen and whom a description tells from all others."""
+        shared = Counter(item.description for item in self.facts.people)
+        return {item.id: item for item in self.facts.people if shared[item.description] == 1 and self.visits(item.id)}
+
+    @cached_property
+    def thing_by_id(self) -> dict[str, Thing]:
+        """Things that are seen, and whose name is no other's and no part of another's."""
+        names = [f" {item.name} " for item in self.facts.things]
+        alone = {item.id: sum(f" {item.name} " in name for name in names) == 1 for item in self.facts.things}
+        return {item.id: item for item in self.facts.things if alone[item.id] and self.visits(item.id)}
+
+    @cached_property
+    def place_by_id(self) -> dict[str, Place]:
+        """Rooms that are shown and whose name is no other's."""
+        shared = Counter(item.name for item in self.facts.places)
+        shown = {scene.place for scene in self.facts.scenes}
+        return {item.id: item for item in self.facts.places if shared[item.name] == 1 and item.id in shown}
+
+    @property
+    def people(self) -> tuple[Person, ...]:
+        """The people who can be named."""
+        return tuple(self.person_by_id.values())
+
+    @property
+    def things(self) -> tuple[Thing, ...]:
+        """The things that can be named."""
+        return tuple(self.thing_by_id.values())
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The rooms that can be named."""
+        return tuple(self.place_by_id.values())
+
+    @cached_property
+    def deeds(self) -> tuple[Event, ...]:
+        """The events that are seen, not only said, and whose people and things can be named."""
+        return tuple(filter(self.is_deed, self.events))
+
+    @cached_property
+    def named_events(self) -> tuple[Event, ...]:
+        """The deeds that no other event's clause names too."""
+        return tuple(filter(self.is_named, self.deeds))
+
+    def _knows_people(self, event: Event) -> bool:
+        return event.actor in self.person_by_id and (not event.other or event.other in self.person_by_id)
+
+    def is_clear(self, event: Event) -> bool:
+        """Whether an event's clause names no other and its people are known; it may be something said."""
+        return self._knows_people(event) and self._clauses[event.clause] == 1
+
+    def is_named(self, event: Event) -> bool:
+        """Whether an event is in ``named_events``."""
+        return self.is_deed(event) and self._clauses[event.clause] == 1
+
+    def is_deed(self, event: Event) -> bool:
+        """Whether an event is in ``deeds``."""
+        is_known = self._knows_people(event) and (not event.thing or event.thing in self.thing_by_id)
+        return event.kind != "says" and is_known
+
+    def deeds_of(self, person: str) -> list[Event]:
+        """What a person does, in order."""
+        return self._deeds_by_actor.get(person, [])
+
+    @cached_property
+    def _deeds_by_actor(self) -> dict[str, list[Event]]:
+        return _grouped(self.deeds, lambda item: item.actor)
+
+    def around(self, event: Event, seconds: float) -> list[Event]:
+        """All events that begin at most ``seconds`` before or after one, itself among them, in order."""
+        first = bisect_left(self._starts, event.start - seconds)
+        return list(self.events[first : bisect_left(self._starts, event.end + seconds)])
+
+    @cached_property
+    def caused(self) -> list[tuple[Event, Event, str]]:
+        """Causes with their effects and the reason."""
+        by_id = {item.id: item for item in self.events}
+        found = [(by_id.get(item.cause), by_id.get(item.effect), item.reason) for item in self.facts.causes]
+        return [(one, other, why) for one, other, why in found if one is not None and other is not None]
+
+    def times_of(self, person: str, phrase: str) -> list[Event]:
+        """All events in which a person does what a phrase says, in these words or in more, in order."""
+        return self._times.get((person, phrase), [])
+
+    def happens_once(self, event: Event) -> bool:
+        """Whether its actor does this once only."""
+        return len(self.times_of(event.actor, event.verb_phrase)) == 1
+
+    def is_only_of(self, person: str, phrase: str) -> bool:
+        """Whether no other person does what a phrase says."""
+        return not any(self.times_of(other.id, phrase) for other in self.facts.people if other.id != person)
+
+    def visits(self, subject: str) -> Sequence[Visit]:
+        """The intervals in which a person or a thing is on screen, in order."""
+        return self._visits.get(subject, [])
+
+    @cached_property
+    def _seen_spans(self) -> dict[str, tuple[TimeSpan, ...]]:
+        return {name: tuple(merge_spans(map(span_of, visits))) for name, visits in self._visits.items()}
+
+    def seen_spans(self, subject: str) -> tuple[TimeSpan, ...]:
+        """The visits as time spans, those that touch joined."""
+        return self._seen_spans.get(subject, ())
+
+    def seconds_seen(self, subject: str) -> float:
+        """Seconds on screen in all."""
+        return sum(item.duration for item in self.seen_spans(subject))
+
+    def seen_within(self, subject: str, start: float, end: float) -> float:
+        """Seconds of an interval in which it is on screen."""
+        return sum(max(0.0, min(item.end, end) - max(item.start, start)) for item in self.seen_spans(subject))
+
+    def rooms_of(self, subject: str) -> list[str]:
+        """The rooms in which it is seen, in the order of the first time."""
+        return list(dict.fromkeys(item.place for item in self.visits(subject)))
+
+    def keeping(self, thing: str) -> Sequence[Relation]:
+        """Where a thing is and who holds or wears it, in order of time."""
+        return self._keeping.get(thing, [])
+
+    def kept_at(self, thing: str, time: float) -> Relation | None:
+        """Where a thing is, or who has it, at a moment; None also if that changes within a second of it."""
+        near = [item for item in self.keeping(thing) if item.start < time + APART and item.end > time - APART]
+        return near[0] if len(near) == 1 and near[0].start <= time < near[0].end else None
+
+    def place_at(self, subject: str, time: float) -> str | None:
+        """The room that a person or a thing is in at a moment."""
+        return next((item.object for item in self._in_rooms.get(subject, ()) if item.start <= time < item.end), None)
+
+    def rooms_ever(self, subject: str) -> set[str]:
+        """All rooms that a person or a thing is ever in, seen or unseen."""
+        return {item.object for item in self._in_rooms.get(subject, ())} | set(self.rooms_of(subject))
+
+
+def is_with_person(relation: Relation) -> bool:
+    """Whether a person has the thing: then the person is the relation's subject."""
+    return relation.kind in ("holds", "wears")
+
+
+def does_so(event: Event, phrase: str) -> bool:
+    """Whether an event is what a phrase says, in these words or in more."""
+    return f"{event.verb_phrase} ".startswith(f"{phrase} ")
+
+
+def span_of(item: Event | Visit | Relation) -> TimeSpan:
+    """The time span of an event, a visit or a relation."""
+    return TimeSpan(start=item.start, end=item.end)
+
+
+def in_order(items: Iterable[_Lasting]) -> list[_Lasting]:
+    """Visits or relations in order of time."""
+    return sorted(items, key=lambda item: (item.start, item.end))
+
+
+def _grouped(items: Iterable[_Item], key: Callable[[_Item], str]) -> dict[str, list[_Item]]:
+    found: dict[str, list[_Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
+
+
+def _beginnings(text: str) -> Iterator[str]:
+    """The first words of a text: one, two, ... all of them."""
+    words = text.split(" ")
+    return (" ".join(words[:number]) for number in range(1, len(words) + 1))
+
+
+LONG = 3600.0  #: seconds; shorter films are asked about as a whole only
+_LENGTH = 900.0  #: seconds that a window lasts at least
+_GAP = 4.0  #: seconds without a scene (a card): a window begins and ends in such a gap, so that it cuts no event
+
+
+def windows_of(facts: FilmFacts) -> tuple[TimeSpan, ...]:
+    """Return consecutive windows of a long film, in whole seconds; none of a film shorter than ``LONG``."""
+    if facts.duration < LONG or not facts.scenes:
+        return ()
+    edges = [(scene.start, scene.end) for scene in sorted(facts.scenes, key=lambda item: item.start)]
+    gaps = [(one[1], other[0]) for one, other in pairwise([*edges, (facts.duration, facts.duration)])]
+    found: list[TimeSpan] = []
+    start = 0.0
+    for begin, end in gaps:
+        middle = float(round((begin + end) / 2))
+        if end - begin >= _GAP and middle - start >= _LENGTH:
+            found.append(TimeSpan(start=start, end=middle))
+            start = middle
+    return tuple(found)
+
+
+def facts_within(facts: FilmFacts, window: TimeSpan) -> FilmFacts:
+    """Return what is true of a window: people, things, places and times stay, what happens outside is left out.
+
+    Relations are cut to the window, so that the first and last state of a thing are those at its ends. A fact learned from
+    several moments is kept whole if at least one of its moments is in the window.
+    """
+
+    def inside(item: Event | Written) -> bool:
+        return window.start <= item.start and item.end <= window.end
+
+    def cut(items: tuple[_Lasting, ...]) -> tuple[_Lasting, ...]:
+        return tuple(
+            replace(item, start=max(item.start, window.start), end=min(item.end, window.end))
+            for item in items
+            if item.start < window.end and item.end > window.start
+        )
+
+    names = {item.id for item in facts.events if inside(item)}
+    return replace(
+        facts,
+        scenes=cut(facts.scenes),
+        visits=cut(facts.visits),
+        events=tuple(filter(inside, facts.events)),
+        relations=cut(facts.relations),
+        causes=tuple(item for item in facts.causes if item.cause in names and item.effect in names),
+        facts=tuple(
+            item for item in facts.facts if any(start < window.end and end > window.start for start, end in item.spans)
+        ),
+        written=tuple(filter(inside, facts.written)),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
     """One possible question.
 
-    A choice has its ``right`` option and ``wrong`` ones in tiers, those most like the right one first; ``order`` has
-    its parts in their true order; other kinds have an ``answer``. Of one template's drafts those of different ``bucket`` take
-    turns, so that no answer is more frequent than it must be. ``is_fixed``: yes stands before no, whichever is right.
-    ``is_crossed``: the options are two things, each right and wrong, so that all of them are shown and none stands out.
-    A choice with less than ``fewest`` options is not asked. ``window``: the part of the film that is asked about, where that
-    is not the whole film.
+    A choice has its ``right`` option and ``wrong`` ones in tiers, those most like the right one first; ``order`` has its parts in
+    their true order; other kinds have an ``answer``. Among the drafts of one template those of different ``bucket`` take turns,
+    so that no answer is more frequent than it must be. ``is_fixed``: yes comes before no, whichever is right. ``is_crossed``: the
+    options are two things, each right and wrong, so that all of them are shown and no one is conspicuous. A choice with fewer
+    than ``fewest`` options is not asked. ``window``: the part of the film that is asked about, None for the whole film.
     """
 
     template: Template
@@ -47,82 +303,79 @@ class Draft:
 
 @dataclass(frozen=True, kw_only=True)
 class Asker:
-    """What makers of drafts work with. ``most`` bounds how many drafts of one template are made: films may be long."""
+    """Makes drafts of one template about one film, or a window of it. ``most`` bounds their number: films may be long."""
 
     film: FilmIndex
     domain: Domain
     split: SplitName
     chance: random.Random
     most: int = 60
+    template: Template | None = None
     _templates: dict[str, tuple[Template, ...]] = field(default_factory=dict)
 
-    def templates(self, kind: str) -> tuple[Template, ...]:
-        """The templates of a question type in this split."""
+    def for_each_template(self, kind: str) -> Iterator[Asker]:
+        """Yield an asker for each template of a question type in this split."""
         if not self._templates:
             self._templates.update({item.id: item.of(self.split) for item in self.domain.question_types})
-        return self._templates.get(kind, ())
+        for template in self._templates.get(kind, ()):
+            yield replace(self, template=template)
+
+    def says(self, words: str) -> bool:
+        """Whether the template has these words, in English."""
+        return self.template is not None and words in self.template.en
 
     def some(self, items: Iterable[_Item], number: int | None = None) -> list[_Item]:
-        """So many of them, in no order."""
+        """At most ``number`` (or ``most``) of the items, in random order."""
         found = list(items)
         return self.chance.sample(found, min(len(found), self.most if number is None else number))
 
+    def draft(self, kind: Kind, slots: Mapping[str, Say], spans: Iterable[TimeSpan], **parts: Any) -> Draft:
+        """A draft of this template; ``parts`` are further fields."""
+        if self.template is None:
+            raise LookupError("no template is chosen")
+        return Draft(template=self.template, kind=kind, slots=slots, spans=tuple(spans), **parts)
+
+    def choice(
+        self,
+        slots: Mapping[str, Say],
+        spans: Iterable[TimeSpan],
+        right: Say,
+        wrong: Sequence[Sequence[Say]],
+        **parts: Any,
+    ) -> Draft:
+        """A question with options; ``wrong`` in tiers, those most like the right one first."""
+        return self.draft("choice", slots, spans, right=right, wrong=tuple(map(tuple, wrong)), **parts)
+
+    def yes_or_no(self, is_so: bool, slots: Mapping[str, Say], spans: Iterable[TimeSpan]) -> Draft:
+        """A question that is answered by yes or no."""
+        right, wrong = (lambda words: words.yes_no[not is_so]), (lambda words: words.yes_no[is_so])
+        return self.choice(slots, spans, right, [[wrong]], bucket="yes" if is_so else "no", is_fixed=True)
+
+    def count(self, number: int, slots: Mapping[str, Say], spans: Iterable[TimeSpan]) -> Draft:
+        """A question for a number."""
+        return self.draft("count", slots, spans, answer=number, bucket=str(number))
+
+    def interval(self, span: TimeSpan, slots: Mapping[str, Say]) -> Draft:
+        """A question for an interval, which is its own evidence."""
+        value = {"start_time": round(span.start, 3), "end_time": round(span.end, 3)}
+        return self.draft("interval", slots, [span], answer=value)
+
 
 #: Makes the drafts of one template of a question type.
-Maker: TypeAlias = Callable[[Asker, Template], Iterator[Draft]]
+Maker: TypeAlias = Callable[[Asker], Iterator[Draft]]
 
 
-def yes_or_no(template: Template, is_so: bool, slots: Mapping[str, Say], spans: Iterable[TimeSpan]) -> Draft:
-    """A question that is answered by yes or no."""
-    return Draft(
-        template=template,
-        kind="choice",
-        slots=slots,
-        spans=tuple(spans),
-        right=lambda words: words.yes_no[not is_so],
-        wrong=((lambda words: words.yes_no[is_so],),),
-        bucket="yes" if is_so else "no",
-        is_fixed=True,
-    )
+def by_name(*makers: Maker) -> dict[str, Maker]:
+    """Makers by the question types that they are named after."""
+    return {str(getattr(maker, "__name__", "")): maker for maker in makers}
 
 
-def choice(
-    template: Template,
-    slots: Mapping[str, Say],
-    spans: Iterable[TimeSpan],
-    *,
-    right: Say,
-    wrong: Sequence[Sequence[Say]],
-    bucket: str = "",
-    is_crossed: bool = False,
-    fewest: int = 3,
-) -> Draft:
-    """A question with options; ``wrong`` in tiers, those most like the right one first."""
-    return Draft(
-        template=template,
-        kind="choice",
-        slots=slots,
-        spans=tuple(spans),
-        right=right,
-        wrong=tuple(tuple(tier) for tier in wrong),
-        bucket=bucket,
-        is_crossed=is_crossed,
-        fewest=fewest,
-    )
+def named(subject: Person | Thing) -> dict[str, Say]:
+    """A person or a thing as a template's slot."""
+    return {"person" if isinstance(subject, Person) else "object": say.name(subject)}
 
 
-def count(template: Template, number: int, slots: Mapping[str, Say], spans: Iterable[TimeSpan]) -> Draft:
-    """A question for a number."""
-    return Draft(template=template, kind="count", slots=slots, spans=tuple(spans), answer=number, bucket=str(number))
-
-
-def interval(template: Template, span: TimeSpan, slots: Mapping[str, Say]) -> Draft:
-    """A question for a stretch, which is its own evidence."""
-    value = {"start_time": round(span.start, 3), "end_time": round(span.end, 3)}
-    return Draft(template=template, kind="interval", slots=slots, spans=(span,), answer=value)
-
-
-#: What was done "right before" or "right after" lies at most so far away (seconds), with nothing in between.
+#: What was done "right before" or "right after" is at most this far away (seconds), with nothing in between.
 RIGHT = 20.0
 _MOST_TAKEN = 40
 DRAWN = "drawn"
@@ -136,7 +389,7 @@ def alike(
     """Those of the pool that read as likely as the right event: of its kind, and as near to what the question names.
 
     In two tiers, those in the same room first. An event of another kind, or one that shares a person or a thing with the
-    question where the right one does not, would give the answer away.
+    question although the right one does not, would give the answer away.
     """
     tiers: tuple[list[Say], list[Say]] = ([], [])
     for event in pool:
@@ -147,29 +400,26 @@ def alike(
 
 
 def _shares(event: Event, anchors: Sequence[Event]) -> tuple[bool, bool, bool]:
-    """Whether the doer, the other person and the thing of an event play in what the question names."""
+    """Whether the question names the doer, the other person and the thing of an event."""
     people = {who for item in anchors for who in (item.actor, item.other)} - {""}
     things = {item.thing for item in anchors} - {""}
     return event.actor in people, event.other in people, event.thing in things
 
 
 def names_the_same(event: Event, right: Event, anchors: Sequence[Event]) -> bool:
-    """Whether two events name as much of the question's people and things, whoever does them."""
+    """Whether two events name equally many of the question's people and things, apart from who does them."""
     return _shares(event, anchors)[1:] == _shares(right, anchors)[1:]
 
 
 def shape(event: Event) -> Shape:
-    """What an event reads like: its kind, and whether a thing, another person and a piece of furniture are named.
-
-    Who comes in with a thing does so at other times than who comes in without.
-    """
+    """What an event reads like: its kind, and whether a thing, another person and a piece of furniture are named."""
     return event.kind, bool(event.thing), bool(event.other), bool(event.target)
 
 
 def as_rare(ask: Asker, right: Event, pool: Iterable[Event]) -> list[Event]:
-    """Those that one person only does, where that is so of the right one; else those that several do.
+    """Events that one person only does, if that is so of the right one; else those that several do.
 
-    What everybody does some time is likelier right than what happens once.
+    A deed that all people do some time is likelier right than one that happens once.
     """
     is_rare = ask.film.is_only_of(right.actor, right.verb_phrase)
     return [item for item in pool if ask.film.is_only_of(item.actor, item.verb_phrase) == is_rare]
@@ -187,10 +437,10 @@ def says_the_same(one: Event, other: Event) -> bool:
 
 
 def neighbour(events: Sequence[Event], event: Event, step: int) -> Event | None:
-    """Of some events (in order of time) the one right before (-1) or right after (1) another; None where that is not clear."""
+    """Of some events (in order of time) the one right before (-1) or right after (1) another; None if that is not clear."""
     others = [item for item in events if item is not event]
     if any(item.start < event.start < item.end or event.start <= item.start < event.end for item in others):
-        return None  # something goes on meanwhile
+        return None  # something happens meanwhile
 
     def begin(item: Event) -> float:
         return item.start if step > 0 else -item.end
@@ -208,11 +458,11 @@ def neighbour(events: Sequence[Event], event: Event, step: int) -> Event | None:
 def exchangeable(
     ask: Asker, items: Sequence[_Item], fit: Callable[[_Item, _Item], bool], sizes: Sequence[int] = (4, 3)
 ) -> Iterator[tuple[_Item, list[_Item]]]:
-    """One of some items and others beside it, of which each could as well have been the one.
+    """Yield one of some items and others beside it, each of which could as well have been the one.
 
-    In a set any two ``fit`` (each the right answer of its own question, and wrong in the other's), and who of the set is
-    asked about is drawn blindly: so its rank among them (the earliest, the longest) tells nothing. The first size that any
-    set has is taken. Drafts of them share the bucket ``DRAWN``: turns of the items would undo the draw.
+    In a set any two ``fit`` (each the right answer of its own question, and wrong in the other's), and the one that is asked about
+    is drawn blindly: so its rank among them (the earliest, the longest) says nothing. The first size that any set has is
+    taken. Drafts of them share the bucket ``DRAWN``: turns of the items would undo the draw.
     """
     some = ask.some(items, 16)
     pairs = {(one, other): fit(some[one], some[other]) for one, other in combinations(range(len(some)), 2)}

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice, zip_longest
+from pathlib import Path
 from typing import Any
 
 from controller.questions import Question
-from eval.datasets.items import Item
+from eval.datasets.items import SCHEMA_VERSION, Item, item_record
+from eval.datasets.own_format import DATASET_FILE, QUESTIONS_FILE, load_folder
 from eval.questions import locate_count, order_cause, summary_multihop
-from eval.questions.drafts import Asker, Draft, Maker
-from eval.questions.film_index import FilmIndex, facts_within, windows_of
-from eval.questions.phrasing import Chinese, English, Say, Unsayable, Wording, lettered
+from eval.questions.drafts import Asker, Draft, FilmIndex, Maker, facts_within, windows_of
+from eval.questions.phrasing import Say, Unsayable, Wording, wording
 from eval.sandbox.facts import FilmFacts
 from tool_induction.domains.domain import Domain, SplitName
 from tool_induction.domains.domain_file import load_domain
 from tool_induction.domains.guard import PLACEHOLDER
+from world_api.core.files import exclusive, hash_bytes, write_atomically
 from world_api.core.lexicon import content_words
 from world_api.core.spans import TimeSpan
 
@@ -31,8 +34,8 @@ MAKERS: Mapping[str, Mapping[str, Maker]] = {
     "B_order_cause": order_cause.MAKERS,
     "C_summary_multihop": summary_multihop.MAKERS,
 }
-#: What a dataset of made films says of its questions, to be published beside a figure. ``version`` counts up when the same facts no
-#: longer give the same questions.
+#: What a dataset of made films says about its questions, to be published beside a figure. ``version`` is increased when the
+#: same facts no longer give the same questions.
 PROTOCOL: Mapping[str, Any] = {
     "scoring": {"choice": "choice/1", "count": "count/1", "interval": "interval/1", "order": "order/1"},
     "questions": {
@@ -43,36 +46,34 @@ PROTOCOL: Mapping[str, Any] = {
         "blind": "videoworld sandbox prior DIR",
     },
 }
-#: Questions of a domain: so many for any film, and one more for so many seconds, up to the most.
+#: Questions of a domain: at least, seconds of film for each further one, at most.
 _AT_LEAST, _SECONDS_EACH, _MOST = 10, 60.0, 40
-#: Of these no type of question has more than its share; a few are always allowed.
+#: The largest share of one type of question; a few are always allowed.
 _SHARE, _FEW = 0.2, 2
 #: A choice has four options if there are as many.
 _OPTIONS, _PAIR = 4, 2
 
 
 def questions_of(facts: FilmFacts, *, seed: int, split: SplitName, per_domain: int | None = None) -> tuple[Item, ...]:
-    """Questions of the domains A, B and C about a film, with their answers and the stretches that show them.
+    """Questions of the domains A, B and C about a film, with their answers and the intervals that show them.
 
     The words are those of the domains' templates for the split; a split without templates has no questions. Answers are
-    unique and lie at no borderline. The same facts, seed and split give the same questions. ``per_domain`` is how many there
-    are at most; by default ten, and one more a minute up to forty.
+    unique and at no borderline. The same facts, seed and split give the same questions. ``per_domain`` is the largest number
+    per domain; by default ten, and one more a minute up to forty.
     """
     wanted = per_domain if per_domain is not None else min(_MOST, _AT_LEAST + int(facts.duration / _SECONDS_EACH))
-    film = FilmIndex(facts)
+    film, english = FilmIndex(facts), Wording(facts)
     windows = [(window, FilmIndex(facts_within(facts, window))) for window in windows_of(facts)]
     found: list[Item] = []
     for name, makers in MAKERS.items():
         chance = random.Random(f"questions {facts.film} {facts.seed} {seed} {split} {name}")
         ask = Asker(film=film, domain=domain_of(name), split=split, chance=chance, most=max(12, wanted * 2))
-        queues = [_in_turns(_drafts(ask, *maker), chance, English(facts)) for maker in makers.items()]
+        queues = [_in_turns(_drafts(ask, *maker), chance, english) for maker in makers.items()]
         taken = _taken(ask, queues, wanted)
         if windows and len(taken) < wanted:
-            more = [
-                [*queue, *_in_turns(_within(ask, *maker, windows), chance, English(facts))]
-                for queue, maker in zip(queues, makers.items(), strict=True)
-            ]
-            taken = _taken(ask, more, wanted)
+            for queue, maker in zip(queues, makers.items(), strict=True):
+                queue.extend(_in_turns(_within(ask, *maker, windows), chance, english))
+            taken = _taken(ask, queues, wanted)
         found += taken
     return tuple(found)
 
@@ -101,11 +102,11 @@ def content_of(facts: FilmFacts) -> str | None:
 
 def _drafts(ask: Asker, kind: str, make: Maker) -> list[Draft]:
     """The drafts of a question type."""
-    return [draft for template in ask.templates(kind) for draft in make(ask, template)]
+    return [draft for one in ask.for_each_template(kind) for draft in make(one)]
 
 
 def _within(ask: Asker, kind: str, make: Maker, windows: Sequence[tuple[TimeSpan, FilmIndex]]) -> list[Draft]:
-    """Drafts about windows of the film, of each no more than its share; their evidence lies inside the window."""
+    """Drafts about windows of the film, of each no more than its share, with their evidence inside the window."""
     share = math.ceil(ask.most / len(windows))
     found: list[Draft] = []
     for window, film in windows:
@@ -138,9 +139,7 @@ def _in_turns(drafts: list[Draft], chance: random.Random, words: Wording) -> lis
 
 def _bucket(draft: Draft, words: Wording) -> str:
     """What a draft takes turns by: its own bucket, or the words of its answer."""
-    if draft.bucket or draft.right is None:
-        return draft.bucket
-    return _perhaps(draft.right, words)
+    return draft.bucket if draft.bucket or draft.right is None else _perhaps(draft.right, words)
 
 
 def _perhaps(say: Say, words: Wording) -> str:
@@ -179,24 +178,24 @@ def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[I
 
 
 class _Worder:
-    """Words drafts and chooses their options, so that nothing but the film tells which is right."""
+    """Words drafts and chooses their options, so that nothing but the film shows which is right."""
 
     def __init__(self, ask: Asker) -> None:
         self._ask = ask
         self._chance = ask.chance
-        self._english, self._chinese = English(ask.film.facts), Chinese(ask.film.facts)
+        self._english, self._chinese = Wording(ask.film.facts), wording("zh", ask.film.facts)
         self._texts: set[str] = set()
         self._places: dict[int, list[int]] = {}
 
     def items(self, queue: Sequence[Draft]) -> Iterator[Item]:
         """The drafts that can be worded, as questions; their ids are still open."""
         for draft in queue:
+            facts = self._ask.film.facts
             found, language = self._in_some_language(draft)
             if found is None or found[0].text in self._texts:
                 continue
             question, answer = found
             self._texts.add(question.text)
-            facts = self._ask.film.facts
             yield Item(
                 id=facts.film,
                 video_id=facts.film,
@@ -240,7 +239,10 @@ class _Worder:
             options = tuple(self._chance.sample(in_order, len(in_order)))
             if len(set(options)) < len(options):
                 return None
-            text = text.replace("{events}", words.fill("letters").join(lettered(options)))
+            text = text.replace(
+                "{events}",
+                words.fill("letters").join(f"({'ABCDEFGH'[place]}) {part}" for place, part in enumerate(options)),
+            )
             answer = in_order
         if draft.window is not None:
             text = words.fill("within", str(round(draft.window.start)), str(round(draft.window.end)), text)
@@ -281,18 +283,18 @@ class _Worder:
         """Wrong options that share the same of the question's words as the right one does; none if these are too few.
 
         An option that names the question's room, person or thing if the right one does not (or the other way round) would
-        tell which is right. The first tiers that are enough by themselves give all options; one of a few that are like the
-        right one, beside others that are not, would tell that the right one is one of the pair.
+        give the answer away. The first tiers that are enough by themselves give all options; one of a few that are like the
+        right one, beside others that are not, would show that the right one is one of the pair.
         """
-        asked = set(content_words(text))
-        mine = asked & set(content_words(right))
+        named = set(content_words(text))
+        mine = named & set(content_words(right))
         every = list(dict.fromkeys(part for tier in tiers for part in tier))
         wanted = min(_OPTIONS, len(every) + 1) - 1
         if wanted + 1 == fewest == _PAIR:  # the question names both
             return every
         fair: list[str] = []
         for tier in tiers:
-            same = (part for part in tier if asked & set(content_words(part)) == mine)
+            same = (part for part in tier if named & set(content_words(part)) == mine)
             fair = list(dict.fromkeys([*fair, *same]))
             if len(fair) >= wanted:
                 break
@@ -302,3 +304,46 @@ class _Worder:
 def _distinct(tier: Sequence[str], right: str) -> list[str]:
     """Options that do not say what the right one says, or a part of it."""
     return [part for part in dict.fromkeys(tier) if part and part not in right and right not in part]
+
+
+NAME = "sandbox"
+
+
+def add_questions(
+    folder: Path | str, video: Path | str, video_id: str, items: Sequence[Item], *, work: Path | str
+) -> int:
+    """Write a film's questions into ``questions.jsonl`` and ``dataset.json`` of its folder, in place of those it has there.
+
+    Returns the number of questions of the whole dataset. A film without questions is in the dataset nevertheless, once another
+    has some. ``work`` holds the lock for films that are made at the same time.
+
+    Raises:
+        EvalFault: ``bad_dataset``, ``dataset_unreadable``, ``other_schema_version``: the present dataset cannot be added to.
+        StoreFault: ``store_not_writable``.
+    """
+    folder, video = Path(folder), Path(video)
+    with exclusive(Path(work), hash_bytes(DATASET_FILE.encode())):
+        name, protocol = NAME, dict(PROTOCOL)
+        videos: dict[str, Any] = {}
+        kept: list[Item] = []
+        if (folder / DATASET_FILE).is_file():
+            present = load_folder(folder)
+            name, protocol = present.name, dict(present.protocol)
+            kept = [item for item in present.items if item.video_id != video_id]
+            paths = {key: found.path for key, found in present.videos.items() if found.path is not None}
+            videos = {key: {"file": path.relative_to(folder).as_posix()} for key, path in paths.items()}
+        everything = sorted([*kept, *items], key=lambda item: item.video_id)
+        if not everything:
+            return 0
+        videos[video_id] = {"file": video.name}
+        manifest = {
+            "schema_version": SCHEMA_VERSION,
+            "name": name,
+            "questions": QUESTIONS_FILE,
+            "videos": dict(sorted(videos.items())),
+            **({"protocol": protocol} if protocol else {}),
+        }
+        lines = [json.dumps(item_record(item), ensure_ascii=False) + "\n" for item in everything]
+        write_atomically(folder / QUESTIONS_FILE, "".join(lines).encode())
+        write_atomically(folder / DATASET_FILE, (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode())
+    return len(everything)

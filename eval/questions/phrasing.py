@@ -1,24 +1,24 @@
-"""How people, things, rooms, events and times are put into words, in English and in Chinese.
+"""The words for people, things, rooms, events and times, in English and in Chinese.
 
-A part of a question is a function of the language (``Say``), so that a question is made once and worded in either. English clauses and
-descriptions are the film's own; Chinese sentences are made from the parts of an event, and what has no Chinese word is not
-asked in Chinese.
+A part of a question is a function of the language (``Say``), so that a question is made once and worded in either. English
+clauses and descriptions are the film's own; Chinese sentences are made from the parts of an event, and a question that needs
+a word without a Chinese one is not put in Chinese.
 """
 
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Concatenate, Literal, ParamSpec, TypeAlias
 
 from eval.sandbox.facts import Event, FilmFacts, Person, Place, Relation, Thing
 from eval.sandbox.script import with_article
 
 Named: TypeAlias = Person | Thing | Place
+Parts = ParamSpec("Parts")
 
 #: Sentences around parts that are worded already, and the separators of rows and of lettered options: English, Chinese.
 _SENTENCES: Mapping[str, tuple[str, str]] = {
@@ -41,117 +41,70 @@ class Unsayable(Exception):
     """A word is not known in this language, or two things that differ would sound alike."""
 
 
-class Wording(ABC):
-    """The words of one language for what a film holds."""
+class Wording:
+    """The words of one language for what a film holds; these are the English ones."""
 
-    language: Literal["en", "zh"]
-    yes_no: tuple[str, str]
-    thirds: tuple[str, str, str]
+    language: Literal["en", "zh"] = "en"
+    yes_no = ("Yes", "No")
+    thirds = ("first third", "middle third", "last third")
+
+    def __init__(self, facts: FilmFacts) -> None:
+        self.facts = facts
+        self.people = {item.id: item for item in facts.people}
 
     def fill(self, sentence: str, *parts: str) -> str:
         """Return a sentence of ``_SENTENCES`` with its parts."""
         return _SENTENCES[sentence][self.language == "zh"].format(*parts)
 
-    @abstractmethod
     def name(self, item: Named) -> str:
-        """A person by looks ("the person in the red coat"), a thing or a room by its name."""
-
-    @abstractmethod
-    def kind_of_thing(self, category: str) -> str:
-        """Things of a kind, in the plural: "folders"."""
-
-    @abstractmethod
-    def labelled(self, category: str, label: str) -> str:
-        """Things with a label: "folders with a red label"."""
-
-    @abstractmethod
-    def made_up(self, colour: str, category: str) -> str:
-        """A thing by its colour and kind: "the green folder"."""
-
-    @abstractmethod
-    def furniture(self, target: str) -> str:
-        """A piece of furniture in which things are put: "the left drawer"."""
-
-    @abstractmethod
-    def clause(self, event: Event) -> str:
-        """An event as a clause: "the person in the red coat opens the left drawer"."""
-
-    @abstractmethod
-    def doing(self, event: Event) -> str:
-        """An event as a noun: "the person in the red coat opening the left drawer"."""
-
-    @abstractmethod
-    def deed(self, event: Event) -> str:
-        """What is done, in the base form: "open the left drawer"."""
-
-    @abstractmethod
-    def does(self, event: Event) -> str:
-        """What is done, in the third person: "opens the left drawer"."""
-
-    @abstractmethod
-    def kept(self, relation: Relation, keeper: Person | None, place: Place | None) -> str:
-        """Where a thing is: "on the desk in the office", "in the hands of the person in the red coat"."""
-
-
-#: A part of a question, worded in a language.
-Say: TypeAlias = Callable[[Wording], str]
-
-
-class English(Wording):
-    """English."""
-
-    language = "en"
-    yes_no = ("Yes", "No")
-    thirds = ("first third", "middle third", "last third")
-
-    def __init__(self, facts: FilmFacts) -> None:
-        self._described = {item.id: item.description for item in facts.people}
-
-    def name(self, item: Named) -> str:
-        """Description or name."""
+        """Name a person by looks ("the person in the red coat"), a thing or a room by its name."""
         return item.description if isinstance(item, Person) else item.name
 
     def kind_of_thing(self, category: str) -> str:
-        """The plural."""
+        """Name things of a kind in the plural: "folders"."""
         return plural(category)
 
     def labelled(self, category: str, label: str) -> str:
-        """The plural with the label."""
+        """Name things with a label: "folders with a red label"."""
         return f"{plural(category)} with {with_article(label)} label"
 
     def made_up(self, colour: str, category: str) -> str:
-        """As things are named."""
+        """Name a thing by its colour and kind: "the green folder"."""
         return f"the {colour} {category}"
 
     def furniture(self, target: str) -> str:
-        """Its name."""
+        """Name a piece of furniture in which things are put: "the left drawer"."""
         return target
 
     def clause(self, event: Event) -> str:
-        """The film's clause."""
+        """Say an event as a clause: "the person in the red coat opens the left drawer"."""
         return event.clause
 
     def doing(self, event: Event) -> str:
-        """The person and the verb with -ing."""
-        return f"{self._described[event.actor]} {gerund(event.verb_phrase)}"
+        """Say an event as a noun: "the person in the red coat opening the left drawer"."""
+        return f"{self.people[event.actor].description} {gerund(event.verb_phrase)}"
 
     def deed(self, event: Event) -> str:
-        """The film's verb phrase."""
+        """Say what is done, in the base form: "open the left drawer"."""
         return event.verb_phrase
 
     def does(self, event: Event) -> str:
-        """The clause without its subject; if it does not begin with that, the inflected verb."""
-        subject = self._described[event.actor] + " "
-        return (
-            event.clause.removeprefix(subject) if event.clause.startswith(subject) else third_person(event.verb_phrase)
-        )
+        """Say what is done, in the third person: "opens the left drawer"."""
+        subject = self.people[event.actor].description + " "
+        if event.clause.startswith(subject):
+            return event.clause.removeprefix(subject)
+        return third_person(event.verb_phrase)
 
     def kept(self, relation: Relation, keeper: Person | None, place: Place | None) -> str:
-        """Holder or place."""
+        """Say where a thing is: "on the desk in the office", "in the hands of the person in the red coat"."""
         if keeper is not None:
             return ("worn by " if relation.kind == "wears" else "in the hands of ") + keeper.description
         where = "in" if relation.kind in ("in", "inside") else "on"
         return f"{where} {relation.object}" + ("" if place is None else f" in {place.name}")
+
+
+#: A part of a question, worded in a language.
+Say: TypeAlias = Callable[[Wording], str]
 
 
 def plural(noun: str) -> str:
@@ -217,24 +170,17 @@ _DEEDS: Mapping[str, tuple[str, ...]] = {
 _CONTAINERS = ("抽屉", "柜子", "盒子", "包")
 
 
-class Chinese(Wording):
-    """Chinese: people by the colour of the coat, things by colour and kind, if the English words say no more than that.
+class _Chinese(Wording):
+    """Chinese words: people by the colour of the coat, things by colour and kind, if the English words say no more than that.
 
-    An event is worded if its words are as unmistakable as the English ones.
+    An event is worded if its words are as unmistakable as the English ones; otherwise ``Unsayable`` is raised.
     """
 
     language = "zh"
     yes_no = ("是", "否")
     thirds = ("前三分之一", "中间三分之一", "最后三分之一")
 
-    def __init__(self, facts: FilmFacts) -> None:
-        self._facts = facts
-        self._people = {item.id: item for item in facts.people}
-        self._things = {item.id: item for item in facts.things}
-        self._places = {item.id: item for item in facts.places}
-
     def name(self, item: Named) -> str:
-        """Coat, colour and kind, or room."""
         if isinstance(item, Place):
             return _noun(item.name)
         if isinstance(item, Thing):
@@ -243,67 +189,65 @@ class Chinese(Wording):
             return self.made_up(item.colour, item.category)
         coat = item.looks.get("coat", "")
         is_plain = f"in the {coat} coat" in item.description and " and " not in item.description
-        if not is_plain or sum(other.looks.get("coat") == coat for other in self._facts.people) != 1:
+        if not is_plain or sum(other.looks.get("coat") == coat for other in self.facts.people) != 1:
             raise Unsayable(item.description)
         return f"穿{_word(_COLOURS, coat)}外套的人"
 
     def kind_of_thing(self, category: str) -> str:
-        """The kind."""
         return _word(_NOUNS, category)
 
     def labelled(self, category: str, label: str) -> str:
-        """The kind with the label."""
         return f"贴有{_word(_COLOURS, label)}标签的{_word(_NOUNS, category)}"
 
     def made_up(self, colour: str, category: str) -> str:
-        """Colour and kind."""
         return _word(_COLOURS, colour) + "的" + _word(_NOUNS, category)
 
     def furniture(self, target: str) -> str:
-        """With the preposition of its kind."""
-        return _at(_noun(target))
+        noun = _noun(target)
+        return noun + ("里" if noun.endswith(_CONTAINERS) else "上")
 
     def clause(self, event: Event) -> str:
-        """Person and deed."""
         words = self._clause(event)
         if self._in_chinese.get(("", words)) != self._in_english["", event.clause]:
             raise Unsayable(event.clause)
         return words
 
     def doing(self, event: Event) -> str:
-        """The clause."""
         return self.clause(event)
 
     def deed(self, event: Event) -> str:
-        """The pattern of its kind."""
         words = self._deed(event)
         if self._in_chinese.get((event.actor, words)) != self._in_english[event.actor, event.verb_phrase]:
             raise Unsayable(event.verb_phrase)
         return words
 
     def does(self, event: Event) -> str:
-        """The deed: Chinese verbs are not inflected."""
         return self.deed(event)
 
     def kept(self, relation: Relation, keeper: Person | None, place: Place | None) -> str:
-        """Holder or place."""
         if keeper is not None:
             return ("戴在{}身上" if relation.kind == "wears" else "在{}手里").format(self.name(keeper))
         return f"在{'' if place is None else self.name(place)}{self.furniture(relation.object)}"
 
     def _clause(self, event: Event) -> str:
-        return self.name(self._people[event.actor]) + self._deed(event)
+        return self.name(self.people[event.actor]) + self._deed(event)
 
     def _deed(self, event: Event) -> str:
         slots = {
-            "thing": self.name(self._things[event.thing]) if event.thing else "",
-            "other": self.name(self._people[event.other]) if event.other else "",
+            "thing": self.name(next(item for item in self.facts.things if item.id == event.thing))
+            if event.thing
+            else "",
+            "other": self.name(self.people[event.other]) if event.other else "",
             "target": _noun(event.target) if event.target else "",
             "at": self.furniture(event.target) if event.target else "",
         }
         if event.kind in ("enters", "leaves"):
             with_it = f"拿着{slots['thing']}" if event.thing else ""
-            return with_it + ("走进" if event.kind == "enters" else "离开") + self.name(self._places[event.place])
+            return (
+                with_it
+                + ("走进" if event.kind == "enters" else "离开")
+                + self.name(next(item for item in self.facts.places if item.id == event.place))
+            )
         for pattern in _DEEDS.get(event.kind, ()):
             if all(slots[slot] for slot in re.findall(r"\{(\w+)\}", pattern)):
                 return pattern.format(**slots)
@@ -313,7 +257,7 @@ class Chinese(Wording):
     def _in_chinese(self) -> Counter[tuple[str, str]]:
         """How many events have the same clause ("", words), and the same deed of one person (person, words)."""
         found: Counter[tuple[str, str]] = Counter()
-        for event in self._facts.events:
+        for event in self.facts.events:
             for who, way in (("", self._clause), (event.actor, self._deed)):
                 with suppress(Unsayable):
                     found[who, way(event)] += 1
@@ -322,7 +266,7 @@ class Chinese(Wording):
     @cached_property
     def _in_english(self) -> Counter[tuple[str, str]]:
         """The same for English words."""
-        events = self._facts.events
+        events = self.facts.events
         return Counter(key for item in events for key in (("", item.clause), (item.actor, item.verb_phrase)))
 
 
@@ -348,104 +292,51 @@ def _noun(name: str) -> str:
     return _word(_COLOURS, first) + _noun(others)
 
 
-def _at(noun: str) -> str:
-    """In it or on it, as its kind has it."""
-    return noun + ("里" if noun.endswith(_CONTAINERS) else "上")
+def wording(language: str, facts: FilmFacts) -> Wording:
+    """Return the words of a language, "en" or "zh", for what a film holds."""
+    return _Chinese(facts) if language == "zh" else Wording(facts)
 
 
-# -- parts of questions, to be worded later
+# -- parts of questions, worded later by one of the languages
 
 
-def name(item: Named) -> Say:
-    """A person, a thing or a room."""
-    return lambda words: words.name(item)
+def _later(method: Callable[Concatenate[Wording, Parts], str]) -> Callable[Parts, Say]:
+    """Turn a method of ``Wording`` into a function that returns a part of a question."""
+    return lambda *parts, **named: lambda words: str(getattr(words, method.__name__)(*parts, **named))
 
 
-def clause(item: Event) -> Say:
-    """An event as a clause."""
-    return lambda words: words.clause(item)
+name = _later(Wording.name)
+clause, doing, deed, does = map(_later, (Wording.clause, Wording.doing, Wording.deed, Wording.does))
+kept = _later(Wording.kept)
+things = _later(Wording.kind_of_thing)
+labelled, made_up = _later(Wording.labelled), _later(Wording.made_up)
 
 
-def doing(item: Event) -> Say:
-    """An event as a noun."""
-    return lambda words: words.doing(item)
+def sentence(which: str, *parts: Say | float) -> Say:
+    """Put parts into a sentence of ``_SENTENCES``; numbers are rounded."""
+    return lambda words: words.fill(which, *(part(words) if callable(part) else str(round(part)) for part in parts))
 
 
-def deed(item: Event) -> Say:
-    """What is done, in the base form."""
-    return lambda words: words.deed(item)
+def row(parts: Sequence[Say]) -> Say:
+    """Join several parts in their order."""
+    return lambda words: words.fill("row").join(part(words) for part in parts)
 
 
-def does(item: Event) -> Say:
-    """What is done, in the third person."""
-    return lambda words: words.does(item)
-
-
-def kept(relation: Relation, keeper: Person | None, room: Place | None) -> Say:
-    """Where a thing is."""
-    return lambda words: words.kept(relation, keeper, room)
-
-
-def things(category: str) -> Say:
-    """Things of a kind."""
-    return lambda words: words.kind_of_thing(category)
-
-
-def labelled(category: str, label: str) -> Say:
-    """Things of a kind with a label."""
-    return lambda words: words.labelled(category, label)
-
-
-def third(number: int) -> Say:
-    """A third of the video."""
-    return lambda words: words.thirds[number]
-
-
-def differ(who: Person, event: Event, other: Person) -> Say:
-    """What one does and the other never does."""
-    return sentence("only", name(who), does(event), name(other))
-
-
-def busy(who: Person, deeds: Say) -> Say:
-    """Who does what."""
-    return sentence("busy", name(who), deeds)
-
-
-def made_up(colour: str, category: str) -> Say:
-    """A thing by colour and kind."""
-    return lambda words: words.made_up(colour, category)
-
-
-def put_into(target: str, room: Place) -> Say:
-    """Where things of a kind are put."""
-    return lambda words: words.fill("put_into", words.furniture(target), words.name(room))
+def put_into(target: str, place: Place) -> Say:
+    """Say where things of a kind are put."""
+    return lambda words: words.fill("put_into", words.furniture(target), words.name(place))
 
 
 def quoted(text: str) -> Say:
-    """What is said or written, word for word in any language."""
+    """Return a part that is the same in any language: what is said or written."""
     return lambda _: text
 
 
 def in_english(text: str) -> Say:
-    """What the film's script says in English, and no person in the film."""
+    """Return a part that only English has: what the script says about the film, and no person says in it."""
     return lambda words: text if words.language == "en" else never(words)
 
 
 def never(words: Wording) -> str:
     """Raise ``Unsayable``."""
     raise Unsayable(words.language)
-
-
-def row(parts: Sequence[Say]) -> Say:
-    """Several in their order."""
-    return lambda words: words.fill("row").join(part(words) for part in parts)
-
-
-def sentence(which: str, *parts: Say | float) -> Say:
-    """A sentence of ``_SENTENCES`` around parts; numbers are rounded."""
-    return lambda words: words.fill(which, *(part(words) if callable(part) else str(round(part)) for part in parts))
-
-
-def lettered(parts: Sequence[str]) -> list[str]:
-    """Each part behind its letter: "(A) ..."."""
-    return [f"({chr(ord('A') + number)}) {part}" for number, part in enumerate(parts)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import reduce
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,24 +21,23 @@ from eval.questions.generator import questions_of
 from eval.sandbox.stories import tell
 from eval.scoring.scorers import score_value
 from eval.statistics.bootstrap import mean_interval
-from tool_induction.domains.domain import SplitName
 from world_api.core.faults import EvalFault
 from world_api.core.lexicon import content_words, words
 
-#: A stretch is guessed as a part of the film: these many beginnings and ends.
+#: An interval is guessed as a part of the film: the number of beginnings and ends that are tried.
 _GRID = 24
 
 
 def chance_of(item: Item) -> float | None:
-    """How often a blind draw is right: one option of a choice, one order of all; None for numbers and stretches."""
+    """How often a blind draw is right: one option of a choice, one order of all; None for numbers and intervals."""
     options = len(item.question.options)
     if item.question.kind == "choice":
         return 1 / options
     return 1 / math.factorial(options) if item.question.kind == "order" else None
 
 
-def group_of(item: Item) -> str:
-    """Questions that one constant guess is made for: those of one template, with as many options."""
+def _group_of(item: Item) -> str:
+    """Questions for which one constant guess is made: those of one template, with as many options."""
     return f"{item.template} {item.question.kind} {len(item.question.options)}"
 
 
@@ -47,7 +47,7 @@ class Constant:
     def __init__(self, items: Sequence[Item], durations: Mapping[str, float]) -> None:
         groups: dict[str, list[Item]] = {}
         for item in items:
-            groups.setdefault(group_of(item), []).append(item)
+            groups.setdefault(_group_of(item), []).append(item)
         self._durations = durations
         self._numbers = {
             name: {item.answer for item in group} for name, group in groups.items() if group[0].question.kind == "count"
@@ -55,8 +55,8 @@ class Constant:
         self._guesses = {name: _best(group, durations) for name, group in groups.items()}
 
     def guess(self, item: Item) -> Any:
-        """The guess for an item's template; of one that was never seen, the first letters, one, the first tenth."""
-        found = self._guesses.get(group_of(item))
+        """The guess for an item's template; for a template never seen, the first letters, one, the first tenth."""
+        found = self._guesses.get(_group_of(item))
         if item.question.kind == "interval":
             start, end = found if found is not None else (0.0, 0.1)
             length = self._durations.get(item.video_id, 0.0)
@@ -66,69 +66,65 @@ class Constant:
         return {"choice": "A", "order": list(item.question.letters), "count": 1}.get(item.question.kind, "")
 
     def drawn(self, item: Item) -> float | None:
-        """How often a blind draw among the numbers is right that the template's questions have; None for what is no number."""
-        numbers = self._numbers.get(group_of(item))
+        """How often a blind draw among the template's numbers is right; None if the answer is no number."""
+        numbers = self._numbers.get(_group_of(item))
         return 1 / len(numbers) if numbers else None
 
 
 def _best(items: Sequence[Item], durations: Mapping[str, float]) -> Any:
     kind = items[0].question.kind
-    if kind == "interval":
-        edges = [number / _GRID for number in range(_GRID + 1)]
-        parts = [(start, end) for start in edges for end in edges if start < end]
-        return max(parts, key=lambda part: sum(_hits(item, part, durations) for item in items))
-    answers = Counter(tuple(item.answer) if kind == "order" else item.answer for item in items)
-    best = max(sorted(answers, key=str), key=lambda answer: answers[answer])
-    return list(best) if kind == "order" else best
+    if kind != "interval":
+        answers = Counter(tuple(item.answer) if kind == "order" else item.answer for item in items)
+        best = max(sorted(answers, key=str), key=lambda answer: answers[answer])
+        return list(best) if kind == "order" else best
+
+    def score(part: tuple[float, float]) -> float:
+        lengths = (durations.get(item.video_id, 0.0) for item in items)
+        guesses = ({"start_time": part[0] * length, "end_time": part[1] * length} for length in lengths)
+        return sum(score_value(item, guess, None).score for item, guess in zip(items, guesses, strict=True))
+
+    return max(combinations([number / _GRID for number in range(_GRID + 1)], 2), key=score)
 
 
-def _hits(item: Item, part: tuple[float, float], durations: Mapping[str, float]) -> float:
-    """How much of a stretch a part is."""
-    length = durations.get(item.video_id, 0.0)
-    start, end = part[0] * length, part[1] * length
-    return score_value(item, {"start_time": start, "end_time": end}, None).score
-
-
-#: How many places words are hashed to.
-PLACES = 1 << 15
+#: The number of features that words are hashed to.
+FEATURES = 1 << 15
 _CLOCK = re.compile(r"\d{1,6}(?::\d{2}){0,2}")
 
 
-def of_option(item: Item, number: int) -> list[int]:
-    """What an option shows: its words and place, also with the template and the question's words, and its ranks among all options.
-
-    Ranks are of how many of the question's words it repeats, how long it is, how like the others, and of its number.
-    """
-    return [place_of(text) for text in set(_of_option(item, number))]
+def _hashed(texts: Iterable[str]) -> list[int]:
+    return [crc32(text.encode()) % FEATURES for text in set(texts)]
 
 
-def of_question(item: Item) -> list[int]:
-    """What a question shows by itself: its template, its words, and neighbouring words."""
+def _of_question(item: Item) -> Iterator[str]:
+    """The features of a question by itself: its template, its words, and neighbouring words."""
     said = words(item.question.text)
-    pairs = (f"{one} {other}" for one, other in pairwise(said))
-    named = [f"t {item.template}", *(f"w {word}" for word in said), *(f"p {pair}" for pair in pairs)]
-    return [place_of(text) for text in {*named, *(f"tw {item.template} {word}" for word in said)}]
-
-
-def place_of(text: str) -> int:
-    """The place of a feature."""
-    return crc32(text.encode()) % PLACES
+    yield f"t {item.template}"
+    for word in said:
+        yield f"w {word}"
+        yield f"tw {item.template} {word}"
+    for one, other in pairwise(said):
+        yield f"p {one} {other}"
 
 
 def _of_option(item: Item, number: int) -> Iterator[str]:
+    """The features of an option: its words and place, also with the template and the question's words, and its ranks.
+
+    Ranks among all options are by the number of the question's words that an option repeats, by its length, by how like the
+    others it is, and by its number.
+    """
     options = item.question.options
     own = content_words(options[number])
-    asked = content_words(item.question.text)
+    question = content_words(item.question.text)
     template = item.template or ""
     yield f"at {number}"
     yield f"at {template} {number} of {len(options)}"
     for word in own:
         yield f"o {word}"
         yield f"to {template} {word}"
-        for other in asked:
+        for other in question:
             yield f"qo {other} {word}"
     yield f"first {template} {own[0] if own else ''}"
-    overlaps = [len(set(asked) & set(content_words(option))) for option in options]
+    overlaps = [len(set(question) & set(content_words(option))) for option in options]
     lengths = [len(option) for option in options]
     numbers = [_number_in(option) for option in options]
     likeness = [_likeness(options, place) for place in range(len(options))]
@@ -146,17 +142,13 @@ def _of_option(item: Item, number: int) -> Iterator[str]:
 
 def _number_in(option: str) -> int:
     """The number that an option begins with or holds first (a length, the start of a range in seconds); -1 without any."""
-    clock = _CLOCK.search(option)
-    if clock is None:
+    if (clock := _CLOCK.search(option)) is None:
         return -1
-    found = 0
-    for part in clock.group().split(":"):
-        found = found * 60 + int(part)
-    return found
+    return reduce(lambda found, part: found * 60 + int(part), clock.group().split(":"), 0)
 
 
 def _likeness(options: tuple[str, ...], number: int) -> int:
-    """How many words an option shares with the others: made-up wrong options are often like the right one."""
+    """The number of words an option shares with the others: made-up wrong options are often like the right one."""
     own = set(content_words(options[number]))
     return sum(len(own & set(content_words(other))) for place, other in enumerate(options) if place != number)
 
@@ -169,7 +161,7 @@ _MOST_COUNTED = 13
 
 
 class TextPrior:
-    """Learned from questions with their answers; guesses at others. Deterministic."""
+    """A prior that learns from questions with their answers and guesses at others. Deterministic."""
 
     def __init__(self, items: Sequence[Item], durations: Mapping[str, float]) -> None:
         self._constant = Constant(items, durations)
@@ -195,15 +187,15 @@ _Case = tuple[list[list[int]], int]
 
 
 def _rows(item: Item) -> list[list[int]]:
-    """The features of each option; of a number those of the question, moved by the number."""
+    """The features of each option; for a number those of the question, shifted by the number."""
     if item.question.kind == "count":
-        shown = of_question(item)
-        return [[(place + 7919 * (number + 1)) % PLACES for place in shown] for number in range(_MOST_COUNTED)]
-    return [of_option(item, number) for number in range(len(item.question.options))]
+        features = _hashed(_of_question(item))
+        return [[(place + 7919 * (number + 1)) % FEATURES for place in features] for number in range(_MOST_COUNTED)]
+    return [_hashed(_of_option(item, number)) for number in range(len(item.question.options))]
 
 
 def _cases(item: Item) -> list[_Case]:
-    """What is learned from: all alternatives; of an order each two options, and which comes first."""
+    """Training cases: all alternatives; for an order each two options, and which comes first."""
     rows, letters = _rows(item), item.question.letters
     if item.question.kind == "count":
         return [(rows, min(int(item.answer), _MOST_COUNTED - 1))]
@@ -215,7 +207,7 @@ def _cases(item: Item) -> list[_Case]:
 
 def _fitted(cases: Sequence[_Case]) -> Floats:
     """The weights, by full-batch gradient ascent with Adam and weight decay."""
-    weights = np.zeros(PLACES)
+    weights = np.zeros(FEATURES)
     if not cases:
         return weights
     features = np.array([place for rows, _ in cases for row in rows for place in row], dtype=np.int64)
@@ -223,11 +215,11 @@ def _fitted(cases: Sequence[_Case]) -> Floats:
     row_of: Whole = np.repeat(np.arange(len(lengths)), lengths)
     case_of: Whole = np.repeat(np.arange(len(cases)), [len(rows) for rows, _ in cases])
     is_right = np.array([number == right for rows, right in cases for number in range(len(rows))], dtype=np.float64)
-    mean, spread = np.zeros(PLACES), np.zeros(PLACES)
+    mean, spread = np.zeros(FEATURES), np.zeros(FEATURES)
     for step in range(1, _STEPS + 1):
         scores = np.bincount(row_of, weights=weights[features], minlength=len(lengths)).astype(np.float64)
         error = is_right - _softmax(scores, case_of, len(cases))
-        gradient = np.bincount(features, weights=error[row_of], minlength=PLACES) / len(cases) - _DECAY * weights
+        gradient = np.bincount(features, weights=error[row_of], minlength=FEATURES) / len(cases) - _DECAY * weights
         mean = 0.9 * mean + 0.1 * gradient
         spread = 0.999 * spread + 0.001 * gradient**2
         weights = weights + _RATE * (mean / (1 - 0.9**step)) / (np.sqrt(spread / (1 - 0.999**step)) + 1e-8)
@@ -251,9 +243,9 @@ _Group: TypeAlias = tuple[str, str, str]
 class PriorLine:
     """Accuracies of blind guesses on a group of questions (``domain``, ``kind``, ``type``; empty for all).
 
-    ``chance`` is a blind draw: of an option, an order, a number that the template's questions have; of stretches, the best
+    ``chance`` is a blind draw: of an option, an order, a number that the template's questions have; for intervals, the best
     constant guess. ``constant`` is the best constant guess for each template, ``learned`` the prior that learned from words,
-    both from other films. ``low`` and ``high``: the interval of ``learned``, by film, None of a single one; ``over`` and its
+    both from other films. ``low`` and ``high``: the interval of ``learned``, by film, None for a single one; ``over`` and its
     ends: what ``learned`` gains over ``chance``.
     """
 
@@ -327,19 +319,19 @@ def _line(group: _Group, guessed: Sequence[_Guessed], seed: int) -> PriorLine:
     )
 
 
-#: Stories that are told to learn from have these seeds and more: nobody is likely to make films of them.
+#: Stories to learn from have this seed and later ones, which are unlikely to be seeds of films.
 _FIRST_SEED = 700_000_000
-_LONGEST = 20.0  #: minutes of a story that is learned from
+_LONGEST = 20.0  #: minutes of such a story
 
 
 def prior_of_folder(folder: Path, *, films: int, seed: int = 1) -> list[PriorLine]:
     """Blind accuracies on the questions of a folder that ``sandbox make`` wrote.
 
-    The priors learn from so many other stories of each split that the folder's films are of, about as long as these are. They are told
-    and never drawn, which takes a fraction of a second each.
+    The priors learn from ``films`` other stories of each split of the folder's films, about as long as these. Such stories are
+    never drawn and take a fraction of a second each.
 
     Raises:
-        EvalFault: ``bad_dataset`` and others, where the folder's dataset or facts cannot be read; ``nothing_to_compare``.
+        EvalFault: ``bad_dataset`` and others, if the folder's dataset or facts cannot be read; ``nothing_to_compare``.
     """
     from eval.datasets.loading import load_dataset
     from eval.sandbox.facts import read_facts
@@ -356,30 +348,23 @@ def prior_of_folder(folder: Path, *, films: int, seed: int = 1) -> list[PriorLin
     minutes = min(_LONGEST, max(1.0, sum(durations.values()) / len(durations) / 60))
     others: list[Item] = []
     for split in sorted({item.split for item in items if item.split is not None}):
-        others += _other_items(split, minutes, films, durations)
+        for number in range(_FIRST_SEED, _FIRST_SEED + films):
+            facts = tell(number, minutes, split=split).facts
+            if facts.film not in durations:
+                durations[facts.film] = facts.duration
+                others += questions_of(facts, seed=number, split=split)
     return measure_priors(items, durations, others=others, seed=seed)
-
-
-def _other_items(split: SplitName, minutes: float, films: int, durations: dict[str, float]) -> list[Item]:
-    found: list[Item] = []
-    for number in range(_FIRST_SEED, _FIRST_SEED + films):
-        facts = tell(number, minutes, split=split).facts
-        if facts.film not in durations:
-            durations[facts.film] = facts.duration
-            found += questions_of(facts, seed=number, split=split)
-    return found
 
 
 def table_of(lines: list[PriorLine]) -> str:
     """The lines as a table for a terminal, in percent."""
-    head = f"{'domain':20} {'kind or type':18} {'n':>5}  {'chance':>6}  {'constant':>8}  {'learned':>7}  interval (95 %)   over chance"
-    return "\n".join([head, *(_table_line(line) for line in lines)])
-
-
-def _table_line(line: PriorLine) -> str:
-    interval = "one film" if line.low is None or line.high is None else f"{line.low:6.1%} - {line.high:6.1%}"
-    return (
-        f"{line.domain or 'all':20} {line.kind or line.type or 'all':18} {line.questions:5}  {line.chance:6.1%}  "
-        f"{line.constant:8.1%}  "
-        f"{line.learned:7.1%}  {interval:17} {line.over:+6.1%}"
-    )
+    rows = [
+        f"{'domain':20} {'kind or type':18} {'n':>5}  {'chance':>6}  {'constant':>8}  {'learned':>7}  interval (95 %)   over chance"
+    ]
+    for line in lines:
+        interval = "one film" if line.low is None or line.high is None else f"{line.low:6.1%} - {line.high:6.1%}"
+        rows.append(
+            f"{line.domain or 'all':20} {line.kind or line.type or 'all':18} {line.questions:5}  {line.chance:6.1%}  "
+            f"{line.constant:8.1%}  {line.learned:7.1%}  {interval:17} {line.over:+6.1%}"
+        )
+    return "\n".join(rows)

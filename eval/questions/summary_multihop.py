@@ -7,19 +7,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import permutations
 
 from eval.questions import phrasing as say
-from eval.questions.drafts import Asker, Draft, Maker, Shape, alike, as_rare, choice, shape
-from eval.questions.film_index import does_so, is_with_person, span_of
-from eval.questions.locate_count import named
-from eval.questions.order_cause import other_states, put_there, unrelated_rows, where
+from eval.questions.drafts import (
+    Asker,
+    Draft,
+    Shape,
+    alike,
+    as_rare,
+    by_name,
+    does_so,
+    is_with_person,
+    named,
+    shape,
+    span_of,
+)
+from eval.questions.order_cause import clock_times, other_states, put_there, unrelated_rows, where
 from eval.questions.phrasing import Say
-from eval.sandbox.facts import Event, Person, Relation, Thing, Visit
-from tool_induction.domains.domain import Template
+from eval.sandbox.facts import Event, Person, Thing, Visit
 from world_api.core.spans import TimeSpan
 
-#: A row holds so many events: enough that one event that was missed decides nothing.
+#: The events of a row: enough that one event that was missed decides nothing.
 _ROW = 3
 _OPTIONS = 4
 _MOST_WRONG = 12
@@ -27,67 +37,54 @@ _TRIES = 60
 _CLEARLY_MORE = 1.5
 _LOOKED_AT = 120  #: deeds, of a long film
 _COMING_AND_GOING = ("enters", "leaves")
+_MOST_HOLDERS = 5
 
 
-def part_summary(ask: Asker, template: Template) -> Iterator[Draft]:
-    """What happens in a stretch, in a room's only scene, or in a third of the video."""
-    if "{start_time}" in template.en:
-        for scene in ask.some(ask.film.facts.scenes):
-            slots = {
-                "start_time": say.sentence("moment", scene.start),
-                "end_time": say.sentence("moment", scene.end),
-            }
-            yield from _of_interval(ask, template, slots, scene, ask.film.facts.scenes, ask.film.deeds)
-    elif "{place}" in template.en:
-        standing = [item for item in ask.film.deeds if item.kind not in _COMING_AND_GOING]  # they name the room
-        for scene in ask.some(_only_scenes(ask)):
-            slots = {"place": say.name(ask.film.place_by_id[scene.place])}
-            yield from _of_interval(ask, template, slots, scene, ask.film.facts.scenes, standing)
-    elif "short account" in template.en:
-        length = ask.film.facts.duration / 3
+def part_summary(ask: Asker) -> Iterator[Draft]:
+    """What happens in an interval, in a room's only scene, or in a third of the video."""
+    film, scenes = ask.film, ask.film.facts.scenes
+    if ask.says("{start_time}"):
+        for scene in ask.some(scenes):
+            slots = {"start_time": say.sentence("moment", scene.start), "end_time": say.sentence("moment", scene.end)}
+            yield from _of_interval(ask, slots, scene, scenes, film.deeds)
+    elif ask.says("{place}"):
+        staying = [item for item in film.deeds if item.kind not in _COMING_AND_GOING]  # those name the room
+        times = Counter(scene.place for scene in scenes)
+        for scene in ask.some(item for item in scenes if times[item.place] == 1 and item.place in film.place_by_id):
+            yield from _of_interval(ask, {"place": say.name(film.place_by_id[scene.place])}, scene, scenes, staying)
+    elif ask.says("short account"):
+        length = film.facts.duration / 3
         thirds = [Visit(subject="", place="", start=length * n, end=length * (n + 1)) for n in range(3)]
         for number, one in enumerate(thirds):
-            yield from _of_interval(ask, template, {"part": say.third(number)}, one, thirds, ask.film.named_events)
+            yield from _of_interval(ask, {"part": partial(_third, number)}, one, thirds, film.named_events)
 
 
-def _only_scenes(ask: Asker) -> list[Visit]:
-    """The scenes of rooms that are shown once."""
-    rooms = [scene.place for scene in ask.film.facts.scenes]
-    return [
-        scene
-        for scene in ask.film.facts.scenes
-        if rooms.count(scene.place) == 1 and scene.place in ask.film.place_by_id
-    ]
+def _third(number: int, words: say.Wording) -> str:
+    return words.thirds[number]
 
 
 def _of_interval(
-    ask: Asker,
-    template: Template,
-    slots: dict[str, Say],
-    stretch: Visit,
-    others: Sequence[Visit],
-    pool: Sequence[Event],
+    ask: Asker, slots: dict[str, Say], interval: Visit, others: Sequence[Visit], pool: Sequence[Event]
 ) -> Iterator[Draft]:
-    """Rows of the same kinds of events, from the stretch and from others: what is likelier at first or at last tells nothing."""
-    stretches = [stretch, *(other for other in ask.some(others, _MOST_WRONG) if other is not stretch)]
-    inside = [_inside(pool, one) for one in stretches]
+    """Rows of the same kinds of events, from the interval and from others, so that usual first or last events say nothing."""
+    intervals = [interval, *(other for other in ask.some(others, _MOST_WRONG) if other is not interval)]
+    inside = [[item for item in pool if one.start <= item.start and item.end <= one.end] for one in intervals]
     often = Counter(clause for events in inside for clause in {item.clause for item in events})
     rows = _matched(ask, [[item for item in events if often[item.clause] == 1] for events in inside])
     if rows:
-        spans = [span_of(item) for item in rows[0]]
-        yield choice(template, slots, spans, right=_clauses(rows[0]), wrong=[[_clauses(row) for row in rows[1:]]])
+        yield ask.choice(slots, map(span_of, rows[0]), _clauses(rows[0]), [list(map(_clauses, rows[1:]))])
 
 
 def _matched(ask: Asker, pools: Sequence[Sequence[Event]], *, fewest: int = 3) -> list[list[Event]]:
     """A row of the first pool, and one of the same kinds of events of each other pool that has them.
 
-    The kinds are such as many pools have; none where fewer than ``fewest`` have such a row.
+    Kinds are preferred that many pools have. Empty if fewer than ``fewest`` pools have such a row.
     """
     by_shape = [_by_shape(pool) for pool in pools]
     if not by_shape:
         return []
     best: list[list[Event]] = []
-    kinds = [shape for shape, events in by_shape[0].items() for _ in range(min(len(events), _ROW))]
+    kinds = [kind for kind, events in by_shape[0].items() for _ in range(min(len(events), _ROW))]
     for _ in range(_TRIES if len(kinds) >= _ROW else 0):
         wanted = Counter(ask.chance.sample(kinds, _ROW))
         having = [one for one in by_shape if all(len(one.get(kind, ())) >= number for kind, number in wanted.items())]
@@ -111,253 +108,208 @@ def _by_shape(pool: Sequence[Event]) -> dict[Shape, list[Event]]:
     return found
 
 
-def _inside(pool: Sequence[Event], stretch: Visit) -> list[Event]:
-    return [item for item in pool if stretch.start <= item.start and item.end <= stretch.end]
-
-
 def _clauses(row: Sequence[Event]) -> Say:
-    return say.row([say.clause(item) for item in row])
+    return say.row(list(map(say.clause, row)))
 
 
-def person_summary(ask: Asker, template: Template) -> Iterator[Draft]:
-    """What somebody does: rows of deeds that only one person does, the wrong ones of others."""
+def _deeds(row: Sequence[Event]) -> Say:
+    return say.row(list(map(say.deed, row)))
+
+
+def person_summary(ask: Asker) -> Iterator[Draft]:
+    """What a person does: rows of deeds that only one person does, the wrong ones of others."""
     for person in ask.some(ask.film.people):
-        if "everything" in template.en and not _ROW <= len(ask.film.deeds_of(person.id)) <= _ROW + 1:
+        if ask.says("everything") and not _ROW <= len(ask.film.deeds_of(person.id)) <= _ROW + 1:
             continue  # no row of that length is everything
-        right, *wrong = [_any_row(ask, _own(ask, one)) for one in (person, *_but(ask, person))]
+        others = [item for item in ask.some(ask.film.people) if item is not person]
+        right, *wrong = [_any_row(ask, _own(ask, one)) for one in (person, *others)]
         if right:
-            spans = [span_of(item) for item in right]
-            rows = [[_deeds(row) for row in wrong if row]]
-            yield choice(template, named(person), spans, right=_deeds(right), wrong=rows)
-
-
-def _but(ask: Asker, person: Person) -> list[Person]:
-    return [item for item in ask.some(ask.film.people) if item is not person]
+            yield ask.choice(named(person), map(span_of, right), _deeds(right), [[_deeds(row) for row in wrong if row]])
 
 
 def _any_row(ask: Asker, events: Sequence[Event]) -> list[Event]:
-    """Some of the events in their order, no two of the same words; none where there are too few."""
+    """Some of the events in their order, no two of the same words; empty if there are too few."""
     distinct = list({item.clause: item for item in events}.values())
     return sorted(ask.chance.sample(distinct, _ROW), key=lambda item: item.start) if len(distinct) >= _ROW else []
 
 
 def _own(ask: Asker, person: Person) -> list[Event]:
-    """Deeds that nobody else does and nobody else is named in."""
+    """Deeds that only this person does and that name no other person."""
     own = [item for item in ask.film.deeds_of(person.id) if not item.other]
     return [item for item in own if ask.film.is_only_of(person.id, item.verb_phrase)]
 
 
-def _deeds(row: Sequence[Event]) -> Say:
-    return say.row([say.deed(item) for item in row])
-
-
-def comparison(ask: Asker, template: Template) -> Iterator[Draft]:
-    """What one does and the other never does, or what both do."""
+def comparison(ask: Asker) -> Iterator[Draft]:
+    """What one does and the other never does, what both do, or who does more."""
     pairs = list(permutations(ask.film.people, 2))
     for one, other in ask.chance.choices(pairs, k=ask.most // 2) if pairs else []:
-        slots = {"person": say.name(one), "other_person": say.name(other)}
-        if "differ" in template.en:
-            yield from _difference(ask, template, slots, one, other)
-        elif "in common" in template.en:
-            yield from _common(ask, template, slots, one, other)
-        elif "busier" in template.en:
-            yield from _busier(ask, template, slots, one, other)
+        if ask.says("differ"):
+            yield from _difference(ask, one, other)
+        elif ask.says("in common"):
+            yield from _common(ask, one, other)
+        elif ask.says("busier"):
+            yield from _busier(ask, one, other)
 
 
-def _difference(ask: Asker, template: Template, slots: dict[str, Say], one: Person, other: Person) -> Iterator[Draft]:
+def _both(one: Person, other: Person) -> dict[str, Say]:
+    return {"person": say.name(one), "other_person": say.name(other)}
+
+
+def _usable(ask: Asker, one: Person, other: Person) -> list[Event]:
+    return [item for item in ask.some(ask.film.deeds, _LOOKED_AT) if item.other not in (one.id, other.id)]
+
+
+def _difference(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
     """A deed of one of them, said of either; and a deed of neither, said of either."""
+
+    def differs(doer: Person, event: Event, idle: Person) -> Say:
+        return say.sentence("only", say.name(doer), say.does(event), say.name(idle))
+
     doer, idle = ask.chance.sample((one, other), 2)
-    usable = [item for item in ask.some(ask.film.deeds, _LOOKED_AT) if item.other not in (one.id, other.id)]
-    only = [item for item in usable if item.actor == doer.id and not ask.film.times_of(idle.id, item.verb_phrase)]
+    usable, times_of = _usable(ask, one, other), ask.film.times_of
+    only = [item for item in usable if item.actor == doer.id and not times_of(idle.id, item.verb_phrase)]
     if not only:
         return
     right = ask.chance.choice(only)
-    same = [
-        item
-        for item in usable
-        if shape(item) == shape(right) and not any(ask.film.times_of(who.id, item.verb_phrase) for who in (one, other))
-    ]
-    for decoy in ask.some(as_rare(ask, right, same), 1):
-        wrong = [say.differ(idle, right, doer), say.differ(doer, decoy, idle), say.differ(idle, decoy, doer)]
-        yield choice(
-            template, slots, [span_of(right)], right=say.differ(doer, right, idle), wrong=[wrong], is_crossed=True
-        )
+    alike = [item for item in usable if shape(item) == shape(right)]
+    neither = [item for item in alike if not any(times_of(who.id, item.verb_phrase) for who in (one, other))]
+    for decoy in ask.some(as_rare(ask, right, neither), 1):
+        wrong = [differs(idle, right, doer), differs(doer, decoy, idle), differs(idle, decoy, doer)]
+        yield ask.choice(_both(one, other), [span_of(right)], differs(doer, right, idle), [wrong], is_crossed=True)
 
 
-def _busier(ask: Asker, template: Template, slots: dict[str, Say], one: Person, other: Person) -> Iterator[Draft]:
+def _busier(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
     """Who does clearly more, and what; either with the deeds of either."""
+
+    def busy(who: Person, row: Sequence[Event]) -> Say:
+        return say.sentence("busy", say.name(who), _deeds(row))
+
     more, less = sorted((one, other), key=lambda item: -len(ask.film.deeds_of(item.id)))
     if len(ask.film.deeds_of(more.id)) < _CLEARLY_MORE * max(2, len(ask.film.deeds_of(less.id))):
         return
-    rows = _matched(ask, [_own(ask, more), _own(ask, less)], fewest=2)
-    if rows:
+    if rows := _matched(ask, [_own(ask, more), _own(ask, less)], fewest=2):
         mine, theirs = rows
-        wrong = [say.busy(less, _deeds(mine)), say.busy(more, _deeds(theirs)), say.busy(less, _deeds(theirs))]
-        spans = [span_of(item) for item in mine]
-        yield choice(template, slots, spans, right=say.busy(more, _deeds(mine)), wrong=[wrong], is_crossed=True)
+        wrong = [busy(less, mine), busy(more, theirs), busy(less, theirs)]
+        yield ask.choice(_both(one, other), map(span_of, mine), busy(more, mine), [wrong], is_crossed=True)
 
 
-def video_summary(ask: Asker, template: Template) -> Iterator[Draft]:
+def _common(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
+    usable, times_of = _usable(ask, one, other), ask.film.times_of
+    shared = [item for item in usable if item.actor == one.id and times_of(other.id, item.verb_phrase)]
+    if not shared:
+        return
+
+    def doers(event: Event) -> int:
+        return sum(bool(times_of(person.id, event.verb_phrase)) for person in ask.film.people)
+
+    right = ask.chance.choice(list({item.verb_phrase: item for item in shared}.values()))
+    wrong = [
+        say.sentence("both", say.does(item))
+        for item in usable
+        if not (times_of(one.id, item.verb_phrase) and times_of(other.id, item.verb_phrase))
+        # What more people do is likelier done by both.
+        and (shape(item) == shape(right) and abs(doers(item) - doers(right)) <= 1)
+    ]
+    spans = [span_of(times_of(person.id, right.verb_phrase)[0]) for person in (one, other)]
+    yield ask.choice(_both(one, other), spans, say.sentence("both", say.does(right)), [wrong])
+
+
+def video_summary(ask: Asker) -> Iterator[Draft]:
     """The story in its order: the same events in other orders are wrong. "What is it about" has no such answer."""
-    if "from beginning to end" not in template.en:
+    if not ask.says("from beginning to end"):
         return
     for row in unrelated_rows(ask, (4,)):
         others = [ask.chance.sample(row, len(row)) for _ in range(8)]
-        wrong = [_clauses(item) for item in others if item != row]
-        yield choice(template, {}, [span_of(item) for item in row], right=_clauses(row), wrong=[wrong])
+        yield ask.choice({}, map(span_of, row), _clauses(row), [[_clauses(item) for item in others if item != row]])
 
 
-def _common(ask: Asker, template: Template, slots: dict[str, Say], one: Person, other: Person) -> Iterator[Draft]:
-    usable = [item for item in ask.some(ask.film.deeds, _LOOKED_AT) if item.other not in (one.id, other.id)]
-    shared = [item for item in usable if item.actor == one.id and ask.film.times_of(other.id, item.verb_phrase)]
-    if not shared:
-        return
-    right = ask.chance.choice(list({item.verb_phrase: item for item in shared}.values()))
-    not_both = [
-        item
-        for item in usable
-        if not (ask.film.times_of(one.id, item.verb_phrase) and ask.film.times_of(other.id, item.verb_phrase))
-    ]
-    spans: list[TimeSpan] = [span_of(ask.film.times_of(person.id, right.verb_phrase)[0]) for person in (one, other)]
-    many = _doers(ask, right)  # what more people do is likelier done by both
-    wrong = [item for item in not_both if shape(item) == shape(right) and abs(_doers(ask, item) - many) <= 1]
-    tiers = [[say.sentence("both", say.does(item)) for item in wrong]]
-    yield choice(template, slots, spans, right=say.sentence("both", say.does(right)), wrong=tiers)
-
-
-def _doers(ask: Asker, event: Event) -> int:
-    """How many people do what an event's words say."""
-    return sum(bool(ask.film.times_of(person.id, event.verb_phrase)) for person in ask.film.people)
-
-
-_CLOCKS = 4
-_MINUTES = (10, 15, 20, 25, 30)
-_MOST_HANDS = 5
-
-
-def followed_thing(ask: Asker, template: Template) -> Iterator[Draft]:
-    """Where a thing ends up, through whose hands it goes, who has it and where it was at first."""
+def followed_thing(ask: Asker) -> Iterator[Draft]:
+    """Where a thing ends up, who holds it one after the other, who has it and where it was at first."""
     for thing in ask.some(ask.film.things):
-        states = ask.film.keeping(thing.id)
+        states, slots = ask.film.keeping(thing.id), {"object": say.name(thing)}
         moves = [put_there(ask, thing, state) for state in states[1:]]
-        seen = [item for item in moves if item is not None]
+        seen = [span_of(item) for item in moves if item is not None]
         if not seen or len(seen) < len(moves):
-            continue  # somebody moved it unseen
-        if "end up" in template.en:
-            yield _end(ask, template, thing, states, seen)
-        elif "hands" in template.en:
-            yield from _hands(ask, template, thing, states, seen)
+            continue  # it was moved unseen
+        if ask.says("end up"):
+            right = where(ask, thing, states[-1])
+            yield ask.choice(slots, seen[-1:], right, other_states(ask, thing, states[-1]))
+        elif ask.says("hands"):
+            yield from _holders(ask, thing, seen)
         elif is_with_person(states[-1]) and not is_with_person(states[0]):
-            yield from _end_and_origin(ask, template, thing, states, seen)
+            yield from _end_and_origin(ask, thing, [seen[0], seen[-1]])
 
 
-def _end(ask: Asker, template: Template, thing: Thing, states: Sequence[Relation], seen: Sequence[Event]) -> Draft:
-    right = where(ask, thing, states[-1])
-    spans = [span_of(seen[-1])]
-    return choice(template, {"object": say.name(thing)}, spans, right=right, wrong=other_states(ask, thing, states[-1]))
-
-
-def _hands(
-    ask: Asker, template: Template, thing: Thing, states: Sequence[Relation], seen: Sequence[Event]
-) -> Iterator[Draft]:
+def _holders(ask: Asker, thing: Thing, seen: Sequence[TimeSpan]) -> Iterator[Draft]:
     holders: list[Person] = []
-    for state in states:
+    for state in ask.film.keeping(thing.id):
         person = ask.film.person_by_id.get(state.subject) if is_with_person(state) else None
         if person is not None and (not holders or holders[-1] is not person):
             holders.append(person)
-    if not 1 <= len(holders) <= _MOST_HANDS:
+    if not 1 <= len(holders) <= _MOST_HOLDERS:
         return
-    wrong = [row for _ in range(12) if (row := _some_row(ask, len(holders))) != holders]
-    options = [say.row([say.name(item) for item in row]) for row in wrong]
-    spans = [span_of(item) for item in seen]
-    yield choice(
-        template,
-        {"object": say.name(thing)},
-        spans,
-        right=say.row([say.name(item) for item in holders]),
-        wrong=[options],
-    )
+
+    def people(row: Sequence[Person]) -> Say:
+        return say.row(list(map(say.name, row)))
+
+    wrong = [people(row) for _ in range(12) if (row := _some_people(ask, len(holders))) != holders]
+    yield ask.choice({"object": say.name(thing)}, seen, people(holders), [wrong])
 
 
-def _some_row(ask: Asker, length: int) -> list[Person]:
-    """As many people, nobody twice in a row."""
+def _some_people(ask: Asker, length: int) -> list[Person]:
+    """Random people in a row, none twice in succession."""
     row: list[Person] = []
     while len(row) < length:
         row.append(ask.chance.choice([item for item in ask.film.people if not row or item is not row[-1]]))
     return row
 
 
-def _end_and_origin(
-    ask: Asker, template: Template, thing: Thing, states: Sequence[Relation], seen: Sequence[Event]
-) -> Iterator[Draft]:
-    """Holder and origin, each right or wrong: four options, none of whose halves stands out."""
+def _end_and_origin(ask: Asker, thing: Thing, spans: Sequence[TimeSpan]) -> Iterator[Draft]:
+    """Holder and origin, each right or wrong: four options, none of whose halves is conspicuous."""
+    states = ask.film.keeping(thing.id)
     holder = ask.film.person_by_id.get(states[-1].subject)
-    origins = [
-        (item, ask.film.keeping(item.id)[0])
-        for item in ask.film.things
-        if item is not thing and ask.film.keeping(item.id)
-    ]
-    places = [(item, state) for item, state in origins if not is_with_person(state)]
+    firsts = [(item, ask.film.keeping(item.id)[:1]) for item in ask.film.things if item is not thing]
+    places = [(item, state[0]) for item, state in firsts if state and not is_with_person(state[0])]
     others = [item for item in ask.film.people if item is not holder]
     if holder is None or not places or not others:
         return
     origin, elsewhere = where(ask, thing, states[0]), where(ask, *ask.chance.choice(places))
     other = ask.chance.choice(others)
-    wrong = [
-        say.sentence("had", say.name(holder), elsewhere),
-        say.sentence("had", say.name(other), origin),
-        say.sentence("had", say.name(other), elsewhere),
-    ]
-    spans = [span_of(seen[0]), span_of(seen[-1])]
-    yield choice(
-        template,
-        {"object": say.name(thing)},
-        spans,
-        right=say.sentence("had", say.name(holder), origin),
-        wrong=[wrong],
-        is_crossed=True,
-    )
+    pairs = ((holder, origin), (holder, elsewhere), (other, origin), (other, elsewhere))
+    right, *wrong = [say.sentence("had", say.name(person), place) for person, place in pairs]
+    yield ask.choice({"object": say.name(thing)}, spans, right, [wrong], is_crossed=True)
 
 
-def spoken_reference(ask: Asker, template: Template) -> Iterator[Draft]:
-    """When somebody's appointment is: those who have one only."""
-    if "appointment" not in template.en:
+def spoken_reference(ask: Asker) -> Iterator[Draft]:
+    """When a person's appointment is, for people who have one only."""
+    if not ask.says("appointment"):
         return  # what words refer to beyond themselves is not in the facts
     kept = [item for item in ask.film.facts.facts if item.kind == "appointment"]
     for person in ask.film.people:
         own = [item for item in kept if person.id in item.values.get("people", "").split()]
-        minute = _minute(own[0].values.get("time", "")) if len(own) == 1 else None
-        if minute is None:
+        hours, colon, minutes = own[0].values.get("time", "").partition(":") if len(own) == 1 else ("", "", "")
+        if not (colon and hours.isdecimal() and minutes.isdecimal()):
             continue
-        step, place = ask.chance.choice(_MINUTES), ask.chance.randrange(_CLOCKS)
-        times = [minute + step * (number - place) for number in range(_CLOCKS)]
-        options = [say.quoted(f"{time // 60 % 24:02d}:{time % 60:02d}") for time in times]
-        wrong = [item for number, item in enumerate(options) if number != place]
+        minute = int(hours) * 60 + int(minutes)
+        times, place = clock_times(ask, minute)
+        right = say.quoted(f"{minute // 60 % 24:02d}:{minute % 60:02d}")
         spans = [TimeSpan(start=start, end=end) for start, end in own[0].spans]
-        yield choice(template, named(person), spans, right=options[place], wrong=[wrong], bucket=str(place))
+        yield ask.choice(named(person), spans, right, [list(map(say.quoted, times))], bucket=str(place))
 
 
-def _minute(clock: str) -> int | None:
-    """Minutes of the day."""
-    hours, colon, minutes = clock.partition(":")
-    return int(hours) * 60 + int(minutes) if colon and hours.isdecimal() and minutes.isdecimal() else None
-
-
-def chain(ask: Asker, template: Template) -> Iterator[Draft]:
+def chain(ask: Asker) -> Iterator[Draft]:
     """What the doer of a deed does later; who of those in a room is later seen with a thing."""
-    if "{action}" in template.en:
-        yield from _afterwards(ask, template)
-    elif "later seen with" in template.en:
-        yield from _later_with(ask, template)
+    if ask.says("{action}"):
+        yield from _afterwards(ask)
+    elif ask.says("later seen with"):
+        yield from _later_with(ask)
 
 
-def _afterwards(ask: Asker, template: Template) -> Iterator[Draft]:
+def _afterwards(ask: Asker) -> Iterator[Draft]:
     for event in ask.some(ask.film.named_events):
         doers = [item for person in ask.film.people for item in ask.film.times_of(person.id, event.verb_phrase)]
-        if len(doers) != 1:
-            continue
         later = [item for item in ask.film.deeds_of(event.actor) if item.start >= event.end]
-        if not later:
+        if len(doers) != 1 or not later:
             continue
         right = later[0]
         earlier = [item for item in ask.film.deeds_of(event.actor) if item.end <= event.start]
@@ -368,64 +320,55 @@ def _afterwards(ask: Asker, template: Template) -> Iterator[Draft]:
             if item.other != event.actor and not any(does_so(one, item.verb_phrase) for one in later)
         ]
         wrong = alike(right, as_rare(ask, right, pool), [event], say.deed)
-        spans = [span_of(event), span_of(right)]
-        yield choice(template, {"action": say.does(event)}, spans, right=say.deed(right), wrong=wrong)
+        yield ask.choice({"action": say.does(event)}, [span_of(event), span_of(right)], say.deed(right), wrong)
 
 
-def _later_with(ask: Asker, template: Template) -> Iterator[Draft]:
-    for place in ask.some(ask.film.places):
-        inside = {
-            person.id: next(item for item in ask.film.visits(person.id) if item.place == place.id)
-            for person in ask.film.people
-            if place.id in ask.film.rooms_of(person.id)
-        }
-        for thing in ask.some(ask.film.things):
-            having = [item for item in ask.film.keeping(thing.id) if is_with_person(item)]
+def _later_with(ask: Asker) -> Iterator[Draft]:
+    film = ask.film
+    for place in ask.some(film.places):
+        visits = [item for person in film.people for item in reversed(film.visits(person.id))]
+        inside = {item.subject: item for item in visits if item.place == place.id}  # the first visit of each person
+        for thing in ask.some(film.things):
+            having = [item for item in film.keeping(thing.id) if is_with_person(item)]
             later = {item.subject for item in having if item.subject in inside and item.end > inside[item.subject].end}
             if len(later) != 1:
                 continue
             holder = later.pop()
             own = [item for item in having if item.subject == holder and item.start > inside[holder].end]
-            seen = [item for item in own if ask.film.seen_within(holder, item.start, item.end) >= 1.0]
+            seen = [item for item in own if film.seen_within(holder, item.start, item.end) >= 1.0]
             if not seen:
                 continue
-            wrong = [say.name(ask.film.person_by_id[item]) for item in inside if item != holder]
-            having_it = [item.clip(span_of(seen[0])) for item in ask.film.seen_spans(holder)]
+            wrong = [say.name(film.person_by_id[item]) for item in inside if item != holder]
+            having_it = [item.clip(span_of(seen[0])) for item in film.seen_spans(holder)]
             slots: dict[str, Say] = {"place": say.name(place), "object": say.name(thing)}
             spans = [span_of(inside[holder]), *[item for item in having_it if item is not None][:1]]
-            yield choice(template, slots, spans, right=say.name(ask.film.person_by_id[holder]), wrong=[wrong])
+            yield ask.choice(slots, spans, say.name(film.person_by_id[holder]), [wrong])
 
 
-def general_rule(ask: Asker, template: Template) -> Iterator[Draft]:
+def general_rule(ask: Asker) -> Iterator[Draft]:
     """Where things with a label are put, out of all that can be opened."""
-    targets = {(item.target, item.place) for item in ask.film.deeds if item.kind in ("opens", "closes") and item.target}
     rules = [item for item in ask.film.facts.facts if item.kind == "rule"]
+    targets = {(item.target, item.place) for item in ask.film.deeds if item.kind in ("opens", "closes") and item.target}
     targets |= {(item.values.get("target", ""), item.values.get("place", "")) for item in rules}
+    places = ask.film.place_by_id
     for rule in rules:
         own = (rule.values.get("target", ""), rule.values.get("place", ""))
-        room = ask.film.place_by_id.get(own[1])
-        if room is None or not own[0]:
+        if own[1] not in places or not own[0]:
             continue
-        wrong = [
-            say.put_into(target, ask.film.place_by_id[place])
-            for target, place in sorted(targets - {own})
-            if place in ask.film.place_by_id and target and "door" not in target
-        ]
+        others = [pair for pair in sorted(targets - {own}) if pair[1] in places and pair[0] and "door" not in pair[0]]
+        wrong = [say.put_into(target, places[place]) for target, place in others]
         slots = {"things": say.labelled(rule.values.get("category", ""), rule.values.get("label", ""))}
         spans = [TimeSpan(start=start, end=end) for start, end in rule.spans]
-        yield choice(template, slots, spans, right=say.put_into(own[0], room), wrong=[wrong])
+        yield ask.choice(slots, spans, say.put_into(own[0], places[own[1]]), [wrong])
 
 
-MAKERS: Mapping[str, Maker] = {
-    maker.__name__: maker
-    for maker in (
-        video_summary,
-        part_summary,
-        person_summary,
-        comparison,
-        followed_thing,
-        spoken_reference,
-        chain,
-        general_rule,
-    )
-}
+MAKERS = by_name(
+    video_summary,
+    part_summary,
+    person_summary,
+    comparison,
+    followed_thing,
+    spoken_reference,
+    chain,
+    general_rule,
+)

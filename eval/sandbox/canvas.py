@@ -69,7 +69,7 @@ _FRACTION_BITS = 4  #: OpenCV draws in sixteenths of a pixel
 
 
 class Canvas:
-    """A picture in the making."""
+    """A picture that is being drawn."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width = width
@@ -94,18 +94,11 @@ class Canvas:
         if radius <= 0:
             self.polygon([(x, y), (x + width, y), (x + width, y + height), (x, y + height)], colour)
             return
-        turns = np.linspace(0, np.pi / 2, 8)
-        corners = [
-            (x + width - radius, y + height - radius, 0.0),
-            (x + radius, y + height - radius, np.pi / 2),
-            (x + radius, y + radius, np.pi),
-            (x + width - radius, y + radius, 1.5 * np.pi),
-        ]
-        outline = [
-            (cx + radius * float(np.cos(first + turn)), cy + radius * float(np.sin(first + turn)))
-            for cx, cy, first in corners
-            for turn in turns
-        ]
+        outline = []
+        left, top, right, bottom = x + radius, y + radius, x + width - radius, y + height - radius
+        for number, (cx, cy) in enumerate(((right, bottom), (left, bottom), (left, top), (right, top))):
+            for turn in number * np.pi / 2 + np.linspace(0, np.pi / 2, 8):
+                outline.append((cx + radius * float(np.cos(turn)), cy + radius * float(np.sin(turn))))
         self.polygon(outline, colour)
 
     def polygon(self, points: Sequence[tuple[float, float]], colour: Colour) -> None:
@@ -137,7 +130,7 @@ class Canvas:
         self._pixels += (np.asarray(colour, np.float32) - self._pixels) * mask[:, :, None]
 
     def grain(self, seed: int, *, strength: float = 3.0) -> None:
-        """Lay a fine and a coarse texture over everything, so that no surface is perfectly flat."""
+        """Add a fine and a coarse texture, so that no surface is perfectly flat."""
         random = np.random.default_rng(seed)
         fine = random.normal(0, strength, (self.height, self.width)).astype(np.float32)
         coarse = cv2.GaussianBlur(random.normal(0, 1, (self.height, self.width)).astype(np.float32), (0, 0), 12)
@@ -251,8 +244,8 @@ class Sheet:
 
 def _light(mask: NDArray[np.uint8]) -> NDArray[np.float32]:
     """Brighter towards the light, darker at the far rim: 0.7 to 1.04."""
-    reach = max(9, min(61, int(min(mask.shape) * 0.35) | 1))
-    soft = cv2.blur(mask, (reach, reach), borderType=cv2.BORDER_CONSTANT).astype(np.float32) / 255
+    width = max(9, min(61, int(min(mask.shape) * 0.35) | 1))
+    soft = cv2.blur(mask, (width, width), borderType=cv2.BORDER_CONSTANT).astype(np.float32) / 255
     move = np.asarray([[1, 0, _LIGHT[0]], [0, 1, _LIGHT[1]]], np.float32)
     lit = cv2.warpAffine(soft, move, (mask.shape[1], mask.shape[0]))
     return np.asarray(0.70 + 0.34 * lit, np.float32)
@@ -262,9 +255,5 @@ def _ink(mask: NDArray[np.bool_], left: int, top: int) -> Box | None:
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     if not len(rows):
         return None
-    return Box(
-        x1=float(left + columns[0]),
-        y1=float(top + rows[0]),
-        x2=float(left + columns[-1] + 1),
-        y2=float(top + rows[-1] + 1),
-    )
+    x1, x2, y1, y2 = left + columns[0], left + columns[-1] + 1, top + rows[0], top + rows[-1] + 1
+    return Box(x1=float(x1), y1=float(y1), x2=float(x2), y2=float(y2))

@@ -26,7 +26,7 @@ RelationKind = Literal["in", "on", "inside", "holds", "wears", "beside"]
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """Somebody who plays. ``description`` tells them from all others of the film by their looks alone."""
+    """A person of the film. ``description`` distinguishes them from all others by their looks alone."""
 
     id: str
     name: str
@@ -57,7 +57,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Visit:
-    """A stretch in which a person or a thing is on screen, in one room, without a break."""
+    """An interval in which a person or a thing is on screen, in one room, without a break."""
 
     subject: str
     place: str
@@ -89,11 +89,11 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class Relation:
-    """What stands in which relation to what, and for how long; also where no camera looks.
+    """A relation between two things over an interval; also where no camera looks.
 
     ``in``: a person or a thing, and the id of the room (a person between two rooms is in none). ``on`` and ``inside``: a thing, and
     furniture by words ("the desk"), in the room that it is ``in`` at the time. ``holds`` and ``wears``: a person and a
-    thing. A thing lies, is held or is worn at any time, one of the three.
+    thing. At any time a thing is put somewhere, held or worn, one of the three.
     """
 
     kind: RelationKind
@@ -116,7 +116,7 @@ class Cause:
 class Fact:
     """What can be learned from several moments: a rule ("files with a red label go into the left drawer"), an appointment, a habit.
 
-    ``values`` are its parts by name; ``spans`` the stretches that show it.
+    ``values`` are its parts by name; ``spans`` the intervals that show it.
 
     ========== ==========================================================================================================
     rule       ``things`` (plural, "folders with a red label"), ``category``, ``label``, ``target`` ("the left drawer"),
@@ -161,7 +161,7 @@ class FilmFacts:
     causes: tuple[Cause, ...] = ()
     facts: tuple[Fact, ...] = ()
     written: tuple[Written, ...] = ()
-    #: ``theme``, ``split``, ``minutes``, ``version``; ``tracks``: which track of the truth somebody or something is, by id
+    #: ``theme``, ``split``, ``minutes``, ``version``; ``tracks``: the track of the truth of each person and thing, by id
     extras: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
@@ -186,43 +186,39 @@ def read_facts(path: Path | str) -> FilmFacts:
         EvalFault: ``no_facts``, ``bad_facts``, ``other_schema_version``.
     """
     path = Path(path)
-    record = _record(path)
-    version = record.pop("schema_version", None)
-    if version != SCHEMA_VERSION or isinstance(version, bool):
-        raise EvalFault(
-            "other_schema_version",
-            f"{path.name} has schema version {version!r}; this program reads {SCHEMA_VERSION}",
-            hint=_HINT,
-        )
-    try:
-        facts = TypeAdapter(FilmFacts).validate_python(record)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise EvalFault("bad_facts", f"{path.name}: {where}: {first['msg']}", hint=_HINT) from error
-    for fault in _contradictions(facts):
-        raise EvalFault("bad_facts", f"{path.name}: {fault}", hint=_HINT)
-    return facts
 
+    def bad(why: str) -> EvalFault:
+        return EvalFault("bad_facts", f"{path.name}{why}", hint=_HINT)
 
-def _record(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise EvalFault("bad_facts", f"{path.name} is larger than {_MOST_BYTES >> 20} MiB", hint=_HINT)
+            raise bad(f" is larger than {_MOST_BYTES >> 20} MiB")
         record = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise EvalFault("no_facts", f"there is no {path.name} beside the film", hint=_HINT) from None
     except OSError as error:
         raise EvalFault("no_facts", f"{path.name} cannot be read: {error.strerror}", hint=_HINT) from error
     except (ValueError, RecursionError) as error:
-        raise EvalFault("bad_facts", f"{path.name} is not JSON: {error}", hint=_HINT) from error
+        raise bad(f" is not JSON: {error}") from error
     if not isinstance(record, dict):
-        raise EvalFault("bad_facts", f"{path.name} is not a JSON object", hint=_HINT)
-    return record
+        raise bad(" is not a JSON object")
+    version = record.pop("schema_version", None)
+    if version != SCHEMA_VERSION or isinstance(version, bool):
+        message = f"{path.name} has schema version {version!r}; this program reads {SCHEMA_VERSION}"
+        raise EvalFault("other_schema_version", message, hint=_HINT)
+    try:
+        facts = TypeAdapter(FilmFacts).validate_python(record)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise bad(f": {where}: {first['msg']}") from error
+    for fault in _contradictions(facts):
+        raise bad(f": {fault}")
+    return facts
 
 
 def _contradictions(facts: FilmFacts) -> Iterator[str]:
-    """References to what is not there, and stretches that run backwards."""
+    """Yield references to nothing, and intervals that run backwards."""
     known = {person.id for person in facts.people} | {thing.id for thing in facts.things}
     known |= {place.id for place in facts.places}
     events = {event.id for event in facts.events}
@@ -231,12 +227,12 @@ def _contradictions(facts: FilmFacts) -> Iterator[str]:
     )  # fmt: skip
     for item in lasting:
         if not 0 <= item.start <= item.end:
-            yield f"a stretch runs from {item.start} to {item.end}"
+            yield f"an interval runs from {item.start} to {item.end}"
     named = [(visit.subject, visit.place) for visit in facts.visits]
     named += [(event.actor, event.place) for event in facts.events]
     named += [(event.thing or event.actor, event.other or event.actor) for event in facts.events]
     for name in {name for pair in named for name in pair} - known:
-        yield f"nobody and nothing is {name[:60]!r}"
+        yield f"no person or thing is {name[:60]!r}"
     for cause in facts.causes:
         for name in {cause.cause, cause.effect} - events:
             yield f"there is no event {name[:60]!r}"

@@ -150,18 +150,9 @@ def _letter(sheet: Sheet, colour: Colour, label: Colour | None) -> None:
 
 
 _PAINTERS: dict[str, Callable[[Sheet, Colour, Colour | None], None]] = {
-    "folder": _folder,
-    "cup": _cup,
-    "book": _book,
-    "box": _box,
-    "bag": _bag,
-    "key": _key,
-    "umbrella": _umbrella,
-    "hat": _hat,
-    "scarf": _scarf,
-    "letter": _letter,
+    painter.__name__.removeprefix("_"): painter
+    for painter in (_folder, _cup, _book, _box, _bag, _key, _umbrella, _hat, _scarf, _letter)
 }
-
 
 _THIGH, _SHIN, _ANKLE = 0.245, 0.225, 0.035
 _UPPER_ARM, _FOREARM, _PALM = 0.165, 0.15, 0.022
@@ -180,10 +171,10 @@ class Arm:
 
 @dataclass(frozen=True, kw_only=True)
 class Pose:
-    """How a person stands: ``facing`` 1 right or -1 left, ``stride`` 0 (standing) to 1, ``phase`` of the gait.
+    """A person's pose: ``facing`` 1 right or -1 left, ``stride`` 0 (at rest) to 1, ``phase`` of the gait.
 
     ``arm`` overrides the near arm's swing; ``mouth`` is 0 (closed) to 1 (open); ``seated`` 0 (upright) to 1.
-    ``astride`` is the angle by which the legs of somebody who stands are apart, ``broad`` how broad the figure is drawn.
+    ``astride`` is the angle between the legs of an upright person at rest, ``broad`` a factor for the width of the figure.
     """
 
     facing: int
@@ -200,13 +191,13 @@ class Pose:
 
     @property
     def sunk(self) -> float:
-        """How much lower the shoulders are than those of a standing person, in heights of the person."""
+        """How much lower the shoulders are than those of an upright person, in heights of the person."""
         return _THIGH * (1 - math.cos(_SEATED_THIGH * self.seated))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Painted:
-    """What came to stand where: the person's box and those of the things in hand and worn, in pixels of the frame."""
+    """The boxes of a person and of the things that are held and worn, in pixels of the frame."""
 
     person: Box | None
     held: Box | None
@@ -224,27 +215,24 @@ def paint_person(frame: Image, look: Look, pose: Pose, feet: Point, size: float)
     _paint_leg(sheet, look, pose, ankles[0], hip, far=False)
     _paint_body(sheet, look, pose, hip, lift)
     worn = _paint_head(sheet, look, pose, lift)
-    hand = _paint_arm(sheet, look, pose, lift, far=False)
+    end = _paint_arm(sheet, look, pose, lift, far=False)
     person = sheet.stamp(frame)
     held = None
     if pose.holds is not None:
-        grip = (feet[0] + hand[0] * sheet.size * sheet.broad, feet[1] - hand[1] * sheet.size)
+        grip = (feet[0] + end[0] * sheet.size * sheet.broad, feet[1] - end[1] * sheet.size)
         forward, down = grip_of(pose.holds)
         held = paint_prop(frame, pose.holds, (grip[0] + forward * pose.facing, grip[1] + down))
     return Painted(person=person, held=held, worn=_inside(worn, frame) if person is not None else ())
 
 
 def _inside(worn: list[tuple[Prop, Box]], frame: Image) -> tuple[tuple[Prop, Box], ...]:
-    """The boxes that lie in the frame, cut to it."""
+    """The boxes inside the frame, cut to it."""
     height, width = frame.shape[:2]
-    cut = [
-        (
-            prop,
-            Box(x1=max(0.0, box.x1), y1=max(0.0, box.y1), x2=min(float(width), box.x2), y2=min(float(height), box.y2)),
-        )
-        for prop, box in worn
-        if 0 < (box.x1 + box.x2) / 2 < width
-    ]
+    cut = []
+    for prop, box in worn:
+        if 0 < (box.x1 + box.x2) / 2 < width:
+            x1, y1, x2, y2 = max(0.0, box.x1), max(0.0, box.y1), min(float(width), box.x2), min(float(height), box.y2)
+            cut.append((prop, Box(x1=x1, y1=y1, x2=x2, y2=y2)))
     return tuple(cut)
 
 
@@ -263,18 +251,18 @@ def _ground_shadow(frame: Image, feet: Point, size: float) -> None:
 def arm_towards(
     thing: Point, feet: Point, height: float, facing: int, *, grip: Point = GRIP, sunk: float = 0.0, broad: float = 1.0
 ) -> Arm:
-    """The arm that holds a thing at this place, as far as it reaches: two links and the law of cosines.
+    """Return the arm that holds a thing at a place, or points to it: two links and the law of cosines.
 
-    ``thing`` is the thing's lower middle, ``grip`` how far that is from the hand, ``feet`` and ``height`` are the person's;
-    all in pixels. ``sunk`` and ``broad`` as in ``Pose``.
+    ``thing`` is the thing's lower middle, ``grip`` its distance from the hand, ``feet`` and ``height`` are the person's; all in
+    pixels. ``sunk`` and ``broad`` as in ``Pose``.
     """
     forward = (facing * (thing[0] - feet[0]) - grip[0]) / (height * broad) - _NEAR_SHOULDER[0]
     down = _NEAR_SHOULDER[1] - sunk - (feet[1] - thing[1] + grip[1]) / height
     near, far = _UPPER_ARM, _FOREARM + _PALM
-    reach = min(max(math.hypot(forward, down), far - near + 1e-3), near + far - 1e-3)
+    distance = min(max(math.hypot(forward, down), far - near + 1e-3), near + far - 1e-3)
     aim = math.atan2(forward, down)
-    bend = math.acos((near**2 + reach**2 - far**2) / (2 * near * reach))
-    fore = math.acos((far**2 + reach**2 - near**2) / (2 * far * reach))
+    bend = math.acos((near**2 + distance**2 - far**2) / (2 * near * distance))
+    fore = math.acos((far**2 + distance**2 - near**2) / (2 * far * distance))
     return Arm(upper=aim - bend, fore=aim + fore)
 
 
@@ -295,8 +283,8 @@ def _legs(pose: Pose) -> tuple[float, tuple[_Leg, _Leg]]:
         thigh = pose.stride * 0.44 * math.sin(swing) + (1 - pose.stride) * pose.astride * (1 if half == 0 else -1)
         bend = pose.stride * (0.1 + 0.85 * max(0.0, math.cos(swing)) ** 1.4)
         legs.append(_Leg(thigh=thigh, shin=thigh - bend))
-    reach = max(_THIGH * math.cos(leg.thigh) + _SHIN * math.cos(leg.shin) for leg in legs)
-    return reach + _ANKLE, (legs[0], legs[1])
+    height = max(_THIGH * math.cos(leg.thigh) + _SHIN * math.cos(leg.shin) for leg in legs)
+    return height + _ANKLE, (legs[0], legs[1])
 
 
 def _limb(origin: Point, angle: float, length: float, facing: int) -> Point:
@@ -322,42 +310,20 @@ def _paint_body(sheet: Sheet, look: Look, pose: Pose, hip: float, lift: float) -
     coat, side = COLOURS[look.coat], pose.facing
     sway = 0.012 * pose.stride * math.sin(pose.phase)
     hem = hip - 0.07 * (1 - 0.75 * pose.seated)
-    sheet.hull(
-        [
-            ((-0.078, _SHOULDER + lift - 0.015), 0.03),
-            ((0.078, _SHOULDER + lift - 0.015), 0.03),
-            ((-0.066, hip + 0.05), 0.03),
-            ((0.066, hip + 0.05), 0.03),
-        ],
-        coat,
-    )
-    sheet.hull(
-        [
-            ((-0.062, hip + 0.06), 0.032),
-            ((0.062, hip + 0.06), 0.032),
-            ((-0.078 + sway, hem), 0.022),
-            ((0.078 + sway, hem), 0.022),
-        ],
-        coat,
-    )
-    front = side * 0.03
-    sheet.polygon(
-        [(front, _SHOULDER + lift), (front + 0.004, hem - 0.02), (front - 0.004, hem - 0.02)],
-        shade(coat, 0.6),
-        flat=True,
-    )
+    shoulder, front = _SHOULDER + lift, side * 0.03
+    for half, y, radius, low_half, low, low_radius, shift in (
+        (0.078, shoulder - 0.015, 0.03, 0.066, hip + 0.05, 0.03, 0.0),
+        (0.062, hip + 0.06, 0.032, 0.078, hem, 0.022, sway),
+    ):
+        upper = [((x, y), radius) for x in (-half, half)]
+        sheet.hull([*upper, *(((x + shift, low), low_radius) for x in (-low_half, low_half))], coat)
+    seam = [(front, shoulder), (front + 0.004, hem - 0.02), (front - 0.004, hem - 0.02)]
+    sheet.polygon(seam, shade(coat, 0.6), flat=True)
     for button in (0.70, 0.63, 0.56):
         sheet.hull([((front + side * 0.016, button + lift), 0.0075)], shade(coat, 0.5), flat=True)
     sheet.rectangle(-0.092, hip + 0.088, 0.092, hip + 0.068, shade(coat, 0.66), flat=True)
-    sheet.polygon(
-        [
-            (front - 0.05, _SHOULDER + lift + 0.016),
-            (front + 0.05, _SHOULDER + lift + 0.016),
-            (front, _SHOULDER + lift - 0.07),
-        ],
-        WHITE,
-        flat=True,
-    )
+    collar = [(front - 0.05, shoulder + 0.016), (front + 0.05, shoulder + 0.016), (front, shoulder - 0.07)]
+    sheet.polygon(collar, WHITE, flat=True)
 
 
 def _paint_head(sheet: Sheet, look: Look, pose: Pose, lift: float) -> list[tuple[Prop, Box]]:
@@ -365,22 +331,15 @@ def _paint_head(sheet: Sheet, look: Look, pose: Pose, lift: float) -> list[tuple
     skin, hair, side = SKINS[look.skin], HAIRS[look.hair], pose.facing
     x, y = side * 0.014, _HEAD + lift
     if look.hair_style == "long":
-        sheet.hull(
-            [((x - side * 0.02, y + 0.02), 0.078), ((x - side * 0.055, y - 0.1), 0.034), ((x, y - 0.1), 0.03)], hair
-        )
+        back = [((x - side * 0.02, y + 0.02), 0.078), ((x - side * 0.055, y - 0.1), 0.034), ((x, y - 0.1), 0.03)]
+        sheet.hull(back, hair)
     if look.hair_style == "bun":
         sheet.hull([((x - side * 0.078, y + 0.045), 0.036)], hair)
     sheet.hull([((0.0, _SHOULDER + lift + 0.01), 0.03), ((x, y - 0.05), 0.03)], shade(skin, 0.88))
     sheet.hull([((x, y + 0.012), 0.066), ((x + side * 0.008, y - 0.026), 0.05)], skin)
     sheet.hull([((x + side * 0.066, y - 0.008), 0.011)], skin, flat=True)
-    sheet.hull(
-        [
-            ((x - side * 0.03, y + 0.034), 0.05),
-            ((x + side * 0.018, y + 0.058), 0.03),
-            ((x - side * 0.052, y - 0.005), 0.02),
-        ],
-        hair,
-    )
+    fringe = ((-0.03, 0.034, 0.05), (0.018, 0.058, 0.03), (-0.052, -0.005, 0.02))
+    sheet.hull([((x + side * forward, y + up), radius) for forward, up, radius in fringe], hair)
     for place in (0.012, 0.048):
         sheet.hull([((x + side * place, y + 0.002), 0.0085)], hexa("#2b2622"), flat=True)
         brow = (x + side * place, y + 0.023)
@@ -397,15 +356,15 @@ def _paint_head(sheet: Sheet, look: Look, pose: Pose, lift: float) -> list[tuple
 
 
 def _paint_arm(sheet: Sheet, look: Look, pose: Pose, lift: float, *, far: bool) -> Point:
-    """Paint an arm and return where its hand is."""
+    """Paint an arm and return its end."""
     swing = -pose.stride * 0.5 * math.sin(pose.phase)
     arm = pose.arm or Arm(upper=swing, fore=swing + 0.15 + 0.3 * pose.stride)
     cloth = shade(COLOURS[look.coat], 0.72 if far else 0.92)
     shoulder = (pose.facing * (0.03 if far else _NEAR_SHOULDER[0]), _NEAR_SHOULDER[1] + lift)
     elbow = _limb(shoulder, arm.upper, _UPPER_ARM, pose.facing)
     wrist = _limb(elbow, arm.fore, _FOREARM, pose.facing)
-    hand = _limb(wrist, arm.fore, _PALM, pose.facing)
-    sheet.hull([(hand, 0.023)], shade(SKINS[look.skin], 0.85 if far else 1.0))
+    end = _limb(wrist, arm.fore, _PALM, pose.facing)
+    sheet.hull([(end, 0.023)], shade(SKINS[look.skin], 0.85 if far else 1.0))
     sheet.hull([(shoulder, 0.04), (elbow, 0.032)], cloth)
     sheet.hull([(elbow, 0.032), (wrist, 0.026)], cloth)
-    return hand
+    return end

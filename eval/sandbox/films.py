@@ -1,25 +1,345 @@
-"""One film as files, from its seed: made in pieces, moved into place when whole, and not made twice."""
+"""One film as files: H.264 and AAC in MP4 with embedded subtitles, the subtitles as SRT, its truth and its facts.
+
+A film is made from its seed in pieces, moved into place when whole, and not made twice.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import chain
 from pathlib import Path
+from typing import Any, TextIO
 
-from eval.sandbox.encoder import write_mp4, write_srt
+import av
+import numpy as np
+from av.audio.stream import AudioStream
+from av.container import OutputContainer
+from av.subtitles.stream import SubtitleStream
+from av.subtitles.subtitle import SubtitleSet
+
 from eval.sandbox.facts import FilmFacts, read_facts, write_facts
-from eval.sandbox.renderer import backdrop_of, frames_of_part
-from eval.sandbox.script import Film
-from eval.sandbox.sound import Samples, soundtrack
+from eval.sandbox.renderer import DrawnFrame, backdrop_of, frames_of_part
+from eval.sandbox.rooms import Backdrop
+from eval.sandbox.script import HEIGHT, WIDTH, Actor, Card, Film, Gesture, Line, Prop, Shot, Walk
+from eval.sandbox.sound import SAMPLE_RATE, Samples, SpokenLines, soundtrack
 from eval.sandbox.stories import STORY_VERSION, Story, tell, video_id
-from eval.sandbox.truth import Naming, TruthWriter, subtitles_of
-from eval.sandbox.voices import SpokenLines
 from tool_induction.domains.domain import SplitName
 from world_api.core.faults import EvalFault
 from world_api.core.files import exclusive, hash_bytes, not_writable
 from world_api.core.ports import Image
+from world_api.core.spans import round_time
+
+_MILLISECONDS = Fraction(1, 1000)
+_VIDEO = {"crf": "20", "preset": "veryfast", "tune": "animation"}
+_SUBTITLE_HEADER = (
+    "[Script Info]\nScriptType: v4.00+\n\n[V4+ Styles]\n"
+    "Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, "
+    "Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, "
+    "MarginV, Encoding\n"
+    "Style: Default,Arial,16,&Hffffff,&Hffffff,&H0,&H0,0,0,0,0,100,100,0,0,1,1,0,2,10,10,10,0\n\n[Events]\n"
+    "Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subtitle:
+    """A line on screen from ``start`` to ``end`` seconds."""
+
+    start: float
+    end: float
+    text: str
+
+
+def write_mp4(
+    path: Path | str,
+    images: Iterable[Image],
+    sound: Samples | Iterable[Samples],
+    subtitles: Sequence[Subtitle],
+    *,
+    frame_rate: int,
+    title: str,
+    keyframe_every: int = 2,
+) -> None:
+    """Encode a film. The same input gives the same bytes: one thread, no clock, no version string.
+
+    Pictures and sound are consumed as they are needed; the sound may come in pieces of any length. There is a key frame at
+    least every ``keyframe_every`` seconds.
+    """
+    with av.open(str(path), "w", format="mp4", options={"movflags": "faststart", "fflags": "+bitexact"}) as container:
+        container.metadata["title"] = title
+        feed = iter(images)
+        first = next(feed)
+        video = container.add_stream("libx264", rate=frame_rate, options=_VIDEO)
+        video.height, video.width = first.shape[:2]
+        video.pix_fmt = "yuv420p"
+        video.gop_size = keyframe_every * frame_rate
+        video.thread_count = 1
+        audio = container.add_stream("aac", rate=SAMPLE_RATE, layout="mono")
+        audio.bit_rate = 64_000
+        text = container.add_stream("mov_text")
+        text.metadata["language"] = "eng"
+        text.time_base = _MILLISECONDS
+        text.codec_context.time_base = _MILLISECONDS
+        text.codec_context.subtitle_header = _SUBTITLE_HEADER.encode()
+        lines = _subtitle_packets(text, subtitles)
+        blocks = _audio_frames(sound)
+        for number, image in enumerate(chain([first], feed)):
+            frame = av.VideoFrame.from_ndarray(image, format="bgr24")
+            frame.pts, frame.time_base = number, Fraction(1, frame_rate)
+            container.mux(video.encode(frame))
+            _mux_until((number + 1) / frame_rate, container, audio, blocks)
+        container.mux(video.encode())
+        _mux_until(float("inf"), container, audio, blocks)
+        container.mux(audio.encode())
+        for packet in lines:
+            container.mux(packet)
+
+
+def write_srt(path: Path | str, subtitles: Sequence[Subtitle]) -> None:
+    """Write the subtitles as SubRip text (UTF-8)."""
+    blocks = [
+        f"{number}\n{_stamp(line.start)} --> {_stamp(line.end)}\n{line.text}\n"
+        for number, line in enumerate(subtitles, start=1)
+    ]
+    Path(path).write_text("\n".join(blocks), encoding="utf-8", newline="\n")
+
+
+def _stamp(seconds: float) -> str:
+    whole, milliseconds = divmod(round(seconds * 1000), 1000)
+    minutes, second = divmod(whole, 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d},{milliseconds:03d}"
+
+
+def _audio_frames(sound: Samples | Iterable[Samples]) -> Iterator[av.AudioFrame]:
+    start = 0
+    for samples in _blocks([sound] if isinstance(sound, np.ndarray) else sound):
+        frame = av.AudioFrame.from_ndarray(np.ascontiguousarray(samples[None]), format="fltp", layout="mono")
+        frame.sample_rate, frame.pts, frame.time_base = SAMPLE_RATE, start, Fraction(1, SAMPLE_RATE)
+        start += len(samples)
+        yield frame
+
+
+def _blocks(pieces: Iterable[Samples]) -> Iterator[Samples]:
+    """Split the sound into blocks of AAC's frame size; the last may be shorter."""
+    block, rest = 1024, np.zeros(0, np.float32)
+    for piece in pieces:
+        rest = np.concatenate([rest, piece])
+        whole = len(rest) // block * block
+        yield from (rest[start : start + block] for start in range(0, whole, block))
+        rest = rest[whole:]
+    if len(rest):
+        yield rest
+
+
+def _mux_until(seconds: float, container: OutputContainer, audio: AudioStream, blocks: Iterator[av.AudioFrame]) -> None:
+    for frame in blocks:
+        container.mux(audio.encode(frame))
+        if frame.time is not None and frame.time >= seconds:
+            return
+
+
+def _subtitle_packets(stream: SubtitleStream, subtitles: Sequence[Subtitle]) -> list[av.Packet[SubtitleStream]]:
+    packets = []
+    for number, line in enumerate(subtitles):
+        event = f"{number},0,Default,,0,0,0,,{line.text}".encode()
+        start, end = round(line.start * 1000), round(line.end * 1000)
+        packet = stream.codec_context.encode_subtitle(SubtitleSet.create(event, 0, end - start, pts=start))
+        packet.stream, packet.time_base = stream, _MILLISECONDS
+        packet.pts = packet.dts = start
+        packet.duration = end - start
+        packets.append(packet)
+    return packets
+
+
+SCHEMA_VERSION = 1
+#: The lists of the file, in their order.
+SECTIONS = ("speech", "screen_text", "actions", "captions", "scenes", "tracks")
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Naming:
+    """The names of people and things in the truth: names and colours (``person_mia``, ``folder_blue``), or the ids of ``tracks``.
+
+    With ``tracks`` (numbers, which the film's facts explain) the truth gives no name and no colour away that was not perceived.
+    """
+
+    tracks: Mapping[Actor | Prop, str] | None = None
+
+    def track(self, subject: Actor | Prop) -> str:
+        """The track's id."""
+        if self.tracks is not None:
+            return self.tracks[subject]
+        if isinstance(subject, Actor):
+            return f"person_{subject.name.lower()}"
+        return f"{subject.category}_{subject.colour}"
+
+    def label(self, subject: Actor | Prop) -> str:
+        """A description for people who read the file."""
+        is_named = self.tracks is None and isinstance(subject, Actor)
+        return f"{subject.name}, {subject.description}" if is_named else subject.description
+
+    def speaker(self, actor: Actor) -> str:
+        """The name of the person who says a line."""
+        return actor.name if self.tracks is None else actor.description
+
+
+class TruthWriter:
+    """Collects what is true of the frames of a film, on disk, so that memory does not grow with the film.
+
+    Every ``every``-th frame is kept. ``folder`` holds unnamed temporary files.
+    """
+
+    def __init__(self, folder: Path | str, naming: Naming, *, every: int = 1) -> None:
+        self._folder = folder
+        self._naming = naming
+        self._every = every
+        self._number = 0
+        self._tracks: dict[Actor | Prop, _Records] = {}
+        self._sections = {name: _Records(folder) for name in SECTIONS if name != "tracks"}
+        self._cuts: list[float] = []
+
+    def part(self, start: float, part: Shot | Card, backdrop: Backdrop) -> None:
+        """Add a part that begins at ``start``."""
+        if start > 0:
+            self._cuts.append(round_time(start))
+        scene = {"start": round_time(start), "end": round_time(start + part.duration), "caption": part.caption}
+        self._sections["scenes"].add(scene)
+        for name, records in truth_of_part(start, part, backdrop, self._naming).items():
+            for record in records:
+                self._sections[name].add(record)
+
+    def frame(self, drawn: DrawnFrame) -> None:
+        """Add a drawn frame."""
+        self._number += 1
+        if (self._number - 1) % self._every:
+            return
+        for sighting in drawn.sightings:
+            if sighting.subject not in self._tracks:
+                self._tracks[sighting.subject] = _Records(self._folder)
+            self._tracks[sighting.subject].add({"time": round_time(drawn.time), "box": sighting.box.rounded()})
+
+    def write(self, path: Path | str, film: Film, *, order: Sequence[str] = SECTIONS) -> None:
+        """Write the file: one line for each entry of a list."""
+        heading = {
+            "schema_version": SCHEMA_VERSION,
+            "title": film.title,
+            "duration": round_time(film.duration),
+            "frame_rate": film.frame_rate,
+            "resolution": {"width": WIDTH, "height": HEIGHT},
+            "cuts": self._cuts,
+        }
+        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+            file.write("{\n" + ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in heading.items()))
+            for name in order:
+                file.write(f",\n {json.dumps(name)}: [")
+                if name == "tracks":
+                    self._write_tracks(file)
+                else:
+                    _write_entries(file, self._sections[name].all(), first="\n  ", then=",\n  ")
+                file.write("\n ]")
+            file.write("\n}\n")
+
+    def _write_tracks(self, file: TextIO) -> None:
+        for number, (subject, records) in enumerate(self._tracks.items()):
+            identity = {
+                "track": self._naming.track(subject),
+                "category": "person" if isinstance(subject, Actor) else subject.category,
+                "colours": [subject.look.coat, subject.look.trousers]
+                if isinstance(subject, Actor)
+                else [subject.colour],
+                "label": self._naming.label(subject),
+            }
+            file.write(f'{"," if number else ""}\n  {json.dumps(identity, ensure_ascii=False)[:-1]}, "sightings": [')
+            _write_entries(file, records.all(), first="", then=", ")
+            file.write("]}")
+
+
+class _Records:
+    """Records of one kind in a temporary file; read back in the order in which they were added."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self._file = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n", dir=folder)  # noqa: SIM115
+
+    def add(self, record: Record) -> None:
+        self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+    def all(self) -> Iterator[str]:
+        self._file.seek(0)
+        for line in self._file:
+            yield line.rstrip("\n")
+        self._file.close()
+
+
+def _write_entries(file: TextIO, entries: Iterable[str], *, first: str, then: str) -> None:
+    for number, entry in enumerate(entries):
+        file.write((then if number else first) + entry)
+
+
+def subtitles_of(film: Film) -> list[Subtitle]:
+    """Return all spoken lines in film time."""
+    return [
+        Subtitle(start=start + line.start, end=start + line.end, text=line.text)
+        for start, shot in film.shots()
+        for line in shot.lines
+    ]
+
+
+def truth_of_part(start: float, part: Shot | Card, backdrop: Backdrop, naming: Naming) -> dict[str, list[Record]]:
+    """Return what is said, written and done in a part: ``speech``, ``screen_text``, ``actions``, ``captions``."""
+    written = [
+        {**_span(start, 0.0, part.duration), "text": item.text, "box": item.box.rounded()} for item in backdrop.texts
+    ]
+    if isinstance(part, Card):
+        caption = {**_span(start, 0.0, part.duration), "text": part.caption}
+        return {"speech": [], "screen_text": written, "actions": [], "captions": [caption]}
+    return {
+        "speech": [
+            {**_span(start, line.start, line.end), "text": line.text, "speaker": naming.speaker(line.speaker)}
+            for line in part.lines
+        ],
+        "screen_text": written,
+        "actions": _in_order(_actions(start, part, naming)),
+        "captions": _in_order([{**_span(start, a, b), "text": text} for a, b, text in part.captions]),
+    }
+
+
+def _actions(start: float, shot: Shot, naming: Naming) -> list[Record]:
+    """All actions; those that end before the shot begins are not seen."""
+    found: list[tuple[Walk | Gesture | Line, str, Actor]] = []
+    for performance in shot.performances:
+        found += [(walk, _walk_label(walk), performance.actor) for walk in performance.walks]
+        found += [(gesture, gesture.label, performance.actor) for gesture in performance.gestures]
+    found += [(line, "talks", line.speaker) for line in shot.lines]
+    return [
+        {**_span(start, item.start, item.end), "label": label, "track": naming.track(actor)}
+        for item, label, actor in found
+        if item.end > 0
+    ]
+
+
+def _walk_label(walk: Walk) -> str:
+    if not 0 <= walk.origin[0] <= WIDTH:
+        return "enters from the left" if walk.origin[0] < 0 else "enters from the right"
+    if not 0 <= walk.goal[0] <= WIDTH:
+        return "leaves to the left" if walk.goal[0] < 0 else "leaves to the right"
+    return "walks to the right" if walk.goal[0] > walk.origin[0] else "walks to the left"
+
+
+def _span(start: float, first: float, last: float) -> Record:
+    return {"start": round_time(start + first), "end": round_time(start + last)}
+
+
+def _in_order(records: list[Record]) -> list[Record]:
+    return sorted(records, key=lambda record: (record["start"], record["end"]))
+
 
 _KEYFRAME = 5  #: seconds; people walk, the camera does not
 _LONG = 3600.0  #: seconds from which on fewer sightings are kept
@@ -28,7 +348,7 @@ _SIGHTINGS, _SIGHTINGS_OF_LONG = 5, 2  #: a second
 
 @dataclass(frozen=True, kw_only=True)
 class FilmFiles:
-    """Where a film's files are; ``facts`` is written last."""
+    """The paths of a film's files; ``facts`` is written last."""
 
     video: Path
     subtitles: Path
@@ -51,12 +371,12 @@ class FilmFiles:
         return self.video, self.subtitles, self.truth, self.facts
 
 
-#: Told after each second of film: seconds that are made, and seconds there will be.
+#: Called after each second of film with the seconds that are made and the seconds in all.
 Progress = Callable[[float, float], None]
 
 
 def work_folder(folder: Path | str) -> Path:
-    """Where films of a folder lie while they are made."""
+    """Return the folder of films that are being made."""
     return Path(folder) / ".making"
 
 
@@ -69,13 +389,13 @@ def make_film(
     voices: SpokenLines | None = None,
     progress: Progress = lambda done, whole: None,
 ) -> tuple[FilmFacts, bool]:
-    """Make the film of a seed in a folder, unless it is there; returns its facts, and whether it was made now.
+    """Make the film of a seed in a folder, unless it exists; returns its facts, and whether it was made now.
 
-    Lines are spoken by ``voices``; without any, voices are tones. Memory does not grow with the film but for its script
-    (two megabytes an hour). A film that was begun and not ended is made again.
+    Lines are spoken by ``voices``; without any, voices are tones. Memory grows only with the film's script (two megabytes an
+    hour). A film that was begun and not finished is made again.
 
     Raises:
-        EvalFault: ``another_film`` (one of this id but another length or version is there), ``bad_facts``.
+        EvalFault: ``another_film`` (a film of this id but another length or version exists), ``bad_facts``.
         StoreFault: ``not_writable``, ``busy``.
     """
     folder = Path(folder)
@@ -95,7 +415,7 @@ def make_film(
 
 
 def _finished(files: FilmFiles, minutes: float) -> FilmFacts | None:
-    """The facts of a film that is there whole."""
+    """Return the facts of a film whose files are all there."""
     if not all(path.is_file() for path in files.all()):
         return None
     facts = read_facts(files.facts)
@@ -104,7 +424,7 @@ def _finished(files: FilmFiles, minutes: float) -> FilmFacts | None:
         raise EvalFault(
             "another_film",
             f"{files.video.name} is there already: of {there} minutes, by version {version} of the stories "
-            f"(asked for: {minutes:g} minutes, version {STORY_VERSION})",
+            f"(requested: {minutes:g} minutes, version {STORY_VERSION})",
             hint="choose another folder or seed, or delete its files first",
         )
     return facts
@@ -138,7 +458,7 @@ def encode_film(
     keyframe_every: int = 2,
     progress: Progress = lambda done, whole: None,
 ) -> None:
-    """Draw and encode a film with its sound and subtitles, and note what is true of it."""
+    """Draw and encode a film with its sound and subtitles, and collect what is true of it."""
 
     def pictures() -> Iterator[Image]:
         for start, part in film.placed():
@@ -160,5 +480,4 @@ def encode_film(
 def _sound(film: Film, seed: int, voices: SpokenLines | None) -> Iterator[Samples]:
     """The sound, part by part: a film of ten hours would fill gigabytes."""
     for number, part in enumerate(film.parts):
-        alone_in_a_film = Film(title=film.title, frame_rate=film.frame_rate, parts=(part,))
-        yield soundtrack(alone_in_a_film, seed=seed * 100_003 + number, voices=voices)
+        yield soundtrack(replace(film, parts=(part,)), seed=seed * 100_003 + number, voices=voices)

@@ -1,8 +1,8 @@
 """How well a built world agrees with the truth of its film: scenes, people, texts, speech.
 
-An entity is given to the person with whom most of its sightings lie: a sighting lies with the one whose true box, at the
-nearest drawn moment, it overlaps most, by at least ``SAME_PLACE``; entities of which less than half lie with one person belong
-to nobody. Places decide who it is, times how well that person was seen: an entity counts with all of its stretches.
+A sighting belongs to the person whose true box, at the nearest drawn moment, it overlaps most, by at least ``SAME_PLACE``. An
+entity belongs to the person with most of its sightings, if that is at least half of them. Places decide who an entity is; how
+well that person was seen is decided by times: an entity counts with all of its intervals.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from world_api.world.view import View
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """Found against true: counts, and what follows from them. Where there is neither, all is right."""
+    """Counts of what was found and what is true, with precision, recall and F1; 1 if there is neither."""
 
     right: int
     found: int
@@ -60,23 +60,16 @@ class Agreement:
 def moments_agree(found: Iterable[float], true: Iterable[float], *, tolerance: float) -> Agreement:
     """Match moments one to one, the nearest pairs first, never farther apart than the tolerance."""
     found, true = sorted(found), sorted(true)
-    pairs = sorted(
-        (abs(one - other), i, j)
-        for i, one in enumerate(found)
-        for j, other in enumerate(true)
-        if abs(one - other) <= tolerance
-    )
-    used_found: set[int] = set()
-    used_true: set[int] = set()
-    for _, i, j in pairs:
-        if i not in used_found and j not in used_true:
-            used_found.add(i)
-            used_true.add(j)
-    return Agreement(right=len(used_found), found=len(found), true=len(true))
+    pairs = sorted((abs(one - other), i, j) for i, one in enumerate(found) for j, other in enumerate(true))
+    matched: dict[int, int] = {}
+    for apart, i, j in pairs:
+        if apart <= tolerance and i not in matched and j not in matched.values():
+            matched[i] = j
+    return Agreement(right=len(matched), found=len(found), true=len(true))
 
 
 def spans_iou(some: Iterable[TimeSpan], others: Iterable[TimeSpan]) -> float:
-    """Intersection over union of two sets of stretches, each taken as one set of moments; 0 for two empty ones."""
+    """Intersection over union of two sets of intervals, each taken as one set of moments; 0 for two empty ones."""
     first, second = merge_spans(some), merge_spans(others)
     shared = sum(one.overlap(other) for one in first for other in second)
     union = sum(span.duration for span in first) + sum(span.duration for span in second) - shared
@@ -88,23 +81,21 @@ def plain(text: str) -> str:
     return "".join(sign for sign in fold(text) if sign.isalnum())
 
 
-#: Intersection over union at which a sighting lies with a person.
+#: Intersection over union at which a sighting belongs to a person.
 SAME_PLACE = 0.3
-#: Drawn moments follow one another by a step; a gap of so many steps ends a visit, and a moment farther than so many from a
-#: sighting says nothing about it.
+#: In steps between drawn moments: the gap that ends a visit, and the largest distance of a moment from a sighting.
 _VISIT_GAP, _SAME_TIME = 2.5, 0.75
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """Where somebody or something was drawn: ``times`` (n, rising, seconds), ``boxes`` (n x 4 pixels).
+    """Where a person or a thing was drawn: ``times`` (n, rising, seconds), ``boxes`` (n x 4 pixels).
 
     ``step`` is the time (seconds) from one drawn moment to the next.
     """
 
     name: str
     label: str
-    category: str
     times: NDArray[np.float64]
     boxes: NDArray[np.float64]
     step: float
@@ -116,14 +107,13 @@ class Drawn:
         return cls(
             name=track.track,
             label=track.label or track.track,
-            category=track.category,
             times=np.array([sighting.time for sighting in ordered], dtype=np.float64),
             boxes=np.array([sighting.box for sighting in ordered], dtype=np.float64).reshape(-1, 4),
             step=step,
         )
 
     def visits(self) -> list[TimeSpan]:
-        """The stretches in which it is drawn without a break."""
+        """The intervals in which it is drawn without a break."""
         if not len(self.times):
             return []
         breaks = np.flatnonzero(np.diff(self.times) > _VISIT_GAP * self.step) + 1
@@ -131,13 +121,11 @@ class Drawn:
         return [TimeSpan(start=float(part[0]), end=float(part[-1]) + self.step) for part in parts]
 
     def box_at(self, time: float) -> Box | None:
-        """Where it is drawn at the moment nearest to a time, or None where that is too far."""
+        """Where it is drawn at the moment nearest to a time; None if that is too far."""
         if not len(self.times):
             return None
-        place = int(np.searchsorted(self.times, time))
-        near = min(
-            (at for at in (place - 1, place) if 0 <= at < len(self.times)), key=lambda at: abs(self.times[at] - time)
-        )
+        after = int(np.searchsorted(self.times, time))
+        near = max(after - 1, 0) + int(np.argmin(np.abs(self.times[max(after - 1, 0) : after + 1] - time)))
         if abs(self.times[near] - time) > _SAME_TIME * self.step:
             return None
         x1, y1, x2, y2 = (float(value) for value in self.boxes[near])
@@ -152,7 +140,7 @@ def step_of(tracks: Sequence[TrueTrack]) -> float:
 
 
 def owner_of(track: Track, drawn: Sequence[Drawn]) -> str | None:
-    """The one of the drawn with whom most of an entity's sightings lie, and at least half of them; None for nobody."""
+    """The name of the drawn person or thing that an entity belongs to; None if it belongs to none."""
     votes: Counter[str] = Counter()
     for place, time in enumerate(track.times):
         box = track.box(place)
@@ -166,14 +154,9 @@ def owner_of(track: Track, drawn: Sequence[Drawn]) -> str | None:
     return name if 2 * count >= len(track.times) else None
 
 
-def owners(tracks: Sequence[Track], drawn: Sequence[Drawn]) -> Mapping[str, str | None]:
-    """For each entity's track whose it is."""
-    return {track.track_id: owner_of(track, drawn) for track in tracks}
-
-
 #: Seconds by which a cut may be off.
 CUT_TOLERANCE = 0.2
-#: How well a spoken line's stretch must agree (intersection over union).
+#: How well the times of a spoken line must agree (intersection over union).
 SPEECH_IOU = 0.5
 _BETWEEN = " … "
 
@@ -198,7 +181,7 @@ class PersonPerceived:
 
 @dataclass(frozen=True, kw_only=True)
 class Perceived:
-    """One world against its truth. ``strangers`` are entities called persons that are nobody; ``unread`` texts not found.
+    """One world against its truth. ``strangers``: entities called persons that belong to no person; ``unread``: texts not found.
 
     ``texts_in_rooms`` are signs, clocks and notices; ``texts`` those and what cards say.
     """
@@ -223,8 +206,7 @@ class Perceived:
     @property
     def visit_iou(self) -> float:
         """The mean over all visits of all people, each by its best single entity."""
-        visits = sum(person.visits for person in self.people)
-        return sum(person.visit_iou * person.visits for person in self.people) / visits if visits else 0.0
+        return _mean([person.visit_iou for person in self.people for _ in range(person.visits)])
 
     @property
     def returns(self) -> Agreement:
@@ -260,7 +242,7 @@ def measure(view: View, truth: Truth) -> Perceived:
     things = [Drawn.of(track, step) for track in truth.tracks if track.category != "person"]
     tracks = list(view.tracks)
     named = [track for track in tracks if track.category == "person"]
-    whose = owners(named, people)
+    whose = {track.track_id: owner_of(track, people) for track in named}
     texts, unread = _texts(view.screen_texts, truth.screen_text)
     cards = {scene.start for scene in truth.scenes if scene.caption.startswith(CARD)}
     in_rooms, _ = _texts(view.screen_texts, [text for text in truth.screen_text if text.start not in cards])
@@ -280,7 +262,7 @@ def measure(view: View, truth: Truth) -> Perceived:
 
 
 def _cuts(found: Sequence[float], true: Sequence[float]) -> Agreement:
-    """Boundaries inside the film; its beginning is none."""
+    """Compare boundaries inside the film; its beginning is none."""
     return moments_agree(
         [time for time in found if time > 0], [time for time in true if time > 0], tolerance=CUT_TOLERANCE
     )
@@ -306,7 +288,7 @@ def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | Non
 
 
 def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View) -> Agreement:
-    """Of the entities of later visits, how many look most like an earlier one of the same person."""
+    """Of the entities of later visits, those that look most like an earlier one of the same person."""
     right = found = true = 0
     for number, track in enumerate(mains):
         if number == 0 or track.track_id == mains[0].track_id:
@@ -324,50 +306,37 @@ def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View
 
 
 def _texts(found: Sequence[ScreenText], true: Sequence[TrueScreenText]) -> tuple[Agreement, tuple[str, ...]]:
-    """Each stretch of a true text counts when the same text was read at a moment of it; spaces and signs do not matter."""
+    """Each interval of a true text counts if the same text was read at a moment of it; spaces and signs do not matter."""
     read = [(text.span, plain(part)) for text in found for part in text.text.split(_BETWEEN)]
-    right, unread = 0, []
-    for text in true:
-        span = TimeSpan(start=text.start, end=text.end)
-        if any(other == plain(text.text) and _meets(span, shown) for shown, other in read):
-            right += 1
-        else:
-            unread.append(text.text)
-    wrong = sum(
-        not any(plain(text.text) == other and _meets(TimeSpan(start=text.start, end=text.end), shown) for text in true)
-        for shown, other in read
-    )
-    return Agreement(right=right, found=right + wrong, true=len(true)), tuple(unread)
+    written = [(TimeSpan(start=text.start, end=text.end), plain(text.text)) for text in true]
 
+    def agree(shown: tuple[TimeSpan, str], true_text: tuple[TimeSpan, str]) -> bool:
+        span = true_text[0]
+        return shown[1] == true_text[1] and (span.overlaps(shown[0]) or span.contains(shown[0].start))
 
-def _meets(span: TimeSpan, shown: TimeSpan) -> bool:
-    return span.overlaps(shown) or span.contains(shown.start)
+    is_read = [any(agree(one, text) for one in read) for text in written]
+    wrong = sum(not any(agree(one, text) for text in written) for one in read)
+    unread = tuple(text.text for text, was_read in zip(true, is_read, strict=True) if not was_read)
+    return Agreement(right=sum(is_read), found=sum(is_read) + wrong, true=len(true)), unread
 
 
 def _speech(view: View, true: Sequence[TrueSpeech]) -> Agreement:
-    """A line is right when a stored one has its words and lies in the same stretch."""
-    found = list(view.speech)
-    right = sum(
-        any(
-            plain(line.text) == plain(other.text)
-            and other.span.iou(TimeSpan(start=line.start, end=line.end)) >= SPEECH_IOU
-            for other in found
-        )
-        for line in true
-    )
+    """A line is right if a stored one has its words and about its times."""
+    found = [(plain(line.text), line.span) for line in view.speech]
+    lines = [(plain(line.text), TimeSpan(start=line.start, end=line.end)) for line in true]
+    right = sum(any(words == other and span.iou(when) >= SPEECH_IOU for other, when in found) for words, span in lines)
     return Agreement(right=right, found=len(found), true=len(true))
 
 
 def _things(things: Sequence[Drawn], tracks: Sequence[Track]) -> Agreement:
-    """Of the visits of things, how many have an entity of their own; most things are seen as part of who carries them."""
-    whose = owners([track for track in tracks if track.category != "person"], things)
-    own = {name: [t for t in tracks if whose.get(t.track_id) == name] for name in set(whose.values()) if name}
+    """Of the visits of things, those with an entity of their own; most things are seen as part of their carrier."""
+    whose = [(owner_of(track, things), track) for track in tracks if track.category != "person"]
     right = true = 0
     for thing in things:
         for visit in thing.visits():
             true += 1
-            right += any(spans_iou([visit], track.appearances) > 0 for track in own.get(thing.name, ()))
-    return Agreement(right=right, found=sum(len(tracks) for tracks in own.values()), true=true)
+            right += any(spans_iou([visit], track.appearances) > 0 for owner, track in whose if owner == thing.name)
+    return Agreement(right=right, found=sum(owner is not None for owner, _ in whose), true=true)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -375,8 +344,8 @@ def _mean(values: Sequence[float]) -> float:
 
 
 _TRUTH = ".truth.json"
-#: What a film's world should reach: scene cuts (F1), people (mean presence IoU), screen text (recall). There is no goal yet
-#: for whole visits and for returns: the classical profile does not follow people from visit to visit.
+#: Goals for a film's world: scene cuts (F1), people (mean presence IoU), screen text (recall). There is none yet for whole
+#: visits and for returns: the classical profile does not follow people from visit to visit.
 SCENES_GOAL, PRESENCE_GOAL, TEXT_GOAL = 0.95, 0.7, 0.9
 #: The columns of the table: heading, and a film's figure.
 _COLUMNS: tuple[tuple[str, Callable[[Perceived], float | None]], ...] = (
@@ -393,7 +362,7 @@ _COLUMNS: tuple[tuple[str, Callable[[Perceived], float | None]], ...] = (
 
 
 def check_films(folder: Path, store: Path, *, tell: Callable[[str], None]) -> list[Perceived]:
-    """Measure each film of a folder that has its truth beside it, in order of their names.
+    """Measure each film of a folder with its truth beside it, in order of their names.
 
     Raises:
         EvalFault: ``no_films``.
@@ -413,7 +382,7 @@ def _check(video: Path, store: Path, tell: Callable[[str], None]) -> Perceived:
     from world_api.exposure.progress import progress_bars
 
     truth = read_truth(truth_path(video))
-    tell(f"{video.name}: building where there is no world yet ...")
+    tell(f"{video.name}: building its world unless there is one ...")
     name = video_id_from_file_name(video.stem)
     with progress_bars() as bars:
         build_world(video, store, progress=bars, clock=SystemClock(), video_id=name)
@@ -433,7 +402,7 @@ def table_of(films: Sequence[Perceived]) -> str:
         if weakest is not None:
             lines.append(
                 f"{film.video}: seen worst is {weakest.label}: {weakest.presence:.2f} of {weakest.visits} visits"
-                f" ({weakest.entities} entities), {film.strangers} entities are nobody"
+                f" ({weakest.entities} entities), {film.strangers} entities belong to no person"
             )
         if film.unread:
             lines.append(f"{film.video}: not read: {'; '.join(sorted(set(film.unread)))}")

@@ -1,18 +1,21 @@
-"""Everyday plots. Each is a generator: it asks for a scene in a room, plays it when it is given one, and asks again."""
+"""Everyday plots. Each is a generator: it requests a scene in a room, plays it when it gets one, and requests the next."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from eval.sandbox.director import Director, Plot, Wanted
 from eval.sandbox.facts import Event
 from eval.sandbox.room_plans import Opened
-from eval.sandbox.scenes import Scene
+from eval.sandbox.scenes import Director, Plot, Scene, Wanted
 from eval.sandbox.script import capital, with_article
-from eval.sandbox.story_cast import Article, Location, Player, Rule
-from eval.sandbox.story_state import Standing, clock_words, kept_on
+from eval.sandbox.story_world import Article, Location, PersonState, Player, Rule, clock_words, kept_on
 
-_STAYING = 0.42  #: how often somebody stays in a room when their plot is over
+_STAYING = 0.42  #: how often a person stays in a room when their plot is over
+
+
+def say_one(scene: Scene, player: Player, sentences: Sequence[str], *parts: str, to: Player | None = None) -> Event:
+    """Let a person say one of some sentences, with its slots filled and a capital letter at its beginning."""
+    return scene.say(player, capital(scene.chance.choice(sentences).format(*parts)), to)
 
 
 def bring_in(scene: Scene, *players: Player) -> None:
@@ -23,7 +26,7 @@ def bring_in(scene: Scene, *players: Player) -> None:
 
 
 def greet(scene: Scene, player: Player) -> None:
-    """Somebody may greet who else is here."""
+    """A person may greet another one who is here."""
     others = scene.others(player)
     if not others or scene.chance.random() < 0.3:
         return
@@ -31,8 +34,8 @@ def greet(scene: Scene, player: Player) -> None:
     if scene.chance.random() < 0.5:
         scene.wave(player, other)
     else:
-        word = scene.chance.choice(("Hello", "Good to see you", "There you are", "Hi"))
-        scene.say(player, f"{word}, {other.person.name}.", other)
+        greetings = ("Hello, {0}.", "Good to see you, {0}.", "There you are, {0}.", "Hi, {0}.")
+        say_one(scene, player, greetings, other.person.name, to=other)
 
 
 _REMARKS = (
@@ -41,14 +44,13 @@ _REMARKS = (
 
 
 def remark(scene: Scene, player: Player, article: Article) -> None:
-    """Somebody may say something about a thing."""
+    """A person may say something about a thing."""
     if scene.chance.random() < 0.45:
-        words = scene.chance.choice(_REMARKS).format(article.thing.name)
-        scene.say(player, capital(words))
+        say_one(scene, player, _REMARKS, article.thing.name)
 
 
 def go_or_stay(scene: Scene, *players: Player, waits: bool = True) -> None:
-    """People whose plot is over leave, or sit down, or stay standing until the scene is over."""
+    """People whose plot is over leave, sit down, or stay as they are until the scene is over."""
     for player in players:
         who = scene.state(player)
         if who.holds is not None or scene.chance.random() > _STAYING:
@@ -58,7 +60,7 @@ def go_or_stay(scene: Scene, *players: Player, waits: bool = True) -> None:
 
 
 def settle(scene: Scene, player: Player) -> None:
-    """Somebody sits down where nobody sits or stands; who has a seat of their own in this room takes no other."""
+    """A person sits down at a free place; those with a seat of their own in this room take no other."""
     who = scene.state(player)
     if who.seat is not None:
         return
@@ -75,7 +77,7 @@ def settle(scene: Scene, player: Player) -> None:
 
 
 def put_somewhere(scene: Scene, player: Player) -> bool:
-    """Somebody puts what they hold somewhere in this room; False where nothing is free."""
+    """A person puts what they hold somewhere in this room; False if nothing is free."""
     article = scene.state(player).holds
     if article is None:
         return False
@@ -96,7 +98,7 @@ def put_somewhere(scene: Scene, player: Player) -> bool:
 
 
 def where_is(director: Director, article: Article) -> str:
-    """The room in which a thing lies or is kept."""
+    """The room in which a thing is."""
     return director.world.things[article.id].room
 
 
@@ -109,13 +111,13 @@ def where_words(director: Director, article: Article) -> str:
     return f"{'in' if where.how == 'inside' else 'on'} {kept_on(where.place)} in {room}"
 
 
-_SAYING = 0.45  #: how often the rule is spoken out loud
+_SAYING = 0.45  #: how often the rule is said aloud
 _THERE = 0.5  #: how often a thing is looked at in the room where it is kept
 _NEEDING = ("I need {0} for a moment.", "Let me look at {0}.", "{0} is what I am looking for.")
 
 
 def filed(director: Director) -> Plot:
-    """A labelled thing that somebody has in hand is put where its label says."""
+    """A labelled thing that a person holds is put where its label says."""
     held = [
         (who.player, who.holds, rule)
         for who in director.world.people.values()
@@ -140,8 +142,8 @@ def _put_away(director: Director, player: Player, thing: Article, rule: Rule) ->
 
 def _file(scene: Scene, player: Player, thing: Article, rule: Rule) -> None:
     if scene.chance.random() < _SAYING:
-        words = scene.chance.choice(("{0} label: that goes into {1}.", "{2} label. So it belongs in {1}."))
-        scene.say(player, words.format(capital(with_article(rule.label)), rule.target, rule.label.capitalize()))
+        sentences = ("{0} label: that goes into {1}.", "{2} label. So it belongs in {1}.")
+        say_one(scene, player, sentences, with_article(rule.label), rule.target, rule.label)
     scene.put_down(player, scene.world.opening(rule.room, rule.target))
 
 
@@ -162,8 +164,7 @@ def consulted(director: Director) -> Plot:
         bring_in(scene, one)
         scene.pick_up(one, thing)
         if chance.random() < 0.5:
-            words = chance.choice(_NEEDING).format(thing.thing.name)
-            scene.say(one, capital(words))
+            say_one(scene, one, _NEEDING, thing.thing.name)
         if chance.random() < _THERE:
             settle(scene, one)
             scene.pause(chance.uniform(1.0, 3.0))
@@ -226,7 +227,7 @@ def moment(director: Director) -> Plot:
 
 
 def come_by(director: Director, scene: Scene) -> bool:
-    """Somebody comes into a scene that is going on, does a small thing and goes; False where nobody is free."""
+    """A person comes into the present scene, does a small thing and goes; False if all are busy."""
     people = director.free_people(1)
     for player in people:
         with director.engaged(player):
@@ -237,13 +238,13 @@ def come_by(director: Director, scene: Scene) -> bool:
 
 
 def nothing(room: str) -> Plot:
-    """A room for a while."""
+    """An empty room for a while."""
     scene = yield Wanted(room=room)
     scene.pause(scene.chance.uniform(4.0, 8.0))
 
 
 def sought(director: Director) -> Plot:
-    """Somebody looks for something in all drawers and cupboards of a room, and does not find it."""
+    """A person looks for something in all drawers and cupboards of a room, and does not find it."""
     chance = director.chance
     people = director.free_people(1)
     rooms = [location.id for location in director.cast.locations if len(_containers(location)) > 1]
@@ -256,36 +257,41 @@ def sought(director: Director) -> Plot:
         greet(scene, player)
         shut = [item for item in _containers(scene.location) if item.name not in scene.world.open[scene.location.id]]
         for opened in chance.sample(shut, len(shut)):
-            scene.open(player, opened)
-            if chance.random() < 0.4:
-                scene.say(player, chance.choice(_MISSING))
-            scene.close(player, opened)
+            _look(scene, player, opened)
         go_or_stay(scene, player)
 
 
+def _look(scene: Scene, player: Player, opened: Opened) -> None:
+    """Open something and close it again."""
+    scene.open(player, opened)
+    if scene.chance.random() < 0.4:
+        say_one(scene, player, _MISSING)
+    scene.close(player, opened)
+
+
 def _containers(location: Location) -> list[Opened]:
-    """What things can be kept in."""
+    """The drawers and cupboards of a room."""
     return [item for item in location.plan.openings if not item.name.endswith("door")]
 
 
 def relieved(director: Director) -> Plot:
-    """Somebody with a thing in hand puts it down somewhere."""
+    """A person who holds a thing puts it down somewhere."""
     yield from _freed(
         director, [who for who in _free(director) if who.holds is not None and director.cast.rule_of(who.holds) is None]
     )
 
 
 def uncovered(director: Director) -> Plot:
-    """Somebody who wears a hat or scarf takes it off and hangs it up."""
+    """A person who wears a hat or scarf takes it off and hangs it up."""
     yield from _freed(director, [who for who in _free(director) if who.wears and who.holds is None])
 
 
-def _free(director: Director) -> list[Standing]:
+def _free(director: Director) -> list[PersonState]:
     return [who for who in director.world.people.values() if director.is_free(who.player)]
 
 
-def _freed(director: Director, people: list[Standing]) -> Plot:
-    """One of some people puts down what they hold, or else wear."""
+def _freed(director: Director, people: list[PersonState]) -> Plot:
+    """One of some people puts down a thing that they hold, or else wear."""
     if not people:
         return
     who = director.chance.choice(people)
@@ -315,9 +321,8 @@ def _handle(director: Director, scene: Scene, player: Player) -> None:
     thing = things[0]
     scene.pick_up(player, thing)
     remark(scene, player, thing)
-    if thing.thing.category == "cup":
-        for _ in range(scene.chance.randint(1, 3)):
-            scene.drink(player)
+    for _ in range(scene.chance.randint(1, 3) if thing.thing.category == "cup" else 0):
+        scene.drink(player)
     put_somewhere(scene, player)
 
 
@@ -331,14 +336,10 @@ def _carry(director: Director, scene: Scene, player: Player) -> None:
 
 
 def _look_into(director: Director, scene: Scene, player: Player) -> None:
-    """Open something and close it again."""
+    """Look into something."""
     openings = [item for item in scene.location.plan.openings if item.name not in scene.world.open[scene.location.id]]
     if openings and scene.state(player).holds is None:
-        opened = scene.chance.choice(openings)
-        scene.open(player, opened)
-        if scene.chance.random() < 0.4:
-            scene.say(player, scene.chance.choice(_MISSING))
-        scene.close(player, opened)
+        _look(scene, player, scene.chance.choice(openings))
 
 
 def _rest(director: Director, scene: Scene, player: Player) -> None:
@@ -348,10 +349,10 @@ def _rest(director: Director, scene: Scene, player: Player) -> None:
 
 
 def _talk(director: Director, scene: Scene, player: Player) -> None:
-    """Say something that leads to nothing, to whoever is there."""
+    """Say something that leads to nothing, to another person if there is one."""
     others = scene.others(player)
     if not others:
-        scene.say(player, scene.chance.choice(_TALK))
+        say_one(scene, player, _TALK)
         return
     other = scene.chance.choice(others)
     question, answer = scene.chance.choice(_CHATS)
@@ -360,22 +361,15 @@ def _talk(director: Director, scene: Scene, player: Player) -> None:
 
 
 def _wave(director: Director, scene: Scene, player: Player) -> None:
-    """Wave at who else is there."""
+    """Wave at another person."""
     others = scene.others(player)
     waves_by_habit = any(habit.is_of("waves", player, scene.location) for habit in scene.cast.habits)
     if others and not waves_by_habit:
         scene.wave(player, scene.chance.choice(others))
 
 
-_ACTS: tuple[Callable[[Director, Scene, Player], None], ...] = (
-    _handle,
-    _handle,
-    _carry,
-    _look_into,
-    _rest,
-    _talk,
-    _wave,
-)
+_ACTS: tuple[Callable[[Director, Scene, Player], None], ...]
+_ACTS = (_handle, _handle, _carry, _look_into, _rest, _talk, _wave)
 
 
 _INVITING = (
@@ -386,12 +380,17 @@ _INVITING = (
 _SHORTEST, _LONGEST = 30.0, 300.0  #: seconds of film until an appointment
 
 
+def _waiting(director: Director) -> float:
+    """Seconds of film until an appointment."""
+    return director.chance.uniform(_SHORTEST, max(_SHORTEST + 1, min(_LONGEST, director.left * 0.4)))
+
+
 def appointment(director: Director) -> Plot:
     """Two people agree on a time and a room, perhaps move it, and meet then."""
     chance = director.chance
     people = director.free_people(2)
     made, place = director.room(), director.room()
-    wait = chance.uniform(_SHORTEST, max(_SHORTEST + 1, min(_LONGEST, director.left * 0.4)))
+    wait = _waiting(director)
     if not people or made is None or place is None or director.left < wait + 40 or not director.may_arrange():
         return
     one, two = people
@@ -401,9 +400,9 @@ def appointment(director: Director) -> Plot:
         bring_in(scene, one, two)
         at = director.minute_after(wait)
         director.arrange(at)
-        words = chance.choice(_INVITING).format(director.room_name(place), clock_words(at), two.person.name)
-        spoken.append(scene.say(one, words, two))
-        scene.say(two, chance.choice(("Agreed.", "I will be there.", "Good, I will come.")), one)
+        parts = (director.room_name(place), clock_words(at), two.person.name)
+        spoken.append(say_one(scene, one, _INVITING, *parts, to=two))
+        say_one(scene, two, ("Agreed.", "I will be there.", "Good, I will come."), to=one)
         for player in (one, two):
             scene.leave(player, waits=player is two)
         if chance.random() < 0.4 and director.left > wait + 70:
@@ -413,8 +412,8 @@ def appointment(director: Director) -> Plot:
             if director.minute() < at:
                 old, at = at, director.minute_after(wait + 20)
                 director.arrange(at, instead_of=old)
-                words = chance.choice(("{1}, make it {0} instead.", "I am late, {1}. Can we say {0}?"))
-                spoken.append(scene.say(two, words.format(clock_words(at), one.person.name), one))
+                sentences = ("{1}, make it {0} instead.", "I am late, {1}. Can we say {0}?")
+                spoken.append(say_one(scene, two, sentences, clock_words(at), one.person.name, to=one))
                 scene.say(one, "All right.", two)
             for player in (one, two):
                 scene.leave(player)
@@ -423,7 +422,13 @@ def appointment(director: Director) -> Plot:
         met = [scene.enter(player) for player in chance.sample((one, two), 2)]
         for event in met:
             director.chronicle.brings_about(spoken[-1], event, f"they had agreed on {clock_words(at)}")
-        _learn(director, people, place, at, spoken, met)
+        director.chronicle.learned(
+            "appointment",
+            f"{one.person.description} and {two.person.description} have an appointment in {director.room_name(place)}"
+            f" at {clock_words(at)}",
+            {"people": f"{one.id} {two.id}", "time": clock_words(at), "place": place, "kept": "yes"},
+            [*spoken, *met],
+        )
         if chance.random() < 0.6:
             scene.say(two, f"It is {clock_words(at)}. Here I am, {one.person.name}.", one)
         for player in (one, two):
@@ -433,21 +438,13 @@ def appointment(director: Director) -> Plot:
         go_or_stay(scene, one, two)
 
 
-def _learn(
-    director: Director, people: list[Player], place: str, at: int, spoken: list[Event], met: list[Event]
-) -> None:
-    one, two = (player.person for player in people)
-    room, time = director.room_name(place), clock_words(at)
-    director.chronicle.learned(
-        "appointment",
-        f"{one.description} and {two.description} have an appointment in {room} at {time}",
-        {"people": f"{one.id} {two.id}", "time": time, "place": place, "kept": "yes"},
-        [*spoken, *met],
-    )
+_NEWS = (
+    "Everybody to {0}, please!", "There is cake in {0}!", "The visitors are in {0}.", "The telephone in {0} is ringing!",
+)  # fmt: skip
 
 
 def called(director: Director) -> Plot:
-    """Somebody comes with news, and those who are there leave for another room because of it."""
+    """A person comes with news, and the others leave for another room because of it."""
     chance = director.chance
     people = director.free_people(chance.choice((2, 3, 3)))
     room = director.room(sought=3)
@@ -455,7 +452,6 @@ def called(director: Director) -> Plot:
     if not people or room is None or goal is None:
         return
     caller, *called_ones = people
-    name = director.room_name(goal)
     with director.engaged(*people):
         scene = yield Wanted(room=room)
         for player in called_ones:
@@ -463,18 +459,10 @@ def called(director: Director) -> Plot:
             if chance.random() < 0.6:
                 settle(scene, player)
         bring_in(scene, caller)
-        words = chance.choice(
-            (
-                "Everybody to {0}, please!",
-                "There is cake in {0}!",
-                "The visitors are in {0}.",
-                "The telephone in {0} is ringing!",
-            )
-        ).format(name)
-        news = scene.say(caller, words)
+        news = say_one(scene, caller, _NEWS, director.room_name(goal))
         gone = [scene.leave(player, waits=player is called_ones[-1]) for player in called_ones]
         for event in gone:
-            director.chronicle.brings_about(news, event, f'{caller.person.description} said "{words}"')
+            director.chronicle.brings_about(news, event, f'{caller.person.description} said "{news.words}"')
         go_or_stay(scene, caller)
 
         scene = yield Wanted(room=goal)
@@ -486,12 +474,12 @@ def called(director: Director) -> Plot:
 
 
 def noticed(director: Director) -> Plot:
-    """A notice hangs in a room; at its time somebody reads it and goes."""
+    """A notice hangs in a room; a person reads it and goes at its time."""
     chance = director.chance
     people = director.free_people(1)
     room = director.room(sought=1)
     goal = director.room(without=(room or "",), sought=1)
-    wait = chance.uniform(_SHORTEST, max(_SHORTEST + 1, min(_LONGEST, director.left * 0.4)))
+    wait = _waiting(director)
     if not people or room is None or goal is None or room in director.notices or director.left < wait + 40:
         return
     if not director.may_arrange():
@@ -517,7 +505,7 @@ def noticed(director: Director) -> Plot:
 
 
 def shared_number(director: Director) -> Plot:
-    """Somebody tells another a number that belongs to them; perhaps the other has to ask for it again."""
+    """A person asks another for a number of theirs, and hears it."""
     chance, chronicle = director.chance, director.chronicle
     people = director.free_people(2)
     room = director.room()
@@ -525,44 +513,39 @@ def shared_number(director: Director) -> Plot:
         return
     (owner, asker), number = people, str(chance.randint(100, 999))
     what = chance.choice(("telephone", "locker", "ticket"))
-    known_already = any(
-        owner.person.description in fact.text and what in fact.text for fact in chronicle.learned_so_far
-    )
-    if known_already:
+    if any(owner.person.description in fact.text and what in fact.text for fact in chronicle.learned_so_far):
         return
+    name = f"the {what} number of {owner.person.description}"
     with director.engaged(owner, asker):
         scene = yield Wanted(room=room)
         bring_in(scene, *chance.sample((owner, asker), 2))
-        asked = scene.say(asker, f"{owner.person.name}, what is your {what} number?", owner)
+        question = scene.say(asker, f"{owner.person.name}, what is your {what} number?", owner)
         spoken = scene.say(owner, f"My {what} number is {number}.", asker)
-        chronicle.brings_about(asked, spoken, f"{asker.person.description} asked for the number")
+        chronicle.brings_about(question, spoken, f"{asker.person.description} asked for the number")
         chronicle.learned(
             "number",
-            f"the {what} number of {owner.person.description} is {number}",
-            {"what": f"the {what} number of {owner.person.description}", "number": number, "person": owner.id},
+            f"{name} is {number}",
+            {"what": name, "number": number, "person": owner.id},
             [spoken],
         )
         if chance.random() < 0.6:
-            scene.say(
-                asker,
-                chance.choice(("Thank you.", f"{number}. I will remember it.", f"Thanks, {owner.person.name}.")),
-                owner,
-            )
+            answers = ("Thank you.", f"{number}. I will remember it.", f"Thanks, {owner.person.name}.")
+            say_one(scene, asker, answers, to=owner)
         go_or_stay(scene, asker, owner)
 
 
 _ASKING = (
-    "{name}, could you bring me {thing} from {room}?",
-    "{name}, I need {thing}. It must be in {room}.",
-    "Would you fetch {thing} for me, {name}? It is in {room}.",
-    "I forgot {thing} in {room}. Can you get it, {name}?",
+    "{0}, could you bring me {1} from {2}?",
+    "{0}, I need {1}. It must be in {2}.",
+    "Would you fetch {1} for me, {0}? It is in {2}.",
+    "I forgot {1} in {2}. Can you get it, {0}?",
 )
 _AGREEING = ("Of course.", "Right away.", "I will get it.", "Yes, in a moment.")
-_THANKING = ("Thank you, {name}.", "That is it. Thanks, {name}!", "Just what I needed, {name}.")
+_THANKING = ("Thank you, {0}.", "That is it. Thanks, {0}!", "Just what I needed, {0}.")
 
 
 def errand(director: Director) -> Plot:
-    """Somebody asks for a thing from another room, and another brings it."""
+    """A person asks for a thing from another room, and another brings it."""
     chance = director.chance
     people, things = director.free_people(2), director.free_things()
     if not people or not things:
@@ -578,12 +561,10 @@ def errand(director: Director) -> Plot:
         if chance.random() < 0.5:
             settle(scene, asker)
         bring_in(scene, bringer)
-        words = chance.choice(_ASKING).format(
-            name=bringer.person.name, thing=thing.thing.name, room=director.room_name(far)
-        )
-        asked = scene.say(asker, words, bringer)
+        parts = (bringer.person.name, thing.thing.name, director.room_name(far))
+        question = say_one(scene, asker, _ASKING, *parts, to=bringer)
         if chance.random() < 0.6:
-            scene.say(bringer, chance.choice(_AGREEING), asker)
+            say_one(scene, bringer, _AGREEING, to=asker)
         scene.leave(bringer)
 
         scene = yield Wanted(room=far)
@@ -592,16 +573,16 @@ def errand(director: Director) -> Plot:
         taken = scene.pick_up(bringer, thing)
         remark(scene, bringer, thing)
         reason = f"{asker.person.description} asked for {thing.thing.name}"
-        director.chronicle.brings_about(asked, taken, reason)
+        director.chronicle.brings_about(question, taken, reason)
         scene.leave(bringer)
 
         scene = yield Wanted(room=near)
         bring_in(scene, asker)
         scene.enter(bringer)
         given = scene.give(bringer, asker)
-        director.chronicle.brings_about(asked, given, reason)
+        director.chronicle.brings_about(question, given, reason)
         if chance.random() < 0.6:
-            scene.say(asker, chance.choice(_THANKING).format(name=bringer.person.name), bringer)
+            say_one(scene, asker, _THANKING, bringer.person.name, to=bringer)
         go_or_stay(scene, bringer, waits=False)
         _use(scene, asker, thing)
         put_somewhere(scene, asker)
@@ -609,18 +590,21 @@ def errand(director: Director) -> Plot:
 
 
 def _use(scene: Scene, player: Player, thing: Article) -> None:
-    """Somebody does with a thing what it is for."""
+    """A person uses a thing."""
     if thing.thing.category == "cup":
         for _ in range(scene.chance.randint(1, 3)):
             scene.drink(player)
             if scene.chance.random() < 0.4:
                 scene.pause(scene.chance.uniform(0.5, 2.0))
-    elif scene.world.can_wear(player, thing) and scene.chance.random() < 0.7:
+    elif scene.state(player).can_wear(thing) and scene.chance.random() < 0.7:
         scene.put_on(player)
 
 
+_MISSED = ("Where is {0}?", "{0} is gone!", "I left {0} here. Who has taken it?")
+
+
 def misplaced(director: Director) -> Plot:
-    """Somebody leaves a thing, another takes it elsewhere; the owner misses it, searches, and gets it back."""
+    """A person leaves a thing, another takes it elsewhere; the owner misses it, asks, and gets it back."""
     chance = director.chance
     people, things = director.free_people(2), director.free_things()
     if not people or not things:
@@ -657,9 +641,7 @@ def misplaced(director: Director) -> Plot:
 
         scene = yield Wanted(room=home)
         scene.enter(owner)
-        missed = scene.say(
-            owner, chance.choice(("Where is {0}?", "{0} is gone!", "I left {0} here. Who has taken it?")).format(name)
-        )
+        missed = scene.say(owner, chance.choice(_MISSED).format(name))
         director.chronicle.brings_about(taken, missed, f"{mover.person.description} took {name} away")
         scene.leave(owner)
 
@@ -667,14 +649,14 @@ def misplaced(director: Director) -> Plot:
 
 
 def _found_again(director: Director, owner: Player, mover: Player, thing: Article, between: str, missed: Event) -> Plot:
-    """The owner asks who took the thing, is told where it is, and goes there."""
+    """The owner asks the other person, hears where the thing is, and goes there."""
     name, away, left = thing.thing.name, where_is(director, thing), where_words(director, thing)
     met = director.room_of(mover) or between
     scene = yield Wanted(room=met)
     bring_in(scene, *director.chance.sample((owner, mover), 2))
-    asked = scene.say(owner, f"{mover.person.name}, have you seen {name}?", mover)
+    question = scene.say(owner, f"{mover.person.name}, have you seen {name}?", mover)
     spoken = scene.say(mover, f"Yes. It is {left}.", owner)
-    director.chronicle.brings_about(missed, asked, f"{owner.person.description} was looking for {name}")
+    director.chronicle.brings_about(missed, question, f"{owner.person.description} was looking for {name}")
     if met != away:
         scene.leave(owner)
         go_or_stay(scene, mover)
@@ -688,7 +670,7 @@ def _found_again(director: Director, owner: Player, mover: Player, thing: Articl
 
 
 def lent(director: Director) -> Plot:
-    """A thing goes through several hands and ends in another room."""
+    """A thing is passed from person to person and ends in another room."""
     chance = director.chance
     people, things = director.free_people(3), director.free_things()
     if not people or not things:
@@ -706,50 +688,44 @@ def lent(director: Director) -> Plot:
         scene.pick_up(one, thing)
         remark(scene, one, thing)
         bring_in(scene, two)
-        asked = scene.say(
-            two, chance.choice(("May I have {0}, {1}?", "{1}, can I borrow {0}?")).format(name, one.person.name), one
-        )
+        sentences = ("May I have {0}, {1}?", "{1}, can I borrow {0}?")
+        question = say_one(scene, two, sentences, name, one.person.name, to=one)
         given = scene.give(one, two)
-        director.chronicle.brings_about(asked, given, f"{two.person.description} asked for {name}")
+        director.chronicle.brings_about(question, given, f"{two.person.description} asked for {name}")
         go_or_stay(scene, one, waits=False)
         scene.leave(two)
 
         scene = yield Wanted(room=second)
         bring_in(scene, *chance.sample((two, three), 2))
         if chance.random() < 0.6:
-            scene.say(
-                two,
-                chance.choice(("{0}, this is for you.", "Please keep this for me, {0}.")).format(three.person.name),
-                three,
-            )
+            sentences = ("{0}, this is for you.", "Please keep this for me, {0}.")
+            say_one(scene, two, sentences, three.person.name, to=three)
             scene.give(two, three)
-            _use(scene, three, thing)
-            put_somewhere(scene, three)
+            user = three
         else:
-            _use(scene, two, thing)
-            put_somewhere(scene, two)
+            user = two
+        _use(scene, user, thing)
+        put_somewhere(scene, user)
         go_or_stay(scene, *chance.sample((two, three), 2))
 
 
 def outing(director: Director) -> Plot:
-    """Somebody is told that it is cold, takes a hat or scarf and goes; later it is hung up again."""
+    """A person hears that it is cold, takes a hat or scarf and goes; later it is hung up again."""
     chance = director.chance
     people = director.free_people(2)
     worn = [article for article in director.free_things() if article.is_worn]
     if not people or not worn:
         return
     (goer, adviser), thing = people, worn[0]
-    if not director.world.can_wear(goer, thing):
+    if not director.world.people[goer.id].can_wear(thing):
         return
     room = where_is(director, thing)
     with director.engaged(goer, thing):
         with director.engaged(adviser):
             scene = yield Wanted(room=room)
             bring_in(scene, *chance.sample((goer, adviser), 2))
-            words = chance.choice(
-                ("It is cold outside, {0}.", "Take {1}, {0}. It is windy.", "{0}, you will need {1} today.")
-            )
-            spoken = scene.say(adviser, words.format(goer.person.name, thing.thing.name), goer)
+            sentences = ("It is cold outside, {0}.", "Take {1}, {0}. It is windy.", "{0}, you will need {1} today.")
+            spoken = say_one(scene, adviser, sentences, goer.person.name, thing.thing.name, to=goer)
             scene.pick_up(goer, thing)
             put_on = scene.put_on(goer)
             director.chronicle.brings_about(spoken, put_on, f"{adviser.person.description} spoke of the weather")

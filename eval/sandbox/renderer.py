@@ -1,23 +1,251 @@
-"""The frames of a film in order, with the exact boxes of what was drawn."""
+"""The frames of a film in order, with the pose of each person and the exact boxes of what was drawn."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from eval.sandbox.figures import paint_person, paint_prop
-from eval.sandbox.furniture import paint_open
+from eval.sandbox.figures import Arm, Pose, arm_towards, grip_of, paint_person, paint_prop
 from eval.sandbox.room_plans import Arrangement, Place, arrange, plan_of
-from eval.sandbox.rooms import Backdrop, paint_card, paint_room
-from eval.sandbox.script import Actor, Card, Film, Prop, Resting, Shot
-from eval.sandbox.staging import Stance, open_at, people_at, resting_at
+from eval.sandbox.rooms import Backdrop, paint_card, paint_open, paint_room
+from eval.sandbox.script import (
+    WIDTH,
+    Actor,
+    Card,
+    Carry,
+    Film,
+    Gesture,
+    Line,
+    Performance,
+    Prop,
+    Resting,
+    Shot,
+    Walk,
+    Wear,
+)
 from world_api.core.ports import Image
 from world_api.core.spans import Box
+
+_SIZE = 185.0  #: pixels of an average person whose feet are at _NEAR
+_NEAR = 330.0
+_GROWTH = 0.005  #: relative growth for each pixel nearer to the viewer
+_GAIT = 0.85  #: length of two steps, in heights of the person
+_SETTLE = 0.2  #: seconds in which a walk begins or comes to rest
+_OUTSIDE = 110.0  #: pixels beyond the frame's edge where nothing of a person can be seen
+
+_HANGING = Arm(upper=0.04, fore=0.14)
+_CARRYING = Arm(upper=0.25, fore=1.35)
+_HOLDING = Arm(upper=-0.3, fore=1.15)  #: the same close to the body, in rooms of a variant
+_AT_THE_MOUTH = Arm(upper=0.55, fore=2.45)
+_AT_THE_HEAD = Arm(upper=1.25, fore=2.7)
+_AT_THE_NECK = Arm(upper=0.75, fore=2.3)
+_HANDLES = frozenset({"opens", "closes"})  #: gestures whose place is the hand's, which stays there for a while
+#: Angle of the legs and breadth of people in rooms of a variant: with closed legs a person is as slim as a post.
+_ASTRIDE, _BROAD = 0.21, 1.1
+_BRIEF = frozenset({"gives", "receives"})  #: gestures in which it stays as short as can be: two people touch
+_SNATCH = 34.0  #: pixels that who receives keeps off: two people whose hands touch look like one thing
+_OPENING = 0.5  #: seconds in which a drawer opens
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stance:
+    """One person at one moment: feet in pixels of the frame, height in pixels, pose."""
+
+    actor: Actor
+    feet: tuple[float, float]
+    size: float
+    pose: Pose
+
+
+def people_at(shot: Shot, time: float) -> list[Stance]:
+    """The people on stage ``time`` seconds into the shot, the farthest first."""
+    stances = [_stance(shot, performance, time) for performance in shot.performances]
+    on_stage = [stance for stance in stances if -_OUTSIDE < stance.feet[0] < WIDTH + _OUTSIDE]
+    return sorted(on_stage, key=lambda stance: stance.feet[1])
+
+
+def resting_at(shot: Shot, time: float) -> list[Resting]:
+    """The things at rest ``time`` seconds into the shot."""
+    return [item for item in shot.resting if item.start <= time < item.end]
+
+
+def open_at(shot: Shot, time: float) -> dict[str, float]:
+    """The open furniture ``time`` seconds into the shot, and how far it is open: 0 to 1."""
+    found: dict[str, float] = {}
+    for item in shot.openings:
+        if item.start <= time < item.end:
+            since = 1.0 if item.start <= 0 else (time - item.start) / _OPENING
+            until = 1.0 if item.end >= shot.duration else (item.end - time) / _OPENING
+            found[item.target] = min(1.0, since, until)
+    return found
+
+
+def walked(performance: Performance, time: float) -> float:
+    """How far the actor has walked in this shot by ``time``, in pixels."""
+    return sum(math.dist(walk.origin, walk.goal) * _progress(walk, time) for walk in performance.walks)
+
+
+def step_times(performance: Performance) -> list[float]:
+    """When a foot comes down, in seconds of the shot."""
+    times = []
+    for walk in performance.walks:
+        step = _GAIT / 2 * size_at(walk.goal[1]) * performance.actor.look.height
+        count = int(math.dist(walk.origin, walk.goal) / step)
+        times += [walk.start + (walk.end - walk.start) * (number + 0.5) / max(count, 1) for number in range(count)]
+    return times
+
+
+def size_at(y: float) -> float:
+    """Height in pixels of an average person whose feet are at ``y``."""
+    return _SIZE * (1 + (y - _NEAR) * _GROWTH)
+
+
+def _progress(walk: Walk, time: float) -> float:
+    return min(1.0, max(0.0, (time - walk.start) / (walk.end - walk.start)))
+
+
+def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
+    feet = _feet(performance, time)
+    size = size_at(feet[1])
+    walk = next((walk for walk in performance.walks if walk.start <= time < walk.end), None)
+    line = next((line for line in shot.lines if line.speaker == performance.actor and _now(line, time)), None)
+    gesture = next((gesture for gesture in performance.gestures if _now(gesture, time)), None)
+    carry = next((carry for carry in performance.carries if _now(carry, time)), None)
+    worn = {wear.prop.category: wear.prop for wear in performance.wears if _now(wear, time)}
+    seated, seat_facing = _seated(performance, time)
+    astride, broad = (_ASTRIDE, _BROAD) if shot.room.variant else (0.0, 1.0)
+    height = size * performance.actor.look.height
+    rest = _HANGING if carry is None else _HOLDING if shot.room.variant else _CARRYING
+    pose = Pose(
+        facing=seat_facing or _facing(performance, walk, line, gesture, time),
+        stride=_stride(walk, time),
+        phase=walked(performance, time) / (_GAIT * size * performance.actor.look.height) * 2 * math.pi,
+        arm=rest,
+        mouth=abs(math.sin(time * 11.0)) * abs(math.sin(time * 3.1 + 0.6)) if line else 0.0,
+        holds=carry.prop if carry else None,
+        seated=seated,
+        hat=worn.get("hat"),
+        scarf=worn.get("scarf"),
+        astride=astride,
+        broad=broad,
+    )
+    pointing = _pointing(gesture, carry, pose, feet, height, time) if gesture else None
+    arm = _arm(walk, line, gesture, rest, time) if pointing is None else pointing
+    return Stance(actor=performance.actor, feet=feet, size=size, pose=replace(pose, arm=arm))
+
+
+def _now(item: Gesture | Line | Carry | Wear, time: float) -> bool:
+    return item.start <= time < item.end
+
+
+def _seated(performance: Performance, time: float) -> tuple[float, int]:
+    """How far the actor sits, 0 to 1, and to which side; the side is 0 for an upright actor."""
+    changes = sorted(
+        (gesture for gesture in performance.gestures if gesture.kind in {"sits down", "stands up"}),
+        key=lambda gesture: gesture.start,
+    )
+    begun = [gesture for gesture in changes if gesture.start <= time]
+    if not begun:
+        return (1.0, changes[0].facing) if changes and changes[0].kind == "stands up" else (0.0, 0)
+    last = begun[-1]
+    part = min(1.0, (time - last.start) / (last.end - last.start))
+    amount = part * part * (3 - 2 * part)
+    amount = amount if last.kind == "sits down" else 1 - amount
+    return amount, last.facing if amount > 0 else 0
+
+
+def _feet(performance: Performance, time: float) -> tuple[float, float]:
+    begun = [walk for walk in performance.walks if walk.start <= time]
+    walk = begun[-1] if begun else performance.walks[0]
+    part = _progress(walk, time)
+    x = walk.origin[0] + (walk.goal[0] - walk.origin[0]) * part
+    y = walk.origin[1] + (walk.goal[1] - walk.origin[1]) * part
+    return x, y
+
+
+def _stride(walk: Walk | None, time: float) -> float:
+    if walk is None:
+        return 0.0
+    return min(1.0, (time - walk.start) / _SETTLE, (walk.end - time) / _SETTLE)
+
+
+def _facing(
+    performance: Performance, walk: Walk | None, line: Line | None, gesture: Gesture | None, time: float
+) -> int:
+    if walk is not None:
+        return 1 if walk.goal[0] >= walk.origin[0] else -1
+    if gesture is not None:
+        return gesture.facing
+    if line is not None:
+        return line.facing
+    done: list[Walk | Gesture] = [walk for walk in performance.walks if walk.end <= time]
+    done += [gesture for gesture in performance.gestures if gesture.end <= time]
+    if not done:
+        return 1
+    last = max(done, key=lambda item: item.end)
+    if isinstance(last, Gesture):
+        return last.facing
+    return 1 if last.goal[0] >= last.origin[0] else -1
+
+
+def _arm(walk: Walk | None, line: Line | None, gesture: Gesture | None, rest: Arm, time: float) -> Arm | None:
+    """The near arm's angles, or None to let it swing with the walk; ``rest`` is its position at rest."""
+    if gesture is not None:
+        return _gesturing(gesture, rest, time)
+    if rest is not _HANGING:
+        return rest
+    if line is not None:
+        beat = math.sin(time * 6.0) * math.sin(math.pi * (time - line.start) / (line.end - line.start))
+        return Arm(upper=0.18 + 0.1 * beat, fore=0.85 + 0.4 * beat)
+    return None if walk is not None else rest
+
+
+def _pointing(
+    gesture: Gesture, carry: Carry | None, pose: Pose, feet: tuple[float, float], height: float, time: float
+) -> Arm | None:
+    """The arm on its way to a place and back, or None if the gesture has no place; ``pose.arm`` is its position at rest."""
+    if gesture.place is None or pose.arm is None:
+        return None
+    part = (time - gesture.start) / (gesture.end - gesture.start)
+    grip = (0.0, 0.0) if gesture.kind in _HANDLES else grip_of(carry.prop if carry else gesture.prop)
+    place = gesture.place
+    if gesture.kind == "receives":
+        place = place[0] - gesture.facing * _SNATCH, place[1]
+    there = arm_towards(place, feet, height, gesture.facing, grip=grip, sunk=pose.sunk, broad=pose.broad)
+    amount = math.sin(math.pi * part)
+    if gesture.kind in _HANDLES:
+        amount = min(1.0, 1.3 * amount)
+    elif gesture.kind in _BRIEF:
+        amount *= amount
+    return _between(pose.arm, there, amount)
+
+
+def _gesturing(gesture: Gesture, base: Arm, time: float) -> Arm:
+    part = (time - gesture.start) / (gesture.end - gesture.start)
+    amount = min(1.0, 2.2 * math.sin(math.pi * part))
+    if gesture.kind == "waves":
+        up = Arm(upper=-2.35, fore=-2.75 + 0.3 * math.sin(time * 12.0))
+        return _between(base, up, amount)
+    if gesture.kind == "drinks":
+        return _between(base, _AT_THE_MOUTH, amount)
+    if gesture.kind in {"puts on", "takes off"}:
+        scarf = gesture.prop is not None and gesture.prop.category == "scarf"
+        return _between(base, _AT_THE_NECK if scarf else _AT_THE_HEAD, amount)
+    return base
+
+
+def _between(first: Arm, second: Arm, part: float) -> Arm:
+    return Arm(
+        upper=first.upper + (second.upper - first.upper) * part,
+        fore=first.fore + (second.fore - first.fore) * part,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sighting:
-    """Somebody or something in one frame. Boxes are whole, also where another figure stands in front."""
+    """A person or a thing in one frame. Boxes are whole, also if another figure covers a part."""
 
     subject: Actor | Prop
     box: Box
@@ -52,12 +280,15 @@ def frames_of_part(part: Shot | Card, backdrop: Backdrop, *, start: float, frame
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Layer:
-    """One thing or person to be painted; layers that are equal look the same on the same ground."""
+class _Open:
+    """A piece of furniture that is open by some amount, 0 to 1."""
 
-    open: tuple[str, float] | None = None
-    resting: Resting | None = None
-    stance: Stance | None = None
+    target: str
+    amount: float
+
+
+#: One thing or person to be painted; layers that are equal look the same on the same ground.
+_Layer: TypeAlias = _Open | Resting | Stance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +299,7 @@ class _Painted:
 
 
 class _Painter:
-    """Paints a part frame by frame, and only what has changed, with whatever lies in front of it."""
+    """Paints a part frame by frame: from the first layer that has changed on."""
 
     def __init__(self, part: Shot | Card, backdrop: Backdrop) -> None:
         self._part = part
@@ -83,7 +314,7 @@ class _Painter:
 
     def frame(self, time: float, since_cut: float) -> DrawnFrame:
         """The frame of a moment."""
-        layers = list(_layers(self._part, since_cut)) if isinstance(self._part, Shot) else []
+        layers = _layers(self._part, since_cut) if isinstance(self._part, Shot) else []
         kept: list[_Painted] = []
         for painted, layer in zip(self._last, layers, strict=False):
             if painted.layer != layer:
@@ -100,26 +331,23 @@ class _Painter:
         return DrawnFrame(time=time, image=image, sightings=sightings)
 
     def _paint(self, image: Image, layer: _Layer) -> Iterator[tuple[Actor | Prop, Box | None]]:
-        if layer.open is not None and self._made is not None:
-            paint_open(image, self._made, *layer.open)
-        if layer.resting is not None:
-            prop, place = layer.resting.prop, layer.resting.place
-            yield prop, paint_prop(image, prop, place, hangs=place in self._hooks)
-        if layer.stance is not None:
-            stance = layer.stance
-            painted = paint_person(image, stance.actor.look, stance.pose, stance.feet, stance.size)
-            yield stance.actor, painted.person
-            if stance.pose.holds is not None:
-                yield stance.pose.holds, painted.held
+        if isinstance(layer, Resting):
+            yield layer.prop, paint_prop(image, layer.prop, layer.place, hangs=layer.place in self._hooks)
+        elif isinstance(layer, Stance):
+            painted = paint_person(image, layer.actor.look, layer.pose, layer.feet, layer.size)
+            yield layer.actor, painted.person
+            if layer.pose.holds is not None:
+                yield layer.pose.holds, painted.held
             yield from painted.worn
+        elif self._made is not None:
+            paint_open(image, self._made, layer.target, layer.amount)
 
 
-def _layers(shot: Shot, time: float) -> Iterator[_Layer]:
+def _layers(shot: Shot, time: float) -> list[_Layer]:
     """What is painted, the farthest first."""
-    if shot.room.variant:
-        for target, amount in open_at(shot, time).items():
-            yield _Layer(open=(target, amount))
-    for resting in resting_at(shot, time):
-        yield _Layer(resting=resting)
-    for stance in people_at(shot, time):
-        yield _Layer(stance=stance)
+    opened = open_at(shot, time).items() if shot.room.variant else ()
+    return [
+        *(_Open(target=target, amount=amount) for target, amount in opened),
+        *resting_at(shot, time),
+        *people_at(shot, time),
+    ]

@@ -1,7 +1,7 @@
 """Arranged rooms: their colours, their furniture, and the places that scripts are written against.
 
-All places are pixels of the frame. ``stand`` is where the feet of a person are who reaches for something, ``facing`` the side
-that person looks to (1 right, -1 left). ``the desk`` and the like are words that a sentence can use.
+All places are pixels of the frame. ``stand`` is the place of a person's feet who takes or opens something, ``facing`` the side
+to which that person looks (1 right, -1 left). ``the desk`` and the like are words that a sentence can use.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Spot:
-    """Where one thing can lie or hang: ``on`` is what it lies on (``the desk``), ``name`` which place of it.
+    """A place for one thing: ``on`` is the furniture below it (``the desk``), ``name`` the place on it.
 
     ``place`` is the thing's lower middle. A spot with ``hangs`` takes hats, scarves, bags, umbrellas and keys; any other
-    takes whatever can be carried.
+    takes anything that can be carried.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Spot:
 
 @dataclass(frozen=True, kw_only=True)
 class Seat:
-    """Something to sit on: one walks to ``stand`` and sits down there, looking to ``facing``."""
+    """Something to sit on: a person walks to ``stand`` and sits down there, looking to ``facing``."""
 
     name: str
     stand: Place
@@ -102,7 +102,7 @@ class Seat:
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """A drawer, a cupboard or a door; ``handle`` is where the hand goes, also to put a thing in or take it out."""
+    """A drawer, a cupboard or a door; things are put in and taken out at the ``handle`` too."""
 
     name: str
     handle: Place
@@ -112,12 +112,12 @@ class Opened:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A room's places. ``left`` and ``right`` lie outside the frame: there people come from and go to."""
+    """A room's places. ``left`` and ``right`` are outside the frame: people come from there and go there."""
 
     kind: RoomKind
     left: Place
     right: Place
-    stands: tuple[Place, ...]  #: places to stand, wave and talk at, from left to right, a step or more apart
+    positions: tuple[Place, ...]  #: places for people, from left to right, a step or more apart
     spots: tuple[Spot, ...]
     seats: tuple[Seat, ...]
     openings: tuple[Opened, ...]
@@ -157,7 +157,7 @@ class Arrangement:
 
 @dataclass(frozen=True, kw_only=True)
 class _Column:
-    """A stretch of the wall: what stands before it (kind, offset, width, facing), and what hangs on it (kind, offset)."""
+    """A part of the wall: the furniture before it (kind, offset, width, facing), and the pieces on it (kind, offset)."""
 
     width: float
     floor: tuple[tuple[FloorPiece, float, float, int], ...] = ()
@@ -265,7 +265,7 @@ def _placed(column: _Column, middle: float, chance: random.Random) -> list[Piece
 
 
 def _named(pieces: list[Piece]) -> tuple[Piece, ...]:
-    """Pieces of one kind are told apart as the left and the right one."""
+    """Name the pieces; two of one kind are the left and the right one."""
     found = []
     for piece in pieces:
         alike = sorted(other.x for other in pieces if other.kind == piece.kind)
@@ -280,10 +280,10 @@ WALL_KINDS: frozenset[str] = frozenset({"sign", "clock", "board", "window", "pic
 FEET = 326.0  #: pixels from the top to where people walk and stand
 SEATED_FEET = 318.0  #: and to where the feet of people who sit are
 _OUTSIDE = 70.0  #: pixels beyond the edge where people wait to come in
-_ARM = 40.0  #: pixels from the feet to what the hand reaches for
-_EDGE = 46.0  #: nobody need stand nearer to the frame's edge
+_ARM = 40.0  #: pixels from the feet to a thing that is taken
+_EDGE = 46.0  #: pixels from the frame's edge to the nearest place for a person
 
-#: Where things lie on a surface: pixels from the top, and from its middle.
+#: The places of things on a surface: pixels from the top, and shares of its width from its middle.
 TOPS: dict[str, float] = {"desk": 234, "table": 234, "counter": 226, "workbench": 230, "sideboard": 222, "chest": 200}
 _THREE = (("left end", -0.33), ("middle", 0.0), ("right end", 0.33))
 _TWO = (("left side", -0.25), ("right side", 0.25))
@@ -308,7 +308,7 @@ def plan_of(kind: RoomKind, variant: int) -> Plan:
         kind=kind,
         left=(-_OUTSIDE, FEET),
         right=(WIDTH + _OUTSIDE, FEET),
-        stands=tuple((x, FEET) for x in (96.0, 208.0, 320.0, 432.0, 544.0)),
+        positions=tuple((x, FEET) for x in (96.0, 208.0, 320.0, 432.0, 544.0)),
         spots=tuple(_spots(made)),
         seats=tuple(_seats(made)),
         openings=tuple(_openings(made)),
@@ -316,7 +316,7 @@ def plan_of(kind: RoomKind, variant: int) -> Plan:
 
 
 def giving_place(one: Place, other: Place) -> Place:
-    """Where two people who stand ``GIVING_APART`` pixels apart meet with their hands; both gestures have this place."""
+    """Return the place of both gestures when a thing is given between two people ``GIVING_APART`` pixels apart."""
     return (one[0] + other[0]) / 2, 216.0
 
 
@@ -328,14 +328,14 @@ def _spots(made: Arrangement) -> Iterator[Spot]:
         for name, share in _THREE if piece.width >= _WIDE else _TWO:
             place = (piece.x + share * piece.width, TOPS[piece.kind])
             side = -1 if share > 0 else 1
-            stand, facing = _standing_place(place, side)
+            stand, facing = _place_before(place, side)
             yield Spot(
                 name=f"the {name} of the {piece.name}", on=f"the {piece.name}", place=place, stand=stand, facing=facing
             )
     for piece in made.only("hooks"):
         for name, share in (("left", -1), ("middle", 0), ("right", 1)):
             place = (piece.x + share * HOOK_STEP, HOOK_TOP + HANGING)
-            stand, facing = _standing_place(place, -1 if share > 0 else 1)
+            stand, facing = _place_before(place, -1 if share > 0 else 1)
             yield Spot(name=f"the {name} hook", on="the hooks", place=place, stand=stand, facing=facing, hangs=True)
 
 
@@ -348,11 +348,11 @@ def _openings(made: Arrangement) -> Iterator[Opened]:
     for piece in made.only("chest", *LEAVES):
         if piece.kind == "chest":
             for side in (-1, 1):
-                stand, facing = _standing_place((handle := drawer_handle(piece, side)), -side)
+                stand, facing = _place_before((handle := drawer_handle(piece, side)), -side)
                 word = "left" if side < 0 else "right"
                 yield Opened(name=f"the {word} drawer", handle=handle, stand=stand, facing=facing)
         else:
-            stand, facing = _standing_place((handle := leaf_handle(piece)), hinge_side(piece))
+            stand, facing = _place_before((handle := leaf_handle(piece)), hinge_side(piece))
             yield Opened(name=f"the {piece.name}", handle=handle, stand=stand, facing=facing)
 
 
@@ -371,8 +371,8 @@ def leaf_handle(piece: Piece) -> Place:
     return piece.x - hinge_side(piece) * (piece.width / 2 - 12), _HANDLES[piece.kind]
 
 
-def _standing_place(place: Place, facing: int) -> tuple[Place, int]:
-    """Where to stand for a place, on the side that is asked for unless that is too near to the edge."""
+def _place_before(place: Place, facing: int) -> tuple[Place, int]:
+    """Return the feet and the side of a person for a place; the other side if the requested one is too near the edge."""
     for side in (facing, -facing):
         x = place[0] - side * _ARM
         if _EDGE <= x <= WIDTH - _EDGE:

@@ -1,16 +1,498 @@
-"""Empty rooms and cards as the camera sees them: the four rooms of the sample film, and arranged rooms of a variant."""
+"""Empty rooms and cards as the camera sees them: arranged rooms of a variant, and the four rooms of the sample film.
+
+Places are pixels of the frame; a piece of an arranged room is drawn where ``room_plans`` has its handles.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from eval.sandbox import furniture
-from eval.sandbox.canvas import Canvas, hexa, shade
-from eval.sandbox.room_plans import SEATS, Arrangement, Piece, Style, arrange
+from eval.sandbox.canvas import Canvas, Colour, Point, Sheet, hexa, shade
+from eval.sandbox.room_plans import (
+    HOOK_STEP,
+    HOOK_TOP,
+    LEAVES,
+    SEATED_FEET,
+    SEATS,
+    TOPS,
+    Arrangement,
+    Piece,
+    Style,
+    arrange,
+    hinge_side,
+    leaf_handle,
+)
 from eval.sandbox.script import HEIGHT, WIDTH, Card, Room, RoomKind
 from world_api.core.ports import Image
 from world_api.core.spans import Box
+
+WOOD = hexa("#9a6b42")
+DARK_WOOD = hexa("#5d3f2a")
+METAL = hexa("#b9bec4")
+INK = hexa("#22262c")
+PAPER = hexa("#f6f4ee")
+_FELT = hexa("#22408c")
+_AROUND = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))  #: the corners of a square and back
+BOOKS = tuple(hexa(code) for code in ("#8c3b32", "#c98f3c", "#3f6a58", "#39507c", "#6d4a73", "#b7a98b", "#4d4a46"))
+
+
+def planks(canvas: Canvas, top: float, near: Colour, far: Colour, *, seams: Colour) -> None:
+    """A wooden floor from ``top`` to the lower edge, running towards the viewer."""
+    canvas.gradient(0, top, canvas.width, canvas.height - top, far, near)
+    middle = canvas.width / 2
+    for number in range(-14, 15):
+        canvas.line([(middle + number * 38, top), (middle + number * 92, canvas.height)], seams, 0.8)
+    for number, depth in enumerate((0.12, 0.3, 0.55, 0.85)):
+        y = top + (canvas.height - top) * depth
+        for place in range(-6, 7):
+            x = middle + (place * 2 + number % 2) * (38 + 54 * depth)
+            canvas.line([(x, y), (x + 38 + 54 * depth, y)], seams, 0.8)
+
+
+def window(canvas: Canvas, x: float, y: float, width: float, height: float, *, seed: int) -> None:
+    """A window with a sky and the roofs of a town."""
+    chance = random.Random(seed)
+    canvas.shadow(x - 2, y, width + 8, height + 10, blur=10, strength=0.25)
+    canvas.rectangle(x - 6, y - 6, width + 12, height + 12, hexa("#eceae4"), radius=2)
+    canvas.gradient(x, y, width, height, hexa("#8fc3ea"), hexa("#dcecf5"))
+    place = x
+    while place < x + width - 2:
+        wide = min(chance.uniform(10, 22), x + width - place)
+        high = chance.uniform(0.15, 0.5) * height
+        tone = shade(hexa("#8d9aa8"), chance.uniform(0.85, 1.15))
+        canvas.rectangle(place, y + height - high, wide, high, tone)
+        place += wide
+    frame = hexa("#eceae4")
+    canvas.rectangle(x + width / 2 - 1.5, y, 3, height, frame)
+    canvas.rectangle(x, y + height * 0.45, width, 3, frame)
+    canvas.rectangle(x - 10, y + height + 5, width + 20, 6, hexa("#dedbd3"), radius=1)
+
+
+def sign(canvas: Canvas, words: str, x: float, y: float, *, size: float = 20) -> Box:
+    """A plate with dark letters, centred on ``(x, y)``; returns the box of the letters."""
+    width = len(words) * size * 0.68 + 22
+    canvas.shadow(x - width / 2, y - size * 0.8 + 3, width, size * 1.7, blur=6, strength=0.3)
+    canvas.rectangle(x - width / 2, y - size * 0.9, width, size * 1.8, hexa("#2f4b63"), radius=4)
+    canvas.rectangle(x - width / 2 + 2, y - size * 0.9 + 2, width - 4, size * 1.8 - 4, hexa("#f3f1ea"), radius=3)
+    return canvas.text(words, x, y, size, INK)
+
+
+def clock(canvas: Canvas, words: str, x: float, y: float) -> Box:
+    """A digital wall clock centred on ``(x, y)``; returns the box of its figures."""
+    canvas.shadow(x - 40, y - 14, 80, 34, blur=6, strength=0.35)
+    canvas.rectangle(x - 40, y - 18, 80, 36, hexa("#15181c"), radius=5)
+    canvas.rectangle(x - 36, y - 14, 72, 28, hexa("#202830"), radius=3)
+    return canvas.text(words, x, y, 23, hexa("#8ff0b0"))
+
+
+def board(canvas: Canvas, lines: tuple[str, ...], x: float, y: float, width: float, height: float) -> list[Box]:
+    """A whiteboard with written lines; returns the box of each."""
+    canvas.shadow(x + 2, y + 4, width, height, blur=8, strength=0.3)
+    canvas.rectangle(x - 4, y - 4, width + 8, height + 8, METAL, radius=3)
+    canvas.gradient(x, y, width, height, hexa("#fdfdfb"), hexa("#eef0ef"))
+    canvas.rectangle(x + 8, y + height + 2, width - 16, 5, hexa("#9aa0a6"), radius=2)
+    step = height / (len(lines) + 0.4)
+    return [
+        canvas.text(line, x + width / 2, y + step * (number + 0.7), min(19, step * 0.62, _fitting(line, width)), _FELT)
+        for number, line in enumerate(lines)
+    ]
+
+
+def _fitting(line: str, width: float) -> float:
+    """The height of letters at which a line fits a whiteboard."""
+    return (width - 10) / (0.6 * max(1, len(line)))
+
+
+def desk(canvas: Canvas, x: float, y: float, width: float, *, depth: float = 16, height: float = 52) -> None:
+    """A desk; ``y`` is the front edge of its top."""
+    canvas.shadow(x + 4, y + height - 8, width - 4, 18, blur=10, strength=0.4)
+    for leg in (x + 8, x + width - 16):
+        canvas.rectangle(leg, y, 8, height, DARK_WOOD)
+    canvas.rectangle(x + width - 58, y + 4, 46, 38, shade(WOOD, 0.78))
+    for drawer in (y + 14, y + 28):
+        canvas.rectangle(x + width - 42, drawer, 14, 3, METAL, radius=1)
+    top = [(x + 10, y - depth), (x + width - 10, y - depth), (x + width, y), (x, y)]
+    canvas.polygon(top, shade(WOOD, 1.22))
+    canvas.rectangle(x, y, width, 6, shade(WOOD, 0.95))
+
+
+def monitor(canvas: Canvas, x: float, y: float) -> None:
+    """A screen on a foot at ``(x, y)``."""
+    canvas.polygon([(x - 16, y), (x + 16, y), (x + 10, y - 4), (x - 10, y - 4)], hexa("#3a3f46"))
+    canvas.rectangle(x - 3, y - 16, 6, 14, hexa("#3a3f46"))
+    canvas.rectangle(x - 38, y - 60, 76, 46, hexa("#23272d"), radius=3)
+    canvas.gradient(x - 35, y - 57, 70, 40, hexa("#5b8bb8"), hexa("#9cc3dc"))
+    for number, length in enumerate((40, 52, 30, 46)):
+        canvas.rectangle(x - 28, y - 50 + number * 8, length, 3, hexa("#e9f2f8"), radius=1)
+
+
+def plant(canvas: Canvas, x: float, y: float, *, seed: int) -> None:
+    """A plant in a pot at ``(x, y)``."""
+    chance = random.Random(seed)
+    canvas.shadow(x - 22, y - 6, 48, 12, blur=8, strength=0.4)
+    for number in range(15):
+        angle = math.radians(-90 + (number - 7) * 11 + chance.uniform(-5, 5))
+        length = chance.uniform(52, 84) * (1 - abs(number - 7) * 0.035)
+        tip = (x + math.cos(angle) * length, y - 34 + math.sin(angle) * length)
+        bow = (x + math.cos(angle) * length * 0.45, y - 40 + math.sin(angle) * length * 0.6)
+        side = (-math.sin(angle) * 6, math.cos(angle) * 6)
+        tone = shade(hexa("#4f8a4c"), chance.uniform(0.75, 1.2))
+        canvas.polygon(
+            [(x, y - 34), (bow[0] + side[0], bow[1] + side[1]), tip, (bow[0] - side[0], bow[1] - side[1])], tone
+        )
+    pot = hexa("#c9c3b6")
+    canvas.polygon([(x - 22, y - 38), (x + 22, y - 38), (x + 16, y), (x - 16, y)], pot)
+    canvas.polygon([(x + 6, y - 38), (x + 22, y - 38), (x + 16, y), (x + 4, y)], shade(pot, 0.85))
+    canvas.rectangle(x - 24, y - 42, 48, 8, shade(pot, 1.06), radius=2)
+
+
+def shelf(canvas: Canvas, x: float, y: float, width: float, height: float, *, rows: int, seed: int) -> None:
+    """A bookcase full of books."""
+    chance = random.Random(seed)
+    canvas.shadow(x + 2, y + 4, width + 4, height + 4, blur=10, strength=0.45)
+    canvas.rectangle(x, y, width, height, DARK_WOOD)
+    step = (height - 6) / rows
+    for row in range(rows):
+        top = y + 5 + row * step
+        canvas.gradient(x + 5, top, width - 10, step - 6, shade(DARK_WOOD, 0.45), shade(DARK_WOOD, 0.62))
+        place = x + 7.0
+        while place < x + width - 14:
+            wide, high = chance.uniform(5, 10), (step - 6) * chance.uniform(0.66, 0.95)
+            if chance.random() < 0.08:
+                place += wide
+                continue
+            tone = shade(chance.choice(BOOKS), chance.uniform(0.8, 1.1))
+            canvas.rectangle(place, top + step - 6 - high, wide - 0.8, high, tone)
+            canvas.rectangle(place, top + step - 6 - high * 0.8, wide - 0.8, 2, shade(tone, 1.35))
+            place += wide
+        canvas.rectangle(x + 3, top + step - 6, width - 6, 5, shade(WOOD, 0.8))
+
+
+def cupboard(canvas: Canvas, x: float, y: float, width: float, height: float, doors: int, colour: Colour) -> None:
+    """A cupboard with doors side by side."""
+    canvas.shadow(x, y + 4, width, height + 2, blur=8, strength=0.3)
+    canvas.rectangle(x, y, width, height, shade(colour, 0.9))
+    wide = width / doors
+    for number in range(doors):
+        left = x + number * wide
+        canvas.gradient(left + 2, y + 2, wide - 4, height - 4, shade(colour, 1.04), shade(colour, 0.96))
+        canvas.line(
+            [(left + part * (wide - 16) + 8, y + 9 + down * (height - 18)) for part, down in _AROUND],
+            shade(colour, 0.86),
+            1,
+        )
+        handle = left + wide - 14 if number % 2 == 0 else left + 11
+        canvas.rectangle(handle, y + height / 2 - 7, 3, 14, METAL, radius=1.5)
+
+
+def fridge(canvas: Canvas, x: float, y: float, width: float, height: float) -> None:
+    """A fridge, its lower edge at ``y + height``."""
+    canvas.shadow(x + 4, y + 8, width + 4, height, blur=12, strength=0.4)
+    canvas.rectangle(x, y, width, height, hexa("#c4cace"), radius=5)
+    canvas.gradient(x + 3, y + 3, width - 6, height * 0.32, hexa("#e6eaec"), hexa("#d8dde0"))
+    canvas.gradient(x + 3, y + height * 0.34 + 3, width - 6, height * 0.64 - 6, hexa("#e2e6e8"), hexa("#cfd5d8"))
+    for top, long in ((y + height * 0.1, 26), (y + height * 0.42, 44)):
+        canvas.rectangle(x + 8, top, 4, long, hexa("#8f979d"), radius=2)
+
+
+def kettle(canvas: Canvas, x: float, y: float) -> None:
+    """A kettle at ``(x, y)``."""
+    body = hexa("#aeb5bb")
+    canvas.line([(x + 12, y - 8), (x + 22, y - 20)], body, 4)
+    canvas.line([(x - 10, y - 22), (x - 18, y - 16), (x - 12, y - 4)], hexa("#33383e"), 3)
+    canvas.polygon([(x - 14, y), (x + 14, y), (x + 9, y - 26), (x - 9, y - 26)], body)
+    canvas.polygon([(x - 10, y), (x - 4, y), (x - 3, y - 26), (x - 7, y - 26)], shade(body, 1.25))
+    canvas.ellipse(x, y - 27, 9, 3, hexa("#33383e"))
+
+
+def table(canvas: Canvas, x: float, y: float, width: float, *, height: float = 46) -> None:
+    """A small table on one foot; ``(x, y)`` is the middle of its top's front edge."""
+    canvas.shadow(x - width * 0.32, y + height - 6, width * 0.64, 12, blur=9, strength=0.45)
+    canvas.rectangle(x - 5, y, 10, height, shade(DARK_WOOD, 0.9))
+    canvas.ellipse(x, y + height, 26, 5, shade(DARK_WOOD, 0.8))
+    canvas.ellipse(x, y - 3, width / 2, 11, shade(WOOD, 0.8))
+    canvas.ellipse(x, y - 7, width / 2, 11, shade(WOOD, 1.15))
+
+
+def lamp(canvas: Canvas, x: float, y: float, *, height: float = 46) -> None:
+    """A lit lamp with a shade at ``(x, y)``."""
+    canvas.ellipse(x, y, 9, 3, hexa("#4a4036"))
+    canvas.rectangle(x - 1.5, y - height + 14, 3, height - 14, hexa("#4a4036"))
+    canvas.glow(x, y - height + 10, 110, hexa("#ffdf9e"), strength=0.4)
+    canvas.polygon(
+        [(x - 17, y - height + 22), (x + 17, y - height + 22), (x + 10, y - height), (x - 10, y - height)],
+        hexa("#fbe3ac"),
+    )
+
+
+def picture(canvas: Canvas, x: float, y: float, width: float, height: float, *, seed: int) -> None:
+    """A framed landscape."""
+    chance = random.Random(seed)
+    canvas.shadow(x + 1, y + 4, width, height, blur=6, strength=0.3)
+    canvas.rectangle(x - 4, y - 4, width + 8, height + 8, hexa("#6e5038"))
+    canvas.gradient(x, y, width, height, hexa("#e7cfa7"), hexa("#c9d9dc"))
+    for layer, tone in enumerate((hexa("#93a9a2"), hexa("#6f8d78"), hexa("#4f6f5a"))):
+        base = y + height * (0.5 + 0.16 * layer)
+        hills = [
+            (x + width * step / 6, min(y + height, base + chance.uniform(-0.12, 0.1) * height)) for step in range(7)
+        ]
+        canvas.polygon([*hills, (x + width, y + height), (x, y + height)], tone)
+
+
+def door(canvas: Canvas, x: float, y: float, width: float, height: float, number: str, colour: Colour) -> Box:
+    """A closed door with its number; returns the number's box."""
+    canvas.rectangle(x - 7, y - 7, width + 14, height + 7, shade(hexa("#e6dfd0"), 0.97))
+    canvas.gradient(x, y, width, height, colour, shade(colour, 0.86))
+    for top, high in ((y + 52, height * 0.24), (y + 60 + height * 0.26, height * 0.3)):
+        canvas.rectangle(x + 12, top, width - 24, high, shade(colour, 0.86))
+        canvas.rectangle(x + 14, top + 2, width - 28, high - 4, shade(colour, 1.03))
+    canvas.ellipse(x + width - 9, y + height * 0.55, 4, 4, hexa("#d8b25a"))
+    canvas.rectangle(x + width / 2 - 19, y + 14, 38, 26, PAPER, radius=3)
+    return canvas.text(number, x + width / 2, y + 27, 19, INK)
+
+
+def rug(canvas: Canvas, x: float, y: float, width: float, height: float, colour: Colour) -> None:
+    """A rug on the floor, seen from the front; ``(x, y)`` is the middle of its far edge."""
+    near, far = width / 2, width / 2 * 0.86
+    for inset, tone in ((0.0, shade(colour, 0.8)), (0.06, colour), (0.12, shade(colour, 1.1))):
+        top, bottom = y + height * inset, y + height * (1 - inset)
+        far_half, near_half = far * (1 - inset), near * (1 - inset)
+        canvas.polygon(
+            [(x - far_half, top), (x + far_half, top), (x + near_half, bottom), (x - near_half, bottom)], tone
+        )
+
+
+FOOT = 300.0  #: pixels from the top to the foot of furniture
+SEAT = SEATED_FEET - 38.0  #: and to what is sat on
+LEAF_TOP = {"cupboard": 84.0, "fridge": 92.0, "door": 68.0}
+LEAF_FOOT = {"cupboard": 294.0, "fridge": 292.0, "door": 236.0}
+
+
+def surface(canvas: Canvas, piece: Piece, wood: Colour, front: Colour) -> None:
+    """A desk, table, counter, workbench or sideboard."""
+    left, width, edge = piece.x - piece.width / 2, piece.width, TOPS[piece.kind] + 7
+    canvas.shadow(left + 4, FOOT - 8, width - 4, 16, blur=10, strength=0.4)
+    if piece.kind in {"counter", "sideboard"}:
+        cupboard(canvas, left + 4, edge, width - 8, FOOT - edge, max(2, round(width / 70)), front)
+    else:
+        thick = 12 if piece.kind == "workbench" else 8
+        for leg in (left + 8, left + width - 8 - thick):
+            canvas.rectangle(leg, edge, thick, FOOT - edge, shade(wood, 0.68))
+    if piece.kind == "workbench":
+        canvas.rectangle(left + 14, FOOT - 24, width - 28, 7, shade(wood, 0.8))
+        for number, tone in enumerate(("#b9bec4", "#c2703d", "#7d8a93")):
+            canvas.rectangle(left + 30 + number * 44, FOOT - 44, 30, 20, hexa(tone), radius=2)
+    top = [(left + 9, edge - 17), (left + width - 9, edge - 17), (left + width, edge), (left, edge)]
+    canvas.polygon(top, shade(wood, 1.25))
+    canvas.rectangle(left, edge, width, 7, shade(wood, 0.95))
+
+
+def chest(canvas: Canvas, piece: Piece, wood: Colour) -> None:
+    """A chest: a left and a right drawer that can be opened, and two wide ones below."""
+    left, width, edge = piece.x - piece.width / 2, piece.width, TOPS["chest"] + 6
+    canvas.shadow(left + 2, edge + 6, width + 2, FOOT - edge, blur=10, strength=0.35)
+    canvas.rectangle(left + 4, edge, width - 8, FOOT - edge, shade(wood, 0.72))
+    canvas.polygon([(left + 8, edge - 15), (left + width - 8, edge - 15), (left + width, edge), (left, edge)], wood)
+    canvas.rectangle(left, edge, width, 6, shade(wood, 1.18))
+    for side in (-1, 1):
+        x, y, wide, high = drawer_front(piece, side)
+        _front(canvas, x, y, wide, high, wood)
+    for top in (246.0, 273.0):
+        _front(canvas, left + 9, top, width - 18, 23, shade(wood, 0.94))
+
+
+def drawer_front(piece: Piece, side: int) -> tuple[float, float, float, float]:
+    """Left, top, width and height of the front of a chest's left (-1) or right (1) drawer."""
+    half = (piece.width - 18) / 2
+    return (piece.x - half if side < 0 else piece.x + 2), 214.0, half - 2, 28.0
+
+
+def _front(canvas: Canvas, x: float, y: float, width: float, height: float, wood: Colour) -> None:
+    canvas.rectangle(x, y, width, height, shade(wood, 1.12), radius=2)
+    canvas.rectangle(x + width / 2 - 9, y + height / 2 - 2, 18, 4, METAL, radius=2)
+
+
+def tall_cupboard(canvas: Canvas, piece: Piece, colour: Colour) -> None:
+    """A cupboard with one door."""
+    left, top = piece.x - piece.width / 2, LEAF_TOP["cupboard"]
+    canvas.shadow(left + 3, top + 8, piece.width + 3, FOOT - top, blur=10, strength=0.4)
+    canvas.rectangle(left, top - 6, piece.width, FOOT - top + 4, shade(colour, 0.72), radius=2)
+    canvas.gradient(
+        left + 4, top, piece.width - 8, LEAF_FOOT["cupboard"] - top, shade(colour, 1.1), shade(colour, 0.95)
+    )
+    for y, high in ((top + 10, 84), (top + 106, 92)):
+        canvas.rectangle(left + 14, y, piece.width - 28, high, shade(colour, 0.9), radius=2)
+    x, y = leaf_handle(piece)
+    canvas.rectangle(x - 2, y - 11, 4, 22, METAL, radius=2)
+
+
+def panelled_door(canvas: Canvas, piece: Piece, wood: Colour) -> None:
+    """A closed door in the wall."""
+    left, top, high = (
+        piece.x - piece.width / 2 + 4,
+        LEAF_TOP["door"],
+        LEAF_FOOT["door"] - LEAF_TOP["door"],
+    )
+    wide = piece.width - 8
+    canvas.rectangle(left - 8, top - 8, wide + 16, high + 8, hexa("#efe9dd"))
+    canvas.gradient(left, top, wide, high, shade(wood, 1.05), shade(wood, 0.9))
+    for y, part in ((top + 14, 62.0), (top + 88, 66.0)):
+        canvas.rectangle(left + 13, y, wide - 26, part, shade(wood, 0.84))
+        canvas.rectangle(left + 15, y + 2, wide - 30, part - 4, shade(wood, 1.04))
+    x, y = leaf_handle(piece)
+    canvas.ellipse(x, y, 4, 4, hexa("#e3c26a"))
+
+
+def seat(canvas: Canvas, piece: Piece, wood: Colour, cloth: Colour) -> None:
+    """A chair, armchair, stool or bench; the first two are seen from the side."""
+    x, side = piece.x, piece.facing
+    canvas.shadow(x - piece.width * 0.4, SEATED_FEET - 5, piece.width * 0.8, 10, blur=8, strength=0.4)
+    if piece.kind == "armchair":
+        _armchair(canvas, x, side, cloth)
+        return
+    half = piece.width / 2 - 4 if piece.kind == "bench" else 23.0
+    for leg in (x - half + 3, x + half - 9):
+        canvas.rectangle(leg, SEAT + 4, 6, SEATED_FEET - SEAT - 4, shade(wood, 0.75))
+    if piece.kind == "chair":
+        back = x - side * 24
+        canvas.polygon(
+            [
+                (back - 3, SEAT + 6),
+                (back + 3, SEAT + 6),
+                (back + 3 - side * 6, SEAT - 62),
+                (back - 3 - side * 6, SEAT - 62),
+            ],
+            shade(wood, 0.85),
+        )
+    canvas.rectangle(x - half, SEAT - 2, half * 2, 8, cloth if piece.kind != "bench" else shade(wood, 1.1), radius=3)
+
+
+def _armchair(canvas: Canvas, x: float, side: int, cloth: Colour) -> None:
+    back = x - side * 34
+    canvas.rectangle(x - 38, SEAT - 4, 76, SEATED_FEET - SEAT - 4, shade(cloth, 0.82), radius=8)
+    canvas.polygon(
+        [
+            (back - 13, SEAT + 24),
+            (back + 13, SEAT + 24),
+            (back + 9 - side * 10, SEAT - 62),
+            (back - 13 - side * 10, SEAT - 62),
+        ],
+        shade(cloth, 0.92),
+    )
+    canvas.ellipse(back - 2 - side * 10, SEAT - 62, 11, 8, shade(cloth, 0.92))
+    canvas.rectangle(x - 32, SEAT - 6, 64, 13, shade(cloth, 1.15), radius=6)
+    for leg in (x - 30, x + 24):
+        canvas.rectangle(leg, SEATED_FEET - 8, 6, 8, DARK_WOOD)
+
+
+def hooks(canvas: Canvas, piece: Piece, wood: Colour) -> None:
+    """A strip of wood with three hooks."""
+    canvas.shadow(piece.x - 56, HOOK_TOP - 8, 114, 18, blur=6, strength=0.3)
+    canvas.rectangle(piece.x - 56, HOOK_TOP - 12, 112, 14, wood, radius=3)
+    for number in (-1, 0, 1):
+        x = piece.x + number * HOOK_STEP
+        canvas.line([(x, HOOK_TOP - 6), (x, HOOK_TOP + 4), (x + 4, HOOK_TOP + 2)], INK, 2.5)
+
+
+def bookshelf(canvas: Canvas, piece: Piece, wood: Colour) -> None:
+    """A bookcase: light, and half empty, so that dark clothes can be seen in front of it."""
+    chance = random.Random(piece.seed)
+    left, top, rows = piece.x - piece.width / 2, 40.0, 6
+    step = (FOOT - top - 8) / rows
+    canvas.shadow(left + 2, top + 4, piece.width + 2, FOOT - top, blur=10, strength=0.4)
+    canvas.rectangle(left, top, piece.width, FOOT - top - 2, shade(wood, 0.86))
+    for row in range(rows):
+        upper = top + 6 + row * step
+        canvas.rectangle(left + 5, upper, piece.width - 10, step - 6, shade(wood, 1.16))
+        place = left + 7 + chance.uniform(0, 18)
+        end = place + chance.uniform(0.35, 0.6) * piece.width
+        while place < min(end, left + piece.width - 16):
+            wide, high = chance.uniform(6, 10), (step - 8) * chance.uniform(0.62, 0.92)
+            tone = shade(chance.choice(BOOKS), chance.uniform(1.1, 1.45))
+            canvas.rectangle(place, upper + step - 6 - high, wide - 0.8, high, tone)
+            place += wide
+
+
+_DARK = hexa("#1d1713")
+_PULLED = 15.0  #: pixels by which the front of an open drawer comes down towards the viewer
+_FOLDED = 0.72  #: the share of its width by which an open door looks narrower
+
+
+def paint_open(frame: Image, made: Arrangement, target: str, amount: float) -> None:
+    """Paint a drawer or a door of a room open into the frame, in place; ``amount`` is 0 (closed) to 1.
+
+    Names that the room's plan does not have are left out.
+    """
+    if amount <= 0:
+        return
+    if target in {"the left drawer", "the right drawer"}:
+        for piece in made.only("chest"):
+            _drawer(frame, piece, -1 if target == "the left drawer" else 1, hexa(made.style.wood), amount)
+        return
+    for piece in made.only(*LEAVES):
+        if target == f"the {piece.name}":
+            tone = {"cupboard": made.style.accent, "fridge": "#dfe4e6", "door": made.style.wood}[piece.kind]
+            _leaf(frame, piece, hexa(tone), amount)
+
+
+def _drawer(frame: Image, piece: Piece, side: int, wood: Colour, amount: float) -> None:
+    x, y, width, height = drawer_front(piece, side)
+    pull, grow = _PULLED * amount, 4.0 * amount
+    pen = _Pen(x + width / 2, y + height + 30, max(width + 30, 90.0))
+    pen.fill([(x, y), (x + width, y), (x + width, y + height), (x, y + height)], _DARK)
+    inner = [(x + 3, y + 3), (x + width - 3, y + 3), (x + width + grow, y + pull + 3), (x - grow, y + pull + 3)]
+    pen.fill(inner, shade(wood, 0.5))
+    for edge in (-1, 1):
+        far, near = (x + 3, x - grow) if edge < 0 else (x + width - 3, x + width + grow)
+        pen.fill([(far, y + 2), (near, y + pull), (near, y + pull + 8), (far, y + 8)], shade(wood, 0.8))
+    pen.fill(_rectangle(x - grow, y + pull, width + 2 * grow, height + grow * 0.4), shade(wood, 1.3))
+    pen.fill(_rectangle(x - grow, y + pull, width + 2 * grow, 3), shade(wood, 1.55))
+    pen.fill(_rectangle(x + width / 2 - 9, y + pull + height / 2 - 1, 18, 4), METAL)
+    pen.sheet.stamp(frame)
+
+
+def _leaf(frame: Image, piece: Piece, colour: Colour, amount: float) -> None:
+    hinge = hinge_side(piece)
+    left, right = piece.x - piece.width / 2 + 4, piece.x + piece.width / 2 - 4
+    top, foot = LEAF_TOP[piece.kind], LEAF_FOOT[piece.kind]
+    pen = _Pen(piece.x, foot + 24, (foot - top + 44) / 1.1)
+    inside = {"door": hexa("#39424c"), "fridge": hexa("#f4f7f8")}.get(piece.kind, _DARK)
+    pen.fill([(left, top), (right, top), (right, foot), (left, foot)], inside)
+    if piece.kind == "door":
+        pen.fill([(left, foot), (right, foot), (right - 12, foot - 26), (left + 12, foot - 26)], hexa("#6d6256"))
+    else:
+        for number in range(1, 4):
+            y = top + (foot - top) * number / 4
+            pen.fill(_rectangle(left + 2, y, right - left - 4, 5), shade(colour, 0.6))
+            for place, tone in ((0.22, "#c98f3c"), (0.5, "#3f6a58"), (0.72, "#8c3b32")):
+                x = left + place * (right - left)
+                pen.fill(_rectangle(x - 6, y - 16 - 4 * (number % 2), 12, 16 + 4 * (number % 2)), hexa(tone))
+    near, far = (right, left) if hinge > 0 else (left, right)
+    edge = near + (far - near) * (1 - _FOLDED * amount)
+    drop = 14 * amount
+    pen.fill([(near, top), (edge, top - drop), (edge, foot + drop), (near, foot)], shade(colour, 0.82))
+    pen.fill([(near, top + 12), (edge - (edge - near) * 0.3, top + 12), (edge - (edge - near) * 0.3, foot - 14),
+              (near + (edge - near) * 0.2, foot - 14)], shade(colour, 0.72))  # fmt: skip
+    pen.sheet.stamp(frame)
+
+
+def _rectangle(x: float, y: float, width: float, height: float) -> list[Point]:
+    return [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
+
+
+class _Pen:
+    """Fills polygons given in pixels of the frame."""
+
+    def __init__(self, x: float, foot: float, size: float) -> None:
+        self.sheet = Sheet((x, foot), size)
+
+    def fill(self, points: Sequence[Point], colour: Colour) -> None:
+        """Fill a polygon with one colour."""
+        (x, foot), size = self.sheet.feet, self.sheet.size
+        self.sheet.polygon([((a - x) / size, (foot - b) / size) for a, b in points], colour, flat=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +540,7 @@ def _shell(canvas: Canvas, style: Style) -> None:
     canvas.rectangle(0, FLOOR - 10, WIDTH, 10, shade(wall, 0.78))
     tone = hexa(style.floor_tone)
     if style.floor == "planks":
-        furniture.planks(canvas, FLOOR, shade(tone, 1.08), shade(tone, 0.9), seams=shade(tone, 0.78))
+        planks(canvas, FLOOR, shade(tone, 1.08), shade(tone, 0.9), seams=shade(tone, 0.78))
     else:
         canvas.gradient(0, FLOOR, WIDTH, HEIGHT - FLOOR, shade(tone, 0.9), shade(tone, 1.1))
     if style.floor == "tiles":
@@ -73,24 +555,24 @@ def _furnish(canvas: Canvas, made: Arrangement, piece: Piece) -> None:
     wood, accent = hexa(made.style.wood), hexa(made.style.accent)
     match piece.kind:
         case "chest":
-            furniture.chest(canvas, piece, wood)
+            chest(canvas, piece, wood)
         case "cupboard":
-            furniture.tall_cupboard(canvas, piece, accent)
+            tall_cupboard(canvas, piece, accent)
         case "fridge":
-            top = furniture.LEAF_TOP["fridge"]
-            furniture.fridge(canvas, piece.x - piece.width / 2, top, piece.width, furniture.FOOT - top)
+            top = LEAF_TOP["fridge"]
+            fridge(canvas, piece.x - piece.width / 2, top, piece.width, FOOT - top)
         case "door":
-            furniture.panelled_door(canvas, piece, wood)
+            panelled_door(canvas, piece, wood)
         case "shelf":
-            furniture.bookshelf(canvas, piece, wood)
+            bookshelf(canvas, piece, wood)
         case "hooks":
-            furniture.hooks(canvas, piece, wood)
+            hooks(canvas, piece, wood)
         case "plant":
-            furniture.plant(canvas, piece.x, furniture.FOOT, seed=piece.seed)
+            plant(canvas, piece.x, FOOT, seed=piece.seed)
         case kind if kind in SEATS:
-            furniture.seat(canvas, piece, wood, accent)
+            seat(canvas, piece, wood, accent)
         case _:
-            furniture.surface(canvas, piece, wood, accent)
+            surface(canvas, piece, wood, accent)
 
 
 def _sign(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
@@ -99,27 +581,27 @@ def _sign(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
     size = min(_SIGN, (_SIGN_ROOM - 22) / (0.68 * len(room.sign)))
     half = (len(room.sign) * size * 0.68 + 22) / 2
     x = min(max(piece.x, half + 6), WIDTH - half - 6)
-    return [WrittenText(text=room.sign, box=furniture.sign(canvas, room.sign, x, 58, size=size))]
+    return [WrittenText(text=room.sign, box=sign(canvas, room.sign, x, 58, size=size))]
 
 
 def _clock(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
     if not room.clock:
         return _picture(canvas, room, piece)
     x = min(max(piece.x, 46), WIDTH - 46)
-    return [WrittenText(text=room.clock, box=furniture.clock(canvas, room.clock, x, 58))]
+    return [WrittenText(text=room.clock, box=clock(canvas, room.clock, x, 58))]
 
 
 def _board(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
     if not room.notes:
-        furniture.window(canvas, piece.x - 50, 34, 100, 76, seed=piece.seed + room.seed)
+        window(canvas, piece.x - 50, 34, 100, 76, seed=piece.seed + room.seed)
         return []
     width, height = _BOARD
-    boxes = furniture.board(canvas, room.notes, piece.x - width / 2, 20, width, height)
+    boxes = board(canvas, room.notes, piece.x - width / 2, 20, width, height)
     return [WrittenText(text=line, box=box) for line, box in zip(room.notes, boxes, strict=True)]
 
 
 def _picture(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
-    furniture.picture(canvas, piece.x - 29, 46, 58, 44, seed=piece.seed + room.seed)
+    picture(canvas, piece.x - 29, 46, 58, 44, seed=piece.seed + room.seed)
     return []
 
 
@@ -131,8 +613,8 @@ _ON_WALLS: dict[str, Callable[[Canvas, Room, Piece], list[WrittenText]]] = {
 }
 
 
-DESK_TOP = (438.0, 246.0)  #: where things lie on the office's desk
-TABLE_TOP = (398.0, 238.0)  #: where things lie on the library's table
+DESK_TOP = (438.0, 246.0)  #: a place on the office's desk
+TABLE_TOP = (398.0, 238.0)  #: a place on the library's table
 
 
 def paint_room(room: Room) -> Backdrop:
@@ -176,18 +658,18 @@ def _wall(canvas: Canvas, colour: str, *, skirting: str) -> None:
 
 def _office(canvas: Canvas, room: Room) -> list[WrittenText]:
     _wall(canvas, "#c3cdd2", skirting="#e9e8e3")
-    furniture.planks(canvas, FLOOR, hexa("#b98c61"), hexa("#9f7550"), seams=hexa("#8a6340"))
+    planks(canvas, FLOOR, hexa("#b98c61"), hexa("#9f7550"), seams=hexa("#8a6340"))
     canvas.shadow(0, FLOOR - 2, WIDTH, 8, blur=6, strength=0.35)
-    furniture.window(canvas, 46, 44, 128, 118, seed=room.seed)
+    window(canvas, 46, 44, 128, 118, seed=room.seed)
     canvas.glow(110, 300, 190, hexa("#fff0d0"), strength=0.22)
-    furniture.rug(canvas, 300, 282, 420, 62, hexa("#8b97a1"))
-    furniture.picture(canvas, 214, 92, 62, 46, seed=room.seed + 1)
-    texts = [WrittenText(text=room.sign, box=furniture.sign(canvas, room.sign, 396, 60))]
+    rug(canvas, 300, 282, 420, 62, hexa("#8b97a1"))
+    picture(canvas, 214, 92, 62, 46, seed=room.seed + 1)
+    texts = [WrittenText(text=room.sign, box=sign(canvas, room.sign, 396, 60))]
     if room.clock:
-        texts.append(WrittenText(text=room.clock, box=furniture.clock(canvas, room.clock, 560, 62)))
-    furniture.desk(canvas, 392, 250, 168)
-    furniture.monitor(canvas, 512, 240)
-    furniture.plant(canvas, 604, 300, seed=room.seed)
+        texts.append(WrittenText(text=room.clock, box=clock(canvas, room.clock, 560, 62)))
+    desk(canvas, 392, 250, 168)
+    monitor(canvas, 512, 240)
+    plant(canvas, 604, 300, seed=room.seed)
     return texts
 
 
@@ -203,36 +685,36 @@ def _kitchen(canvas: Canvas, room: Room) -> list[WrittenText]:
     for y in (252, 278, 318):
         canvas.line([(0, y), (WIDTH, y)], hexa("#a79d91"), 1)
     canvas.shadow(0, FLOOR - 2, WIDTH, 10, blur=6, strength=0.35)
-    furniture.cupboard(canvas, 14, 22, 168, 84, 3, hexa("#f0ebe0"))
-    texts = [WrittenText(text=room.sign, box=furniture.sign(canvas, room.sign, 268, 52))]
+    cupboard(canvas, 14, 22, 168, 84, 3, hexa("#f0ebe0"))
+    texts = [WrittenText(text=room.sign, box=sign(canvas, room.sign, 268, 52))]
     if room.notes:
-        boxes = furniture.board(canvas, room.notes, 366, 26, 150, 76)
+        boxes = board(canvas, room.notes, 366, 26, 150, 76)
         texts += [WrittenText(text=line, box=box) for line, box in zip(room.notes, boxes, strict=True)]
-    furniture.cupboard(canvas, 0, 196, 532, 62, 7, hexa("#6f8f86"))
+    cupboard(canvas, 0, 196, 532, 62, 7, hexa("#6f8f86"))
     canvas.polygon([(0, 186), (534, 186), (540, 196), (0, 196)], hexa("#d9d2c6"))
     canvas.rectangle(0, 195, 540, 4, hexa("#b5ada0"))
-    furniture.kettle(canvas, 214, 190)
+    kettle(canvas, 214, 190)
     canvas.rectangle(92, 187, 70, 5, hexa("#8f979d"), radius=2)
     canvas.line([(128, 187), (128, 160), (142, 158), (144, 166)], hexa("#8f979d"), 3)
     for x, tin in ((404, "#c65b46"), (424, "#e0b24a"), (444, "#4a7fa5")):
         canvas.rectangle(x, 168, 15, 21, hexa(tin), radius=2)
         canvas.ellipse(x + 7.5, 168, 7.5, 2.5, hexa("#ece6da"))
-    furniture.fridge(canvas, 548, 78, 86, 190)
+    fridge(canvas, 548, 78, 86, 190)
     return texts
 
 
 def _library(canvas: Canvas, room: Room) -> list[WrittenText]:
     _wall(canvas, "#b9a184", skirting="#7d6047")
-    furniture.planks(canvas, FLOOR, hexa("#8a6244"), hexa("#6f4d35"), seams=hexa("#5b3e29"))
+    planks(canvas, FLOOR, hexa("#8a6244"), hexa("#6f4d35"), seams=hexa("#5b3e29"))
     for number, x in enumerate((8, 138)):
-        furniture.shelf(canvas, x, 34, 120, 206, rows=5, seed=room.seed + number)
-    furniture.shelf(canvas, 508, 34, 124, 206, rows=5, seed=room.seed + 9)
-    furniture.window(canvas, 322, 104, 122, 88, seed=room.seed + 4)
-    furniture.rug(canvas, 330, 280, 440, 64, hexa("#a5684e"))
+        shelf(canvas, x, 34, 120, 206, rows=5, seed=room.seed + number)
+    shelf(canvas, 508, 34, 124, 206, rows=5, seed=room.seed + 9)
+    window(canvas, 322, 104, 122, 88, seed=room.seed + 4)
+    rug(canvas, 330, 280, 440, 64, hexa("#a5684e"))
     canvas.shadow(0, FLOOR - 2, WIDTH, 8, blur=6, strength=0.4)
-    texts = [WrittenText(text=room.sign, box=furniture.sign(canvas, room.sign, 384, 56, size=22))]
-    furniture.table(canvas, 412, 246, 130)
-    furniture.lamp(canvas, 452, 240, height=50)
+    texts = [WrittenText(text=room.sign, box=sign(canvas, room.sign, 384, 56, size=22))]
+    table(canvas, 412, 246, 130)
+    lamp(canvas, 452, 240, height=50)
     return texts
 
 
@@ -248,13 +730,13 @@ def _corridor(canvas: Canvas, room: Room) -> list[WrittenText]:
     canvas.shadow(0, FLOOR - 2, WIDTH, 8, blur=6, strength=0.35)
     texts = []
     for number, x in zip(room.notes, (62, 478), strict=False):
-        box = furniture.door(canvas, x, 68, 92, FLOOR - 68, number, hexa("#8b6a4e"))
+        box = door(canvas, x, 68, 92, FLOOR - 68, number, hexa("#8b6a4e"))
         texts.append(WrittenText(text=number, box=box))
-    texts.append(WrittenText(text=room.sign, box=furniture.sign(canvas, room.sign, 316, 56)))
+    texts.append(WrittenText(text=room.sign, box=sign(canvas, room.sign, 316, 56)))
     if room.clock:
-        texts.append(WrittenText(text=room.clock, box=furniture.clock(canvas, room.clock, 316, 112)))
-    furniture.picture(canvas, 194, 92, 54, 42, seed=room.seed)
-    furniture.picture(canvas, 392, 92, 54, 42, seed=room.seed + 3)
+        texts.append(WrittenText(text=room.clock, box=clock(canvas, room.clock, 316, 112)))
+    picture(canvas, 194, 92, 54, 42, seed=room.seed)
+    picture(canvas, 392, 92, 54, 42, seed=room.seed + 3)
     return texts
 
 

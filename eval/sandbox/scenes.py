@@ -1,12 +1,13 @@
-"""One shot of a story: every action changes the world state, the script and the chronicle at once."""
+"""The scenes of a story: every action changes the state, the script and the chronicle at once; the director casts them."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any
 
 from eval.sandbox.facts import Event, EventKind, Visit
 from eval.sandbox.room_plans import GIVING_APART, Opened, Seat, Spot, giving_place
@@ -24,24 +25,29 @@ from eval.sandbox.script import (
     Wear,
     capital,
 )
-from eval.sandbox.story_cast import Article, Cast, Location, Player
-from eval.sandbox.story_state import (
+from eval.sandbox.story_world import (
+    Article,
+    Cast,
     Chronicle,
     Feet,
-    Standing,
+    Location,
+    PersonState,
+    Player,
+    ThingState,
     World,
     caption_of,
+    clock_words,
     event_words,
-    hand_place,
     kept_on,
     on_frame,
+    relation_to,
 )
 
 _SPEED = 110.0  #: pixels a second
 _APART = 105.0  #: pixels between two people who do not cover each other, nor seem to be one
 _NEAREST, _FARTHEST = 50.0, WIDTH - 50.0
 _TAIL = 0.7  #: seconds after the last action
-_BEFORE_SITTING = 0.8  #: seconds in which a person stands before a seat and can be seen whole
+_BEFORE_SITTING = 0.8  #: seconds in which a person is in front of a seat and can be seen whole
 #: For each gesture its event, and the seconds it takes.
 _GESTURES: Mapping[GestureKind, tuple[EventKind, float]] = {
     "puts down": ("puts_down", 1.2),
@@ -60,7 +66,7 @@ _GESTURES: Mapping[GestureKind, tuple[EventKind, float]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class _Interval:
-    """A thing lies here (``holder`` empty), or a person holds or wears it; seconds of the shot."""
+    """A thing is placed here (``holder`` empty), or a person holds or wears it; seconds of the shot."""
 
     thing: str
     holder: str
@@ -69,18 +75,18 @@ class _Interval:
 
 
 class _Part:
-    """What one actor does in the shot; times in seconds of the shot. ``busy`` is when the actor is free again."""
+    """What one actor does in the shot; times in seconds of the shot. From ``busy`` on the actor is free."""
 
-    def __init__(self, who: Standing) -> None:
+    def __init__(self, who: PersonState) -> None:
         self.who = who
         self.busy = 0.0
         self.seen: list[tuple[float, float]] = []
+        self.seen_since: float | None = None
+        self.had_since = {article.id: 0.0 for article in who.has}
         self._walks: list[Walk] = []
         self._gestures: list[Gesture] = []
         self._carries: list[Carry] = []
         self._wears: list[Wear] = []
-        self._had_since = {article.id: 0.0 for article in (*([who.holds] if who.holds else []), *who.wears)}
-        self._seen_since: float | None = None
 
     def walk(self, start: float, end: float, goal: Feet, *, origin: Feet | None = None) -> None:
         """Walk to a place, from where the actor is or from outside."""
@@ -88,57 +94,33 @@ class _Part:
         self._walks.append(Walk(start=start, end=end, origin=came, goal=goal))
         if goal[0] != came[0]:
             self.who.facing = 1 if goal[0] > came[0] else -1
-        self.who.feet = goal
-        self.busy = end
+        self.who.feet, self.busy = goal, end
 
-    def gesture(
-        self,
-        kind: GestureKind,
-        start: float,
-        end: float,
-        label: str,
-        *,
-        facing: int = 0,
-        place: Feet | None = None,
-        article: Article | None = None,
-    ) -> None:
-        """Do something, with a thing or without; ``facing`` 0 is where the actor looks anyway."""
-        facing = facing or self.who.facing
-        self.who.facing = facing
-        prop = article.prop if article is not None else None
-        self._gestures.append(
-            Gesture(start=start, end=end, kind=kind, label=label, facing=facing, place=place, prop=prop)
-        )
-        self.busy = end
-
-    def has_from(self, article: Article, time: float) -> None:
-        """The actor holds or wears a thing from now on."""
-        self._had_since[article.id] = time
+    def gesture(self, gesture: Gesture) -> None:
+        """Do something; ``facing`` 0 keeps the side to which the actor looks."""
+        self.who.facing = gesture.facing or self.who.facing
+        self._gestures.append(replace(gesture, facing=self.who.facing))
+        self.busy = gesture.end
 
     def had_until(self, article: Article, time: float, *, worn: bool = False) -> _Interval:
         """The actor no longer holds, or no longer wears, a thing."""
-        start = self._had_since.pop(article.id)
+        start = self.had_since.pop(article.id)
         if worn:
             self._wears.append(Wear(start=start, end=time, prop=article.prop))
         else:
             self._carries.append(Carry(start=start, end=time, prop=article.prop))
         return _Interval(thing=article.id, holder=self.who.player.id, start=start, end=time)
 
-    def appears(self, time: float) -> None:
-        """The actor comes into the picture."""
-        self._seen_since = time
-
     def disappears(self, time: float) -> None:
         """The actor goes out of the picture."""
-        if self._seen_since is not None:
-            self.seen.append((self._seen_since, time))
-            self._seen_since = None
+        if self.seen_since is not None:
+            self.seen.append((self.seen_since, time))
+            self.seen_since = None
 
     def finish(self, duration: float) -> list[_Interval]:
-        """The shot is over; returns what was still held and worn."""
+        """The shot is over; returns what is still held and worn."""
         self.disappears(duration)
-        left = [self.had_until(self.who.holds, duration)] if self.who.holds is not None else []
-        return left + [self.had_until(article, duration, worn=True) for article in self.who.wears]
+        return [self.had_until(article, duration, worn=article in self.who.wears) for article in self.who.has]
 
     def performance(self) -> Performance:
         """The part as a script holds it."""
@@ -152,7 +134,7 @@ class _Part:
 
 
 class Scene:
-    """A shot in the making. Actions follow one another, each when the one before is over.
+    """A shot that is being made. Actions follow one another, each when the one before is over.
 
     ``now`` is in seconds of the shot, ``start`` in seconds of the film. The room is empty when a shot begins and when it ends.
     """
@@ -188,7 +170,7 @@ class Scene:
         self._intervals: list[_Interval] = []
         self._events: list[Event] = []
 
-    def state(self, player: Player) -> Standing:
+    def state(self, player: Player) -> PersonState:
         """A person's state."""
         return self.world.people[player.id]
 
@@ -205,7 +187,7 @@ class Scene:
     def enter(self, player: Player, goal: Feet | None = None) -> Event:
         """A person comes in and walks to a place, or to somewhere free."""
         who = self.state(player)
-        self.world.come(player, self.location.id)
+        who.room = self.location.id
         if goal is not None:
             self._make_way(player, goal)
         origin, goal = self._way_in(player, self._free_places(player) if goal is None else (goal,))
@@ -214,9 +196,9 @@ class Scene:
         end = on_frame(begin + self._walking(origin, goal))
         inside = on_frame(begin + (end - begin) * self._crossing(origin, goal))
         part.walk(begin, end, goal, origin=origin)
-        part.appears(inside)
+        part.seen_since = inside
         self.now = on_frame(end + 0.2)
-        for subject in (player.id, *self._carried_by(player)):
+        for subject in (player.id, *(article.id for article in who.has)):
             self.chronicle.begins("in", subject, self.location.id, self._time(inside))
         event = self._happened("enters", player, inside, end, article=who.holds)
         if any(habit.is_of("waves", player, self.location) for habit in self.cast.habits):
@@ -224,7 +206,7 @@ class Scene:
         return event
 
     def leave(self, player: Player, *, waits: bool = True) -> Event:
-        """A person goes out; what follows waits until they are gone, or only until they are on their way."""
+        """A person goes out; the next action waits until they are gone, or only until they are on their way."""
         self._must_stand(player)
         who = self.state(player)
         part = self._part(player)
@@ -236,9 +218,9 @@ class Scene:
         part.disappears(outside)
         self.now = on_frame(end if waits else begin + 1.0)
         event = self._happened("leaves", player, begin, outside, article=who.holds)
-        for subject in (player.id, *self._carried_by(player)):
+        for subject in (player.id, *(article.id for article in who.has)):
             self.chronicle.ends("in", subject, self.location.id, self._time(outside))
-        self.world.go(player)
+        who.room = ""
         return event
 
     def walk(self, player: Player, goal: Feet) -> None:
@@ -255,17 +237,17 @@ class Scene:
         self.now = on_frame(end + 0.1)
 
     def pick_up(self, player: Player, article: Article) -> Event:
-        """A person takes a thing that lies here or is inside something here, which is opened for it and closed again."""
+        """A person takes a thing that is on or inside something here, which is opened for it and closed again."""
         place = self.world.things[article.id].place
         if place is None:
-            raise LookupError(f"{article.id} does not lie anywhere")
+            raise LookupError(f"{article.id} is not put anywhere")
         self._walk_to(player, place)
-        self.world.take(player, article)
+        self.world.hold(article, player)
         event, middle = self._handle(player, "picks up", place, article)
-        self._part(player).has_from(article, middle)
+        self._part(player).had_since[article.id] = middle
         if isinstance(place, Spot):
             self._rest(article, self._resting_since.pop(article.id), middle, place)
-        self.chronicle.ends(_relation(place), article.id, kept_on(place), self._time(middle))
+        self.chronicle.ends(relation_to(place), article.id, kept_on(place), self._time(middle))
         self.chronicle.begins("holds", player.id, article.id, self._time(middle))
         if isinstance(place, Opened):
             self.close(player, place)
@@ -274,10 +256,11 @@ class Scene:
     def put_down(self, player: Player, place: Spot | Opened) -> Event:
         """A person puts what they hold on a spot, or into something, which is opened for it and closed again."""
         self._walk_to(player, place)
-        article = self.world.put(player, place)
+        article = self._takes_from(player)
+        self.world.place(article, self.location.id, place)
         event, middle = self._handle(player, "puts down", place, article)
         self._let_go(player, article, middle)
-        self.chronicle.begins(_relation(place), article.id, kept_on(place), self._time(middle))
+        self.chronicle.begins(relation_to(place), article.id, kept_on(place), self._time(middle))
         if isinstance(place, Opened):
             self.close(player, place)
         else:
@@ -290,48 +273,53 @@ class Scene:
         self.walk(giver, self._meeting_place(giver, receiver))
         one, other = self.state(giver).feet, self.state(receiver).feet
         self.now = max(self.now, self._part(receiver).busy)
-        article = self.world.give(giver, receiver)
+        article = self._takes_from(giver)
+        self.world.hold(article, receiver)
         facing, place = 1 if other[0] > one[0] else -1, giving_place(one, other)
         event, middle = self._act(giver, "gives", article=article, other=receiver, facing=facing, place=place)
         begin, end = on_frame(event.start - self.start), on_frame(event.end - self.start)
+        label = f"receives {article.thing.name}"
         self._part(receiver).gesture(
-            "receives", begin, end, f"receives {article.thing.name}", facing=-facing, place=place, article=article
+            Gesture(start=begin, end=end, kind="receives", label=label, facing=-facing, place=place, prop=article.prop)
         )
         self._let_go(giver, article, middle)
-        self._part(receiver).has_from(article, middle)
+        self._part(receiver).had_since[article.id] = middle
         self.chronicle.begins("holds", receiver.id, article.id, self._time(middle))
         return event
 
     def put_on(self, player: Player) -> Event:
         """A person puts on the hat or scarf they hold."""
         self._must_stand(player)
-        article = self.world.wear(player)
+        article = self._takes_from(player)
+        self.state(player).wears.append(article)
+        self.world.things[article.id] = ThingState(article=article, how="worn")
         event, middle = self._act(player, "puts on", article=article)
         self._let_go(player, article, middle)
-        self._part(player).has_from(article, middle)
+        self._part(player).had_since[article.id] = middle
         self.chronicle.begins("wears", player.id, article.id, self._time(middle))
         return event
 
     def take_off(self, player: Player, article: Article) -> Event:
         """A person takes off a hat or scarf and holds it."""
         self._must_stand(player)
-        self.world.unwear(player, article)
+        self.world.hold(article, player)
+        self.state(player).wears.remove(article)
         event, middle = self._act(player, "takes off", article=article)
         part = self._part(player)
         self._intervals.append(part.had_until(article, middle, worn=True))
-        part.has_from(article, middle)
+        part.had_since[article.id] = middle
         self.chronicle.ends("wears", player.id, article.id, self._time(middle))
         self.chronicle.begins("holds", player.id, article.id, self._time(middle))
         return event
 
     def drink(self, player: Player) -> Event:
         """A person drinks from the cup they hold."""
-        return self._act(player, "drinks", article=self.state(player).holds, in_hand=False)[0]
+        return self._act(player, "drinks", article=self.state(player).holds, moves_with_it=False)[0]
 
     def open(self, player: Player, opened: Opened) -> Event:
         """A person opens a drawer, a cupboard or a door."""
         self.walk(player, opened.stand)
-        self.world.set_open(self.location.id, opened.name, is_open=True)
+        self.world.open[self.location.id].add(opened.name)
         event, middle = self._act(player, "opens", target=opened.name, facing=opened.facing, place=opened.handle)
         self._open_since[opened.name] = middle
         return event
@@ -339,7 +327,7 @@ class Scene:
     def close(self, player: Player, opened: Opened) -> Event:
         """A person closes what is open."""
         self.walk(player, opened.stand)
-        self.world.set_open(self.location.id, opened.name, is_open=False)
+        self.world.open[self.location.id].remove(opened.name)
         event, middle = self._act(player, "closes", target=opened.name, facing=opened.facing, place=opened.handle)
         self._openings.append(Opening(start=self._open_since.pop(opened.name), end=middle, target=opened.name))
         return event
@@ -348,12 +336,16 @@ class Scene:
         """A person walks to a seat and sits down."""
         self.walk(player, seat.stand)
         self.pause(_BEFORE_SITTING)
-        self.world.sit(player, seat)
+        who = self.state(player)
+        who.seat, who.facing = seat, seat.facing
         return self._act(player, "sits down", target=seat.name, facing=seat.facing)[0]
 
     def stand_up(self, player: Player) -> Event:
         """A person who sits stands up."""
-        seat = self.world.rise(player)
+        who = self.state(player)
+        if who.seat is None:
+            raise LookupError(f"{player.id} does not sit")
+        seat, who.seat = who.seat, None
         return self._act(player, "stands up", target=seat.name, facing=seat.facing)[0]
 
     def wave(self, player: Player, other: Player | None = None) -> Event:
@@ -383,7 +375,7 @@ class Scene:
         return on_frame(_TAIL + max([self.now, *(part.busy for part in self._parts.values())]))
 
     def finish(self, *, longer: float = 0.0) -> Shot:
-        """End the shot, so many seconds later than need be; things stay where they are."""
+        """End the shot, ``longer`` seconds later than necessary; things stay where they are."""
         duration = on_frame(self.length + longer)
         for article_id, since in self._resting_since.items():
             where = self.world.things[article_id]
@@ -412,7 +404,7 @@ class Scene:
         )
 
     def _note_visits(self, duration: float) -> None:
-        """Note who and what is on screen when: a thing in hand is, as long as its holder is."""
+        """Record who and what is on screen when: a held thing is, as long as its holder is."""
         shown = {part.who.player.id: part.seen for part in self._parts.values()}
         for item in self._intervals:
             for start, end in shown[item.holder] if item.holder else [(0.0, duration)]:
@@ -437,41 +429,41 @@ class Scene:
         edge = 0.0 if origin[0] < 0 else float(WIDTH)
         return (edge - origin[0]) / (goal[0] - origin[0])
 
-    def _free_stands(self, taken: Iterable[float]) -> list[Feet]:
+    def _free_positions(self, taken: Iterable[float]) -> list[Feet]:
         taken = tuple(taken)
-        return [place for place in self.location.plan.stands if all(abs(place[0] - x) >= _APART for x in taken)]
+        return [place for place in self.location.plan.positions if all(abs(place[0] - x) >= _APART for x in taken)]
 
     def _free_places(self, player: Player) -> Sequence[Feet]:
-        """Where one can stand and nobody is covered."""
-        free = self._free_stands(self.state(other).feet[0] for other in self.others(player))
-        return free or self.location.plan.stands
+        """Places at which a person covers no other."""
+        free = self._free_positions(self.state(other).feet[0] for other in self.others(player))
+        return free or self.location.plan.positions
 
     def _between(self, player: Player, origin: Feet, goal: Feet) -> int:
-        """How many people one walks past on the way: each hides who walks, or is hidden, for a moment."""
+        """The number of people that a walk passes: each hides the walker, or is hidden, for a moment."""
         near, far = sorted((origin[0], goal[0]))
         return sum(near - _APART / 2 < self.state(other).feet[0] < far + _APART / 2 for other in self.others(player))
 
     def _way_in(self, player: Player, goals: Sequence[Feet]) -> tuple[Feet, Feet]:
-        """From which side to come in, and to which of some places, past as few people as can be."""
+        """The side to come in from and one of some places, past as few people as possible."""
         plan = self.location.plan
         ways = [(origin, goal) for origin in (plan.left, plan.right) for goal in goals]
         self.chance.shuffle(ways)
         return min(ways, key=lambda way: self._between(player, *way))
 
     def _way_out(self, player: Player) -> Feet:
-        """The side to go out at: past as few people as can be, then the nearer one."""
+        """The side to go out at: past as few people as possible, then the nearer one."""
         plan, here = self.location.plan, self.state(player).feet
         return min(
             (plan.left, plan.right), key=lambda side: (self._between(player, here, side), abs(side[0] - here[0]))
         )
 
     def _make_way(self, player: Player, goal: Feet) -> None:
-        """A person who stands where another goes steps aside first."""
+        """Let people who are in the way step aside first."""
         for other in self.others(player):
             who = self.state(other)
             if who.seat is None and abs(who.feet[0] - goal[0]) < _APART:
                 taken = {goal[0], *(self.state(item).feet[0] for item in self.others(other))}
-                free, here = self._free_stands(taken) or [who.feet], who.feet[0]
+                free, here = self._free_positions(taken) or [who.feet], who.feet[0]
                 aside = min(free, key=lambda place: abs(place[0] - here))
                 part = self._part(other)
                 begin = max(self.now, part.busy)
@@ -479,7 +471,7 @@ class Scene:
                 self.now = max(self.now, on_frame(begin + 0.3))
 
     def _meeting_place(self, giver: Player, receiver: Player) -> Feet:
-        """Where to stand to give somebody something."""
+        """Where to stand to give another person something."""
         one, other = self.state(giver).feet, self.state(receiver).feet
         side = 1 if one[0] >= other[0] else -1
         x = other[0] + side * GIVING_APART
@@ -515,38 +507,42 @@ class Scene:
 
     def _handle(self, player: Player, kind: GestureKind, place: Spot | Opened, article: Article) -> tuple[Event, float]:
         """Pick a thing up or put it down."""
-        hand, target, inside = hand_place(place), kept_on(place), isinstance(place, Opened)
-        return self._act(player, kind, article=article, target=target, inside=inside, facing=place.facing, place=hand)
+        inside = isinstance(place, Opened)
+        grip, target = place.handle if isinstance(place, Opened) else place.place, kept_on(place)
+        return self._act(player, kind, article=article, target=target, inside=inside, facing=place.facing, place=grip)
 
     def _act(
         self,
         player: Player,
         kind: GestureKind,
         *,
-        article: Article | None = None,
-        in_hand: bool = True,
-        other: Player | None = None,
-        target: str = "",
-        inside: bool = False,
         facing: int = 0,
         place: Feet | None = None,
+        moves_with_it: bool = True,
+        **what: Any,
     ) -> tuple[Event, float]:
-        """Note the next action of a person; returns its event, and its middle in seconds of the shot.
+        """Add the next action of a person; returns its event, and its middle in seconds of the shot.
 
-        What follows waits for it. ``in_hand``: the hand moves with the thing.
+        The action after it waits for it. ``moves_with_it``: the arm moves with the thing. ``what`` as for ``_happened``.
         """
         event_kind, seconds = _GESTURES[kind]
         begin = on_frame(max(self.now, self._part(player).busy))
         end = on_frame(begin + seconds)
         self.now = on_frame(end + self.cast.between)
-        event = self._happened(
-            event_kind, player, begin, end, article=article, other=other, target=target, inside=inside
-        )
-        label = event.clause.removeprefix(f"{player.person.description} ")
-        self._part(player).gesture(
-            kind, begin, end, label, facing=facing, place=place, article=article if in_hand else None
-        )
+        event = self._happened(event_kind, player, begin, end, **what)
+        label, article = event.clause.removeprefix(f"{player.person.description} "), what.get("article")
+        prop = article.prop if article is not None and moves_with_it else None
+        gesture = Gesture(start=begin, end=end, kind=kind, label=label, facing=facing, place=place, prop=prop)
+        self._part(player).gesture(gesture)
         return event, on_frame((begin + end) / 2)
+
+    def _takes_from(self, player: Player) -> Article:
+        """Take away what a person holds."""
+        who = self.state(player)
+        if who.holds is None:
+            raise LookupError(f"{player.id} holds nothing")
+        article, who.holds = who.holds, None
+        return article
 
     def _let_go(self, player: Player, article: Article, time: float) -> None:
         self._intervals.append(self._part(player).had_until(article, time))
@@ -555,10 +551,6 @@ class Scene:
     def _rest(self, article: Article, start: float, end: float, spot: Spot) -> None:
         self._resting.append(Resting(start=start, end=end, prop=article.prop, place=spot.place))
         self._intervals.append(_Interval(thing=article.id, holder="", start=start, end=end))
-
-    def _carried_by(self, player: Player) -> list[str]:
-        who = self.state(player)
-        return [article.id for article in (*([who.holds] if who.holds else []), *who.wears)]
 
     def _happened(
         self,
@@ -573,7 +565,7 @@ class Scene:
         words: str = "",
         inside: bool = False,
     ) -> Event:
-        wording = event_words(
+        predicate, base = event_words(
             {"picks_up": "takes_out", "puts_down": "puts_into"}[kind] if inside else kind,
             thing=article.thing.name if article else "",
             other=other.person.description if other else "",
@@ -588,8 +580,8 @@ class Scene:
             end=self._time(end),
             actor=player.id,
             place=self.location.id,
-            clause=f"{player.person.description} {wording.predicate}",
-            verb_phrase=wording.base,
+            clause=f"{player.person.description} {predicate}",
+            verb_phrase=base,
             thing=article.id if article else "",
             other=other.id if other else "",
             target=target,
@@ -600,12 +592,8 @@ class Scene:
         return event
 
 
-def _relation(place: Spot | Opened) -> Literal["on", "inside"]:
-    return "on" if isinstance(place, Spot) else "inside"
-
-
 def _joined(intervals: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Stretches in order, those that touch as one."""
+    """Intervals in order, those that touch joined."""
     found: list[tuple[float, float]] = []
     for start, end in sorted(intervals):
         if found and start <= found[-1][1]:
@@ -613,3 +601,154 @@ def _joined(intervals: Iterable[tuple[float, float]]) -> list[tuple[float, float
         else:
             found.append((start, end))
     return found
+
+
+#: Minutes on the clocks for each minute of film: a short film shows hours of a day, a long one passes as it is.
+_DAY_MINUTES, _FASTEST = 480.0, 40.0
+_SOON = 25.0  #: seconds of film before an appointment in which it is due
+_CROWD = 3  #: more people than this are not brought together in a room by chance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """The scene that a plot plays next: its room, and the time on the clock (minutes of the day) if it matters."""
+
+    room: str
+    at: int | None = None
+
+
+Plot = Generator[Wanted, Scene, None]
+
+
+class Director:
+    """What plots can ask for: free people and things, places, the time; it keeps the clock and makes the scenes."""
+
+    def __init__(self, cast: Cast, *, duration: float, chance: random.Random) -> None:
+        self.cast = cast
+        self.chance = chance
+        self.duration = duration
+        self.chronicle = Chronicle()
+        self.world = World(cast.locations, cast.players)
+        self.time = 0.0  #: seconds of the film so far
+        self.notices: dict[str, tuple[str, ...]] = {}
+        self._engaged: set[str] = set()
+        self._arranged: list[int] = []
+        self._pace = min(_FASTEST, max(1.0, _DAY_MINUTES / (duration / 60)))
+        self._jumped = 0.0
+        self._shown = cast.opening_minute
+
+    # -- time
+
+    @property
+    def left(self) -> float:
+        """Seconds of film that are left."""
+        return self.duration - self.time
+
+    def minute(self) -> int:
+        """What a clock shows now, in minutes of the day."""
+        return int(self.cast.opening_minute + self._jumped + self.time / 60 * self._pace)
+
+    def minute_after(self, seconds: float) -> int:
+        """What a clock shows in ``seconds`` of film, to five minutes."""
+        return -(-int(max(self.minute(), self._shown) + seconds / 60 * self._pace + 1) // 5) * 5
+
+    def may_arrange(self) -> bool:
+        """Whether more may be arranged for a later time: people who wait for it take part in little else."""
+        return len(self._arranged) < max(1, len(self.cast.players) // 4)
+
+    def arrange(self, at: int, *, instead_of: int | None = None) -> None:
+        """Arrange something for a time; until its scene comes the clocks stay before it."""
+        if instead_of is not None:
+            self._arranged.remove(instead_of)
+        self._arranged.append(at)
+
+    def is_due(self, at: int) -> bool:
+        """Whether an appointment is so near that its scene comes next."""
+        return self.minute() + _SOON / 60 * self._pace >= at
+
+    # -- who and what is free
+
+    @contextmanager
+    def engaged(self, *items: Player | Article) -> Iterator[None]:
+        """Reserve people and things for one plot for a while."""
+        ids = {item.id for item in items}
+        self._engaged |= ids
+        try:
+            yield
+        finally:
+            self._engaged -= ids
+
+    def is_free(self, item: Player | Article) -> bool:
+        """Whether no plot has reserved a person or a thing."""
+        return item.id not in self._engaged
+
+    def free_people(self, count: int) -> list[Player]:
+        """Random people who belong to no plot and hold nothing; an empty list if there are fewer than ``count``."""
+        found = [
+            player
+            for player in self.cast.players
+            if self.is_free(player) and self.world.people[player.id].holds is None
+        ]
+        return self.chance.sample(found, count) if len(found) >= count else []
+
+    def free_things(self, *, ruled: bool = False) -> list[Article]:
+        """Things that are put somewhere and belong to no plot: those of a rule, or all others."""
+        found = [
+            article
+            for article in self.cast.articles
+            if self.is_free(article)
+            and (self.cast.rule_of(article) is not None) == ruled
+            and self.world.things[article.id].how in {"on", "inside"}
+        ]
+        self.chance.shuffle(found)
+        return found
+
+    def room(self, *, without: tuple[str, ...] = (), sought: int = 2) -> str | None:
+        """A random room that is not crowded once ``sought`` more people have come; None if all are."""
+        found = [
+            location.id
+            for location in self.cast.locations
+            if location.id not in without and len(self.world.present(location.id)) + sought <= _CROWD + 1
+        ]
+        return self.chance.choice(found) if found else None
+
+    def room_name(self, room: str) -> str:
+        """A room in words."""
+        return self.world.locations[room].place.name
+
+    def room_of(self, player: Player) -> str:
+        """Where a person is; empty between two rooms."""
+        return self.world.people[player.id].room
+
+    # -- scenes
+
+    def play(self, plot: Plot, wanted: Wanted) -> tuple[Scene, Wanted | None]:
+        """Let a plot play its scene; returns the scene, not yet finished, and what the plot wants next (None: it is over).
+
+        The clocks stay before the times for which something else is arranged.
+        """
+        if wanted.at is not None:
+            self._jumped += wanted.at - self.minute()
+            self._arranged.remove(wanted.at)
+        elif self._arranged:
+            self._jumped -= max(0, self.minute() - min(self._arranged) + 1)
+        self._shown = max(self._shown, self.minute())
+        scene = Scene(
+            self.world,
+            self.chronicle,
+            self.cast,
+            self.world.locations[wanted.room],
+            start=self.time,
+            clock=clock_words(self._shown),
+            notes=self.notices.get(wanted.room, ()),
+            chance=self.chance,
+        )
+        try:
+            following: Wanted | None = plot.send(scene)
+        except StopIteration:
+            following = None
+        # People who are there before the camera looks cannot be distinguished from the furniture: rooms are left empty.
+        for who in self.world.present(wanted.room):
+            scene.leave(who.player)
+        self.time = scene.start + scene.length
+        return scene, following

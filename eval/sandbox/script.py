@@ -16,7 +16,7 @@ RoomKind = Literal[
     "office", "kitchen", "library", "corridor", "meeting room", "workshop", "entrance hall", "living room"
 ]
 HairStyle = Literal["short", "long", "bun"]
-#: "takes" and "picks up" are one motion. Who gives and who receives reach for the same place at the same time.
+#: "takes" and "picks up" are one motion. Giver and receiver meet at the same place at the same time.
 GestureKind = Literal[
     "puts down", "takes", "picks up", "drinks", "waves", "sits down", "stands up", "puts on", "takes off", "gives",
     "receives", "opens", "closes",
@@ -80,7 +80,7 @@ class Prop:
 class Room:
     """A room as the camera sees it; ``seed`` decides its textures, ``sign`` and ``notes`` can be read.
 
-    ``variant`` from 1 on decides its colours and arrangement, and where things are: ``sets.plan_of``. Rooms of variant 0
+    ``variant`` from 1 on decides its colours and arrangement, and where things are: ``room_plans.plan_of``. Rooms of variant 0
     are the four of the sample film, without seats, drawers and hooks.
     """
 
@@ -107,11 +107,9 @@ class Walk:
 class Gesture:
     """Something done between walks. ``facing`` is 1 to the right, -1 to the left.
 
-    ``place`` is where the hand goes when it takes a thing, puts it down, gives or receives it (that thing's lower middle
-    in pixels), or opens and closes something (its handle). Whoever "sits down" sits until a "stands up"; whoever "stands
-    up" without having sat down in the shot sat from its start.
-
-    ``prop`` is the thing that is taken, received or put on: the hand reaches for it by where it is held.
+    ``place`` is the lower middle of a thing that is taken, put down, given or received, or the handle of something that is
+    opened or closed (pixels). An actor who "sits down" sits until a "stands up"; one who "stands up" without having sat down
+    in the shot sat from its start. ``prop`` is the thing that is taken, received or put on.
 
     What changes at a gesture changes in its middle: a ``Carry``, ``Resting``, ``Wear`` ends there and another begins.
     """
@@ -138,7 +136,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Carry:
-    """A stretch during which an actor holds a prop."""
+    """An interval in which an actor holds a prop."""
 
     start: float
     end: float
@@ -147,7 +145,7 @@ class Carry:
 
 @dataclass(frozen=True, kw_only=True)
 class Wear:
-    """A stretch during which an actor wears a hat or a scarf."""
+    """An interval in which an actor wears a hat or a scarf."""
 
     start: float
     end: float
@@ -156,7 +154,7 @@ class Wear:
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """A stretch during which something of the room stands open: ``target`` is a name of the room's plan.
+    """An interval in which something of the room is open: ``target`` is a name of the room's plan.
 
     It opens in the first half second, unless it is open when the shot begins, and closes in the last one, unless it is
     open when the shot ends.
@@ -169,7 +167,7 @@ class Opening:
 
 @dataclass(frozen=True, kw_only=True)
 class Resting:
-    """A stretch during which a prop lies somewhere; ``place`` is its lower middle in pixels."""
+    """An interval in which a prop is at rest; ``place`` is its lower middle in pixels."""
 
     start: float
     end: float
@@ -179,7 +177,7 @@ class Resting:
 
 @dataclass(frozen=True, kw_only=True)
 class Performance:
-    """What one actor does in one shot. Between two walks the actor stands."""
+    """What one actor does in one shot. Between two walks the actor does not move."""
 
     actor: Actor
     walks: tuple[Walk, ...]
@@ -190,7 +188,7 @@ class Performance:
 
 @dataclass(frozen=True, kw_only=True)
 class Shot:
-    """One room without a cut. ``captions`` tell its events, ``caption`` the whole of it."""
+    """One room without a cut. ``captions`` describe its events, ``caption`` the whole of it."""
 
     room: Room
     duration: float
@@ -239,7 +237,7 @@ class Film:
                 yield start, part
 
     def tracks(self) -> dict[Actor | Prop, str]:
-        """Whom and what the truth follows, by ids that tell neither names nor looks: numbers in the script's order."""
+        """The people and things that the truth follows, with ids that give nothing away: numbers in the script's order."""
         found: dict[Actor | Prop, str] = {}
         for _, shot in self.shots():
             seen: list[Actor | Prop] = [item.prop for item in shot.resting]

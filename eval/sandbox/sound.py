@@ -1,18 +1,179 @@
 """A film's sound: the tone of each room, footsteps, and voices.
 
-Without a synthesiser voices hum the rhythm of what the subtitles say.
+Lines are spoken by an installed speech synthesiser; without one, voices hum the rhythm of the subtitles.
 """
 
 from __future__ import annotations
 
+import io
 import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
+import av
+import av.error
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.sandbox.script import Card, Film, Line, RoomKind, Shot
-from eval.sandbox.staging import step_times
-from eval.sandbox.voices import SpokenLines
+from eval.sandbox.renderer import step_times
+from eval.sandbox.script import Actor, Card, Film, Line, RoomKind, Shot
+from world_api.media.process import restricted_environment
+
+
+def read_wave(data: bytes) -> tuple[NDArray[np.float32], int]:
+    """Return the first channel of 16-bit WAV data, -1 to 1, and its samples a second.
+
+    A ``data`` chunk that claims to be longer than the data ends where the data ends.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    try:
+        with av.open(io.BytesIO(data), "r", format="wav") as container:
+            stream = container.streams.audio[0]
+            pieces = [frame.to_ndarray()[0, :: stream.channels] for frame in container.decode(stream)]
+            rate = stream.rate
+    except (av.error.FFmpegError, IndexError) as error:
+        raise ValueError(f"no WAV data: {error}") from error
+    if not pieces or pieces[0].dtype != np.int16:
+        raise ValueError("no 16-bit WAV data")
+    return np.asarray(np.concatenate(pieces), np.float32) / np.float32(32768), rate
+
+
+def at_rate(samples: NDArray[np.float32], rate: int, wanted: int) -> NDArray[np.float32]:
+    """Resample a sound by linear interpolation."""
+    if rate == wanted or not len(samples):
+        return samples
+    times = np.arange(round(len(samples) * wanted / rate)) * (rate / wanted)
+    return np.asarray(np.interp(times, np.arange(len(samples)), samples), np.float32)
+
+
+#: Words a minute that programs understand as calm speech, and the most they speak in a hurry.
+CALM, HURRIED = 165, 380
+_HIGH = 180.0  #: hertz from which a voice is a high one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synthesiser:
+    """A program that speaks: ``espeak`` (eSpeak NG or eSpeak) or ``say`` of macOS; ``program`` is its path."""
+
+    program: str
+    name: Literal["espeak", "say"] = "espeak"
+    seconds: float = 20.0  #: that a call may take
+
+    def speak(self, text: str, actor: Actor, words_a_minute: int) -> bytes:
+        """Return WAV data of a text in the voice of an actor.
+
+        Raises:
+            OSError, subprocess.SubprocessError: when the program cannot be run, fails, or takes too long.
+        """
+        if self.name == "espeak":
+            options = ["--stdin", "--stdout", "-b", "1", "-s", str(words_a_minute), *_espeak_voice(actor)]
+            return self._run(options, text)
+        voice = "Samantha" if actor.pitch >= _HIGH else "Daniel"
+        with tempfile.TemporaryDirectory(prefix="videoworld-") as folder:
+            spoken = Path(folder) / "line.wav"  # it writes files only
+            self._run(["-f", "-", "-v", voice, "-r", str(words_a_minute), "-o", str(spoken),
+                       "--file-format=WAVE", "--data-format=LEI16@22050"], text)  # fmt: skip
+            return spoken.read_bytes()
+
+    def _run(self, options: list[str], text: str) -> bytes:
+        """Return the program's standard output; it sees no keys in its environment."""
+        run = subprocess.run(
+            [self.program, *options],
+            input=text.encode(),
+            capture_output=True,
+            timeout=self.seconds,
+            check=True,
+            env=restricted_environment(os.environ),
+        )
+        return run.stdout
+
+
+def _espeak_voice(actor: Actor) -> list[str]:
+    """A high or a low variant by the actor's pitch, one of several by the name, and the pitch within it."""
+    high = actor.pitch >= _HIGH
+    variant = f"{'f' if high else 'm'}{1 + sum(actor.name.encode()) % (4 if high else 7)}"
+    pitch = round(min(85.0, max(15.0, 50.0 + (actor.pitch - (215.0 if high else 140.0)) * 0.8)))
+    return ["-v", f"en-us+{variant}", "-p", str(pitch)]
+
+
+_LOUDNESS = 0.09  #: root mean square of a spoken line
+_SILENT = 0.004  #: quieter sound at a line's ends is left out
+_FADE = 0.03  #: seconds in which a line that is cut off fades
+_FAILURES = 2  #: failed calls in a row after which a program is left alone
+_LONGEST = 400  #: characters of a line
+
+
+class SpokenLines:
+    """Speaks lines with a synthesiser."""
+
+    def __init__(self, synthesiser: Synthesiser, *, sample_rate: int) -> None:
+        self.synthesiser = synthesiser
+        self._rate = sample_rate
+        self._failures = 0
+
+    def line(self, line: Line) -> NDArray[np.float32] | None:
+        """Return a line's sound, -1 to 1, never longer than the line lasts; None if it cannot be spoken.
+
+        Speech that takes longer is spoken faster once, and cut off if it is still too long.
+        """
+        most = round((line.end - line.start) * self._rate)
+        sound = self._spoken(line, CALM)
+        if sound is not None and len(sound) > most:
+            hurry = min(HURRIED, int(CALM * len(sound) / max(most, 1) * 1.08) + 1)
+            sound = self._spoken(line, hurry)
+        if sound is None:
+            return None
+        if len(sound) > most:
+            sound = sound[:most].copy()
+            fade = min(most, round(_FADE * self._rate))
+            sound[most - fade :] *= np.linspace(1, 0, fade, dtype=np.float32)
+        return sound
+
+    def _spoken(self, line: Line, words_a_minute: int) -> NDArray[np.float32] | None:
+        if self._failures >= _FAILURES:
+            return None
+        try:
+            samples, rate = read_wave(self.synthesiser.speak(_speakable(line.text), line.speaker, words_a_minute))
+        except (OSError, subprocess.SubprocessError, ValueError):
+            self._failures += 1
+            return None
+        self._failures = 0
+        loud = np.flatnonzero(np.abs(samples) > _SILENT)
+        if not len(loud):
+            return None
+        sound = at_rate(samples[loud[0] : loud[-1] + 1], rate, self._rate)
+        sound = sound * (_LOUDNESS / float(np.sqrt(np.mean(sound**2))))
+        return np.clip(sound, -0.9, 0.9).astype(np.float32)
+
+
+def installed_voices(
+    *, sample_rate: int, which: Callable[[str], str | None] = shutil.which, platform: str = sys.platform
+) -> SpokenLines | None:
+    """Return the voices of the installed synthesiser: eSpeak NG, eSpeak, or ``say`` on macOS; None without any."""
+    for name in ("espeak-ng", "espeak"):
+        if (program := which(name)) is not None:
+            return SpokenLines(Synthesiser(program=program), sample_rate=sample_rate)
+    # Elsewhere ``say`` is another program.
+    if platform == "darwin" and (program := which("say")) is not None:
+        return SpokenLines(Synthesiser(program=program, name="say"), sample_rate=sample_rate)
+    return None
+
+
+def _speakable(text: str) -> str:
+    """One line of plain words, without control characters and marks that synthesisers take for commands."""
+    plain = "".join(" " if unicodedata.category(sign).startswith("C") or sign in "[]<>{}|" else sign for sign in text)
+    return " ".join(plain.split())[:_LONGEST]
+
 
 SAMPLE_RATE = 24_000  #: hertz, one channel
 
@@ -51,7 +212,7 @@ def soundtrack(film: Film, *, seed: int, voices: SpokenLines | None = None) -> S
                     _mix(track, start + (gesture.start + gesture.end) / 2, 2.0 * _step(chance))
         for line in part.lines:
             spoken = voices.line(line) if voices is not None else None
-            _mix(track, start + line.start, _voice(line, chance) if spoken is None else spoken)
+            _mix(track, start + line.start, _hum(line, chance) if spoken is None else spoken)
     return np.clip(track, -1.0, 1.0)
 
 
@@ -81,7 +242,7 @@ def _step(chance: np.random.Generator) -> Samples:
     return np.asarray(0.10 * thud + 0.06 * scuff, np.float32)
 
 
-def _voice(line: Line, chance: np.random.Generator) -> Samples:
+def _hum(line: Line, chance: np.random.Generator) -> Samples:
     """Syllables with the pitch of the speaker and the formants of vowels; no words."""
     time = _clock(line.end - line.start)
     count = max(2, round((line.end - line.start) * _SYLLABLES_A_SECOND))

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eval.sandbox.director import Director, Plot, Wanted
 from eval.sandbox.facts import Event, FilmFacts
 from eval.sandbox.plots import (
     appointment,
@@ -29,13 +28,12 @@ from eval.sandbox.plots import (
     uncovered,
 )
 from eval.sandbox.room_plans import Opened, Spot
-from eval.sandbox.scenes import Scene
+from eval.sandbox.scenes import Director, Plot, Scene, Wanted
 from eval.sandbox.script import CARD, Actor, Card, Film, Prop, Shot, with_article
-from eval.sandbox.story_cast import Article, Cast, Rule, cast_story
-from eval.sandbox.story_state import FRAME_RATE, kept_on, on_frame
+from eval.sandbox.story_world import FRAME_RATE, Article, Cast, Rule, cast_story, kept_on, on_frame, relation_to
 from tool_induction.domains.domain import SplitName
 
-_BROUGHT = 0.5  #: how often a labelled thing is brought by somebody, while there are hands free
+_BROUGHT = 0.5  #: how often a labelled thing is brought by a person, while any hold nothing
 _KEPT = 0.15  #: how often any other thing is inside something at first
 
 
@@ -46,23 +44,23 @@ def furnish(director: Director) -> None:
         if rule is not None:
             _labelled(director, article, rule)
         else:
-            _lying(director, article)
+            _unlabelled(director, article)
 
 
 def _labelled(director: Director, article: Article, rule: Rule) -> None:
-    """A thing that a rule is about is brought by somebody, or is where it belongs: it never lies where the rule does not say."""
+    """A labelled thing is brought by a person, or is where it belongs: it is never put where the rule does not say."""
     chance, world = director.chance, director.world
-    hands = [player for player in director.cast.players[1:] if world.people[player.id].holds is None]
-    if len(hands) > 1 and chance.random() < _BROUGHT:
-        player = chance.choice(hands)
-        world.put_in_hand(article, player)
+    free = [player for player in director.cast.players[1:] if world.people[player.id].holds is None]
+    if len(free) > 1 and chance.random() < _BROUGHT:
+        player = chance.choice(free)
+        world.hold(article, player)
         director.chronicle.begins("holds", player.id, article.id, 0.0)
     else:
         _place(director, article, rule.room, world.opening(rule.room, rule.target))
 
 
-def _lying(director: Director, article: Article) -> None:
-    """A thing lies on something, or is inside something, also where nothing is free to lie on."""
+def _unlabelled(director: Director, article: Article) -> None:
+    """Any other thing is on something, or inside something (also if no place is free)."""
     chance = director.chance
     openings = [
         (location.id, item)
@@ -76,7 +74,7 @@ def _lying(director: Director, article: Article) -> None:
 
 
 def _place_anywhere(director: Director, article: Article) -> bool:
-    """Let a thing lie or hang in some room; False if all places are taken."""
+    """Put a thing on a random spot of some room; False if all are taken."""
     rooms = [location.id for location in director.cast.locations]
     free = {room: director.world.free_spots(room, article) for room in rooms}
     if article.is_worn and any(spot.hangs for spots in free.values() for spot in spots):
@@ -92,7 +90,7 @@ def _place_anywhere(director: Director, article: Article) -> bool:
 def _place(director: Director, article: Article, room: str, place: Spot | Opened) -> None:
     director.world.place(article, room, place)
     director.chronicle.begins("in", article.id, room, 0.0)
-    director.chronicle.begins("on" if isinstance(place, Spot) else "inside", article.id, kept_on(place), 0.0)
+    director.chronicle.begins(relation_to(place), article.id, kept_on(place), 0.0)
 
 
 _AT_ONCE = 1.5  #: seconds from coming in to waving
@@ -100,7 +98,7 @@ _ENOUGH = 2  #: moments from which something can be learned
 
 
 def learn(director: Director) -> None:
-    """Note the rules and habits that enough events show."""
+    """Record the rules and habits that enough events show."""
     chronicle = director.chronicle
     for rule in director.cast.rules:
         shown, room = _following(director, rule), director.room_name(rule.room)
@@ -140,7 +138,7 @@ def rules_are_shown(director: Director) -> bool:
 def causes_are_shown(director: Director) -> bool:
     """Whether enough has been brought about by now that is seen, and seen once only.
 
-    Who gives a thing to somebody who asked for it does not count: the deed itself names its reason.
+    Giving a thing to a person who requested it does not count: the deed itself names its reason.
     """
     times = Counter(event.clause for event in director.chronicle.events)
     seen = {
@@ -166,17 +164,17 @@ def _following(director: Director, rule: Rule) -> list[Event]:
     return [event for event in director.chronicle.events if event.kind == "puts_down" and event.thing in things]
 
 
-STORY_VERSION = 2  #: counts up when the same seed no longer tells the same story
+STORY_VERSION = 2  #: is increased when the same seed no longer gives the same story
 SHORTEST, LONGEST = 1.0, 600.0  #: minutes
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _CARD = 5.0  #: seconds of a card: time to read it
-_CHAPTER = 600.0  #: seconds of film after which a card tells the time
+_CHAPTER = 600.0  #: seconds of film after which a card says that it is later
 _FORGOTTEN = 20.5  #: seconds until a room is shown again: shown sooner, it seems never to have been left
 _LONG = 7.0  #: seconds of an empty room that are filled with something
 _LAST_PLOT = 45.0  #: seconds before the end in which no plot begins
 _END = 7.0  #: seconds before the end in which no scene begins
-_LEARNING = 2.0  #: minutes of film from which on it is seen to that rules can be learned
+_LEARNING = 2.0  #: minutes of film from which rules are shown often enough to be learned
 _TRIES = 12
 
 #: How often each plot begins, and the seconds it takes at least.
@@ -224,7 +222,7 @@ def video_id(seed: int, split: SplitName) -> str:
 
 
 def tell(seed: int, minutes: float, *, split: SplitName = "development") -> Story:
-    """Tell a story; the same seed, length and split always tell the same, and another split another one.
+    """Make a story; the same seed, length and split always give the same, and another split another one.
 
     The film lasts ``minutes`` to within a minute.
 
@@ -237,7 +235,7 @@ def tell(seed: int, minutes: float, *, split: SplitName = "development") -> Stor
 
 
 class _Telling:
-    """One story in the making."""
+    """Makes one story."""
 
     def __init__(self, seed: int, minutes: float, split: SplitName) -> None:
         self._seed, self._minutes, self._split = seed, minutes, split
@@ -278,7 +276,7 @@ class _Telling:
         return Story(film=film, facts=facts)
 
     def _tracks(self, film: Film) -> dict[str, str]:
-        """Who and what the tracks of the truth are, by the ids of the facts; those that the film shows."""
+        """The tracks of the truth by the ids of the facts, for people and things that the film shows."""
         ids: dict[Actor | Prop, str] = {player.actor: player.id for player in self._cast.players}
         ids |= {article.prop: article.id for article in self._cast.articles}
         return {ids[subject]: track for subject, track in film.tracks().items()}
@@ -312,7 +310,7 @@ class _Telling:
             self._scene = None
 
     def _fill(self, room: str) -> None:
-        """Let somebody come by in the last scene, where it has to wait for a room for long."""
+        """Let people come by in the last scene if it has to wait long for a room."""
         for _ in range(_TRIES):
             if self._scene is None or not _LONG < self._wait(room) < math.inf:
                 return
@@ -350,12 +348,7 @@ class _Telling:
         soon = min(waits, key=lambda index: waits[index], default=None)
         if soon is not None and waits[soon] < math.inf:
             return self._active.pop(soon)
-        return self._nothing()
-
-    def _nothing(self) -> tuple[Plot, Wanted]:
-        """A look into a room in which nothing happens."""
-        rooms = [location.id for location in self._cast.locations]
-        plot = nothing(min(rooms, key=self._wait))
+        plot = nothing(min((location.id for location in self._cast.locations), key=self._wait))
         return plot, next(plot)
 
     def _begin(self) -> tuple[Plot, Wanted] | None:

@@ -56,6 +56,7 @@ def video(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.nightly
 def test_one_run_says_every_figure_and_writes_them_on_the_page(video: Path, tmp_path: Path) -> None:
     page = tmp_path / "performance.md"
     page.write_text("# How fast it is\n", encoding="utf-8")

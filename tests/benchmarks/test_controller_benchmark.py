@@ -31,6 +31,7 @@ def goal_figures(text: str) -> list[tuple[str, float]]:
     return [(said, float(figure)) for said, figure in found]
 
 
+@pytest.mark.nightly
 def test_what_is_printed_is_what_was_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ def test_every_operation_is_measured() -> None:
     assert {case.operation for case in CASES} == set(OPERATIONS)
 
 
+@pytest.mark.nightly
 def test_every_case_has_a_row_with_figures_for_every_world(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "page.md"
     arguments = [

@@ -30,7 +30,6 @@ from tool_induction.language.model import (
 )
 from tool_induction.language.types import BOOL, INTERVAL, TIME, EnumType, ListType, RecordType, is_numeric, plain
 from world_api.core.canonical import canonical_json
-from world_api.world.storage import canonical
 
 MANY_TOKENS = 150
 _WRONG_CALL = "bad_"  #: prefix of the codes of faults in a call or in a computed value
@@ -161,7 +160,7 @@ def _invents(case: Case) -> Refusal | None:
     if len(empty) < 2:
         return None
     for item in case.varying():
-        given = {canonical(run.outputs.get(item.name)) for run in empty}
+        given = {canonical_json(run.outputs.get(item.name)) for run in empty}
         value: Json = empty[0].outputs.get(item.name)
         if (
             len(given) == 1

@@ -24,7 +24,6 @@ from tool_induction.toolset import FOR_MODELS
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
-from world_api.world.storage import canonical
 
 _CHARACTERS_PER_TOKEN = 4
 _LONGEST_WORD = 60
@@ -249,7 +248,7 @@ def _validator(schema: str) -> Any:
 
 def _misfit(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
     """Return the part of the result that contradicts the tool's schema and declared types, or an empty text."""
-    error = next(iter(_validator(canonical(result_schema(compiled.tool))).iter_errors(result)), None)
+    error = next(iter(_validator(canonical_json(result_schema(compiled.tool))).iter_errors(result)), None)
     if error is not None:
         return f"{'.'.join(map(str, error.absolute_path))}: {str(error.message)[:160]}"
     if result["status"] == "ok":

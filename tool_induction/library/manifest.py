@@ -24,7 +24,6 @@ from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.faults import ToolFault
 from world_api.core.files import open_regular
 from world_api.operations import EVERY_OPERATION
-from world_api.world.storage import canonical
 
 #: 2: signatures of the operations, hashes of the parts of tools and of the manifest's keys
 SCHEMA_VERSION = 2
@@ -259,12 +258,12 @@ def _resolved(node: Any, root: Mapping[str, Any]) -> Any:
 
 def _text(node: Any, *, required: bool) -> str:
     if not isinstance(node, Mapping):
-        return canonical(node)
+        return canonical_json(node)
     kind = node.get("type", "one of" if "anyOf" in node else "anything")
     words = [] if required else ["optional"]
     words.append(kind if isinstance(kind, str) else " or ".join(map(str, kind)))
     rest = {key: value for key, value in node.items() if key not in _STRUCTURE and (key, value) != _RANK_SCORE}
-    return " ".join(words) + (f" {canonical(rest)}" if rest else "")
+    return " ".join(words) + (f" {canonical_json(rest)}" if rest else "")
 
 
 def operation_differences(stored: Mapping[str, Any]) -> list[str]:
@@ -319,10 +318,10 @@ def _differences(before: Any, after: Any, path: JsonPath) -> Iterator[str]:
             yield f"{format_path(path)}: keys {', '.join(before)} -> keys {', '.join(after)}"
     elif isinstance(before, list) and isinstance(after, list):
         yield from _differences(dict(enumerate(before)), dict(enumerate(after)), path)
-    elif canonical(before) != canonical(after):
+    elif canonical_json(before) != canonical_json(after):
         yield f"{format_path(path)}: {_shown(before)} -> {_shown(after)}"
 
 
 def _shown(value: Any) -> str:
-    text = canonical(value)
+    text = canonical_json(value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

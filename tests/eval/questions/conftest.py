@@ -1,15 +1,15 @@
-"""Stories and their questions, told once for all tests of this folder."""
+"""Stories and their questions, made once for all tests of this folder."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import pytest
 
-from eval.datasets.items import Item
 from eval.questions import questions_of
 from eval.sandbox import FilmFacts, tell
-from tool_induction.domains.domain import SplitName
+from tool_induction.domains import SplitName
 
 
 @lru_cache(maxsize=400)
@@ -18,7 +18,7 @@ def told(seed: int, minutes: float, split: SplitName) -> FilmFacts:
 
 
 @lru_cache(maxsize=400)
-def asked(seed: int, minutes: float, split: SplitName) -> tuple[Item, ...]:
+def asked(seed: int, minutes: float, split: SplitName) -> tuple[Any, ...]:
     return questions_of(told(seed, minutes, split), seed=seed, split=split)
 
 

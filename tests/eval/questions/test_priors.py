@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import pytest
 
 from controller.questions import Question
-from eval.datasets.items import Item
-from eval.questions import Constant, TextPrior, chance_of, measure_priors
+from eval.questions import Constant, TextPrior, chance_of, measure_priors, questions_of
+from eval.sandbox import tell
 
 #: Of fewer questions than this a share is anything.
 FEW = 80
 COLOURS = ("red", "green", "blue", "yellow", "white", "black")
 
 
-def choice(number: int, *, gives_away: bool) -> Item:
+@lru_cache
+def any_item() -> Any:
+    return questions_of(tell(9110, 1, split="test").facts, seed=1, split="test")[0]
+
+
+def made_item(**parts: Any) -> Any:
+    return replace(any_item(), **{"domain": None, "content": None, "split": None, "spans": (), "labels": {}, **parts})
+
+
+def choice(number: int, *, gives_away: bool) -> Any:
     """A question about a colour; where it is given away, the right option says a word that the wrong ones never say."""
     chance = random.Random(number)
     colours = chance.sample(COLOURS, 4)
@@ -26,7 +36,7 @@ def choice(number: int, *, gives_away: bool) -> Item:
     if gives_away:
         options[place] += " indeed"
     question = Question(text="Which cup is it?", kind="choice", options=tuple(options))
-    return Item(
+    return made_item(
         id=f"i{number}", video_id=f"film{number // 10}", question=question, answer="ABCD"[place], template="cup/test/0",
         domain="A_locate_count",
     )  # fmt: skip
@@ -55,7 +65,7 @@ def test_where_words_say_nothing_the_prior_is_near_chance() -> None:
 
 def test_numbers_and_orders_that_words_give_away_are_found() -> None:
     counts = [
-        Item(
+        made_item(
             id=f"c{number}", video_id=f"film{number // 10}", answer=number % 3, template="count/test/0",
             question=Question(text=f"How many {('keys', 'cups', 'hats')[number % 3]} are there?", kind="count"),
         )
@@ -68,7 +78,7 @@ def test_numbers_and_orders_that_words_give_away_are_found() -> None:
         letters = ["ABC"[options.index(text)] for text in first_to_last]
         question = Question(text="In which order?", kind="order", options=tuple(options))
         orders.append(
-            Item(
+            made_item(
                 id=f"o{number}",
                 video_id=f"film{number // 10}",
                 question=question,
@@ -84,7 +94,7 @@ def test_numbers_and_orders_that_words_give_away_are_found() -> None:
 def test_a_stretch_is_guessed_as_the_best_part_of_a_film() -> None:
     durations = {f"film{number}": 100.0 * (number + 1) for number in range(10)}
     items = [
-        Item(
+        made_item(
             id=film, video_id=film, question=Question(text="When?", kind="interval"), template="when/test/0",
             answer={"start_time": 0.25 * length, "end_time": 0.5 * length},
         )
@@ -109,7 +119,7 @@ def test_a_range_that_is_always_the_latest_is_found() -> None:
         answer = "ABCD"[starts.index(max(starts))]
         question = Question(text="At what point?", kind="choice", options=options)
         items.append(
-            Item(
+            made_item(
                 id=f"r{number}",
                 video_id=f"film{number // 10}",
                 question=question,
@@ -122,7 +132,7 @@ def test_a_range_that_is_always_the_latest_is_found() -> None:
 
 def test_a_blind_number_is_drawn_among_those_that_occur_and_types_have_lines_of_their_own() -> None:
     items = [
-        Item(
+        made_item(
             id=f"c{number}", video_id=f"film{number // 10}", answer=0 if number % 4 else 1, template="count/test/0",
             question=Question(text="How many?", kind="count"), domain="A_locate_count",
         )

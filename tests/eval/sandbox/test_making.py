@@ -198,7 +198,7 @@ def test_facts_come_back_as_they_were_written(tmp_path: Path) -> None:
         ({"schema_version": 2}, "other_schema_version", "version 2"),
         ({"duration": "long"}, "bad_facts", "duration"),
         ({"events": [{"id": "e0001"}]}, "bad_facts", "events.0"),
-        ({"visits": [{"subject": "nobody", "place": "nowhere", "start": 0, "end": 1}]}, "bad_facts", "nobody and nothing"),
+        ({"visits": [{"subject": "nobody", "place": "nowhere", "start": 0, "end": 1}]}, "bad_facts", "no person or thing"),
         ({"causes": [{"cause": "e9999", "effect": "e0001", "reason": ""}]}, "bad_facts", "no event 'e9999'"),
         ({"scenes": [{"subject": "", "place": "x", "start": 5, "end": 1}]}, "bad_facts", "from 5"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,23 @@ import av
 import numpy as np
 import pytest
 
-from eval.sandbox import SampleFiles, Subtitle, lost_folder, make_sample, write_mp4
-from eval.sandbox.rooms import paint_room
-from world_api.core.faults import StoreFault
-from world_api.core.spans import Box
+from eval.sandbox import (
+    Film,
+    Performance,
+    SampleFiles,
+    Shot,
+    Subtitle,
+    cast,
+    lost_folder,
+    questions,
+    write_mp4,
+)
+from videoworld import main
 
 pytestmark = [pytest.mark.media, pytest.mark.xdist_group("sample")]
 
-Frames = list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]
+Image = np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
+Frames = dict[int, Image]
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +37,23 @@ def truth(sample: SampleFiles) -> Any:
 
 
 @pytest.fixture(scope="module")
-def frames(sample: SampleFiles) -> Frames:
+def decoded(sample: SampleFiles, truth: Any) -> tuple[list[Image], Frames]:
+    """Every frame in a sixteenth of its size, and some frames after each cut whole."""
+    rate, small, whole = truth["frame_rate"], [], {}
+    first = next(track for track in truth["tracks"] if track["category"] == "person")["sightings"][20:40:5]
+    wanted = {round(time * rate) + 1 for time in (0.0, *truth["cuts"])} | {round(item["time"] * rate) for item in first}
     with av.open(str(sample.video)) as container:
-        return [frame.to_ndarray(format="bgr24") for frame in container.decode(video=0)]
+        for number, frame in enumerate(container.decode(video=0)):
+            grey = frame.to_ndarray(format="gray")
+            small.append(grey[::4, ::4].copy())
+            if number in wanted:
+                whole[number] = frame.to_ndarray(format="bgr24")
+    return small, whole
+
+
+@pytest.fixture(scope="module")
+def frames(decoded: tuple[list[Image], Frames]) -> Frames:
+    return decoded[1]
 
 
 def test_the_video_is_h264_with_aac_and_an_embedded_subtitle_track(sample: SampleFiles, truth: Any) -> None:
@@ -42,12 +66,12 @@ def test_the_video_is_h264_with_aac_and_an_embedded_subtitle_track(sample: Sampl
         assert container.duration / 1e6 == pytest.approx(truth["duration"], abs=0.1)
 
 
-def test_every_frame_decodes(frames: Frames, truth: Any) -> None:
-    assert len(frames) == truth["duration"] * truth["frame_rate"]
+def test_every_frame_decodes(decoded: tuple[list[Image], Frames], truth: Any) -> None:
+    assert len(decoded[0]) == truth["duration"] * truth["frame_rate"]
 
 
-def test_the_cuts_are_the_only_sharp_changes(frames: Frames, truth: Any) -> None:
-    changes = np.asarray([np.abs(b[::4, ::4].astype(int) - a[::4, ::4]).mean() for a, b in pairwise(frames)])
+def test_the_cuts_are_the_only_sharp_changes(decoded: tuple[list[Image], Frames], truth: Any) -> None:
+    changes = np.asarray([np.abs(b.astype(int) - a).mean() for a, b in pairwise(decoded[0])])
     sharpest = sorted((int(np.argsort(changes)[-1 - n]) + 1) / truth["frame_rate"] for n in range(len(truth["cuts"])))
     assert sharpest == truth["cuts"]
     assert np.sort(changes)[-len(truth["cuts"]) - 1] < 0.5 * np.sort(changes)[-len(truth["cuts"])]
@@ -92,17 +116,31 @@ def test_people_are_tall_enough_to_be_found_and_boxes_lie_in_the_frame(truth: An
 
 def test_boxes_fit_what_the_decoded_frame_shows(frames: Frames, truth: Any) -> None:
     start, shot = next(lost_folder(7).shots())
-    empty = paint_room(shot.room).image.astype(int)
+    empty = frames[round(start * truth["frame_rate"]) + 1].astype(int)
     person = next(track for track in truth["tracks"] if track["category"] == "person")
     for sighting in person["sightings"][20:40:5]:
         assert start <= sighting["time"] < start + shot.duration
-        frame = frames[round(sighting["time"] * truth["frame_rate"])]
         x1, y1, x2, y2 = (int(value) for value in sighting["box"])
-        ink = np.abs(frame.astype(int) - empty).max(axis=2) > 60
+        ink = np.abs(frames[round(sighting["time"] * truth["frame_rate"])].astype(int) - empty).max(axis=2) > 60
         ink[:, x2:] = False  # the carried folder sticks out
         rows, columns = np.flatnonzero(ink.sum(axis=1) > 2), np.flatnonzero(ink.sum(axis=0) > 2)
-        found = Box(x1=columns[0], y1=rows[0], x2=columns[-1] + 1, y2=rows[-1] + 1)
-        assert found.iou(Box(x1=x1, y1=y1, x2=x2, y2=y2)) > 0.85
+        assert (columns[0], rows[0], columns[-1] + 1, rows[-1] + 1) == pytest.approx((x1, y1, x2, y2), abs=6)
+
+
+def test_every_picture_says_what_is_written_in_it_and_where(frames: Frames, truth: Any) -> None:
+    assert {text["start"] for text in truth["screen_text"]} == {0.0, *truth["cuts"]}
+    for text in truth["screen_text"]:
+        x1, y1, x2, y2 = (round(value) for value in text["box"])
+        ink = frames[round(text["start"] * truth["frame_rate"]) + 1][y1:y2, x1:x2].astype(int)
+        assert 0 <= x1 < x2 <= truth["resolution"]["width"]
+        assert y2 - y1 >= 11
+        assert ink.max() - ink.min() > 100, f"{text['text']} is hard to read"
+
+
+def test_every_room_is_empty_for_two_seconds_before_a_person_enters(truth: Any) -> None:
+    seen = [item["time"] for track in truth["tracks"] if track["category"] == "person" for item in track["sightings"]]
+    for cut in truth["cuts"]:
+        assert not any(cut <= time < cut + 1.9 for time in seen)
 
 
 def test_one_person_comes_back_and_one_room_is_seen_again(truth: Any) -> None:
@@ -140,10 +178,11 @@ def test_nothing_unfinished_is_left_in_the_folder(sample: SampleFiles) -> None:
     }
 
 
-def test_a_folder_that_cannot_be_made_is_a_named_fault(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_a_named_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StoreFault, match="not_writable"):
-        make_sample(tmp_path / "file" / "below")
+    with pytest.raises(SystemExit):
+        main(["sample", str(tmp_path / "file" / "below")])
+    assert "not_writable" in capsys.readouterr().err
 
 
 def test_encoding_twice_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -153,3 +192,59 @@ def test_encoding_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a.mp4", "b.mp4"):
         write_mp4(tmp_path / name, images, sound, lines, frame_rate=15, title="twice")
     assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
+
+
+SEEDS = range(25)
+
+
+def performances(film: Film) -> list[tuple[Shot, Performance]]:
+    return [(shot, performance) for _, shot in film.shots() for performance in shot.performances]
+
+
+def test_any_seed_gives_people_who_can_be_told_apart() -> None:
+    for seed in SEEDS:
+        chosen = cast(seed)
+        actors = (chosen.owner, chosen.finder, chosen.reader)
+        coats = {actor.look.coat for actor in actors}
+        assert len({actor.name for actor in actors}) == len(coats) == 3
+        assert chosen.folder.colour not in coats
+
+
+def test_the_same_seed_gives_the_same_film_and_another_seed_another() -> None:
+    assert lost_folder(7) == lost_folder(7)
+    assert lost_folder(7) != lost_folder(8)
+
+
+def test_every_part_begins_on_a_frame_and_the_film_is_about_a_minute_long() -> None:
+    film = lost_folder(7)
+    assert 60 <= film.duration <= 75
+    for start, _ in film.placed():
+        assert start * film.frame_rate == round(start * film.frame_rate)
+
+
+def test_people_walk_at_the_pace_of_people() -> None:
+    for _, performance in performances(lost_folder(7)):
+        for walk in performance.walks:
+            metres = (
+                math.dist(walk.origin, walk.goal) / (walk.end - walk.start) / 183 * 1.7
+            )  # people are 183 pixels tall
+            assert 0.7 <= metres <= 2.0, f"{performance.actor.name} walks {metres:.2f} m/s"
+
+
+def test_no_two_lines_are_spoken_at_once_and_every_line_is_in_its_shot() -> None:
+    for _, shot in (item for seed in SEEDS for item in lost_folder(seed).shots()):
+        lines = sorted(shot.lines, key=lambda line: line.start)
+        assert all(first.end <= second.start for first, second in pairwise(lines))
+        assert all(0 <= line.start < line.end <= shot.duration for line in lines)
+        assert all(line.speaker in {item.actor for item in shot.performances} for line in lines)
+
+
+def test_questions_have_answers_and_spans_inside_the_film() -> None:
+    for seed in SEEDS:
+        film, found = lost_folder(seed), questions(seed)
+        assert len({question.id for question in found}) == len(found) >= 3
+        assert {question.task for question in found} == {"A", "B", "C"}
+        for question in found:
+            assert question.answer not in (None, "", [])
+            assert question.spans
+            assert all(0 <= start < end <= film.duration for start, end in question.spans)

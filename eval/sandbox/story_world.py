@@ -1,0 +1,500 @@
+"""The world of a story: its people, things, rooms, rules and habits, their state, and the chronicle of what happens."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, get_args
+
+from eval.sandbox.canvas import HAIRS, SKINS
+from eval.sandbox.facts import (
+    Cause,
+    Event,
+    Fact,
+    FilmFacts,
+    Person,
+    Place,
+    Relation,
+    RelationKind,
+    Thing,
+    Visit,
+    Written,
+)
+from eval.sandbox.room_plans import Opened, Plan, Seat, Spot, plan_of
+from eval.sandbox.script import Actor, HairStyle, Look, Prop, PropKind, Room, RoomKind, with_article
+
+_NAMES = (
+    "Mia", "Tom", "Ana", "Leo", "Eva", "Ben", "Zoe", "Max", "Ida", "Sam", "Nora", "Paul", "Lily", "Hugo", "Ruth", "Omar",
+    "Vera", "Karl", "Yuki", "Dora", "Felix", "Greta", "Ivan", "Lena",
+)  # fmt: skip
+#: At most one coat of a group in a film, so that no two are taken for each other.
+_COATS = (
+    ("red",), ("orange", "yellow"), ("green",), ("blue",), ("purple", "pink"), ("white", "grey"), ("black",), ("brown",),
+)  # fmt: skip
+_TROUSERS = ("black", "blue", "grey", "brown", "white", "green")
+_VIVID = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "white", "brown", "black")
+_LABELS = ("red", "blue", "green", "yellow", "purple", "orange")
+_FILES: tuple[PropKind, ...] = ("folder", "box", "letter")
+_NUMBERED: tuple[RoomKind, ...] = ("office", "meeting room")  #: there may be two of a kind, with different numbers
+
+#: What a film is about, and the kinds of rooms that go with it; the first kinds are the likeliest.
+THEMES: dict[str, tuple[RoomKind, ...]] = {
+    "office": ("office", "meeting room", "corridor", "kitchen", "entrance hall", "library"),
+    "home": ("living room", "kitchen", "entrance hall", "library", "corridor", "workshop"),
+    "workshop": ("workshop", "office", "entrance hall", "kitchen", "corridor", "meeting room"),
+    "reading room": ("library", "entrance hall", "office", "corridor", "meeting room", "kitchen"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Player:
+    """A person of the story, as the facts and as the script know them."""
+
+    person: Person
+    actor: Actor
+
+    @property
+    def id(self) -> str:
+        """The person's id."""
+        return self.person.id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Article:
+    """A thing of the story, as the facts and as the script know it."""
+
+    thing: Thing
+    prop: Prop
+
+    @property
+    def id(self) -> str:
+        """The thing's id."""
+        return self.thing.id
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether it can be put on."""
+        return self.thing.category in {"hat", "scarf"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Location:
+    """A room of the story: its facts, its picture and its plan."""
+
+    place: Place
+    room: Room
+    plan: Plan
+
+    @property
+    def id(self) -> str:
+        """The room's id."""
+        return self.place.id
+
+    @cached_property
+    def furniture(self) -> frozenset[str]:
+        """What its furniture is called: surfaces, hooks, seats, drawers, doors."""
+        spots = [spot.name if spot.hangs else spot.on for spot in self.plan.spots]
+        seats, openings = [item.name for item in self.plan.seats], [item.name for item in self.plan.openings]
+        return frozenset((*spots, *seats, *openings))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """Things of a category with a label of that colour are put only there: ``target`` is an opening of that room."""
+
+    category: str
+    label: str
+    room: str
+    target: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Habit:
+    """A person waves whenever they come into that room, or sits only on that seat there."""
+
+    kind: Literal["waves", "seat"]
+    person: str
+    room: str
+    seat: str = ""
+
+    def is_of(self, kind: str, player: Player, location: Location) -> bool:
+        """Whether a person has it, and in that room."""
+        return (self.kind, self.person, self.room) == (kind, player.id, location.id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cast:
+    """Everything a story has to play with.
+
+    ``opening_minute`` is what the clocks show at first, in minutes of the day. Films have a pace of their own: ``between`` are
+    the seconds from one action to the next, and ``busy`` is the largest number of small things that a person does in a scene.
+    """
+
+    theme: str  #: a key of ``THEMES``
+    players: tuple[Player, ...]
+    articles: tuple[Article, ...]
+    locations: tuple[Location, ...]
+    rules: tuple[Rule, ...]
+    habits: tuple[Habit, ...]
+    opening_minute: int
+    between: float
+    busy: int
+
+    def person(self, person_id: str) -> Person:
+        """A person by id."""
+        return next(player.person for player in self.players if player.id == person_id)
+
+    def in_words(self, furniture: str) -> str:
+        """Furniture by its name, "the left drawer"; "a left drawer" if several rooms have one of that name."""
+        if sum(furniture in location.furniture for location in self.locations) < 2:
+            return furniture
+        return with_article(furniture.removeprefix("the "))
+
+    def rule_of(self, article: Article) -> Rule | None:
+        """Where a thing has to go, when a rule says so."""
+        own = (article.thing.category, article.prop.label)
+        return next((rule for rule in self.rules if (rule.category, rule.label) == own), None)
+
+
+def cast_story(seed: int, minutes: float) -> Cast:
+    """Choose the cast of a film of that length; the same seed and length always choose the same."""
+    chance = random.Random(f"cast {seed} {minutes:g}")
+    most = 5 if minutes < 5 else 6 if minutes < 15 else 8
+    players = _people(chance, chance.randint(4, most))
+    theme = chance.choice(tuple(THEMES))
+    locations = _rooms(chance, THEMES[theme], chance.randint(3, 4 if minutes < 5 else 5 if minutes < 15 else 7))
+    rules = _rules(chance, locations, chance.choice((1, 2, 2, 3)) if minutes >= 5 else chance.choice((1, 1, 2)))
+    articles = _things(chance, rules, minutes)
+    return Cast(
+        theme=theme,
+        players=players,
+        articles=articles,
+        locations=locations,
+        rules=rules,
+        habits=_habits(chance, players, locations),
+        opening_minute=chance.randrange(7 * 60, 10 * 60, 5),
+        between=chance.choice((0.2, 0.3, 0.5, 0.8, 1.2)),
+        busy=chance.randint(1, 5),
+    )
+
+
+def _people(chance: random.Random, count: int) -> tuple[Player, ...]:
+    coats = [chance.choice(group) for group in chance.sample(_COATS, count)]
+    return tuple(_player(chance, name, coat) for name, coat in zip(chance.sample(_NAMES, count), coats, strict=True))
+
+
+def _player(chance: random.Random, name: str, coat: str) -> Player:
+    look = Look(
+        coat=coat,
+        trousers=chance.choice([colour for colour in _TROUSERS if colour != coat]),
+        hair=chance.choice(tuple(HAIRS)),
+        hair_style=chance.choice(get_args(HairStyle)),
+        skin=chance.choice(tuple(SKINS)),
+        height=chance.choice((0.94, 0.97, 1.0, 1.03, 1.06)),
+    )
+    return Player(
+        person=Person(
+            id=f"person_{name.lower()}",
+            name=name,
+            description=f"the person in the {coat} coat",
+            looks={part: getattr(look, part) for part in ("coat", "trousers", "hair", "hair_style", "skin")},
+        ),
+        actor=Actor(name=name, look=look, pitch=chance.choice((115.0, 130.0, 150.0, 175.0, 200.0, 225.0, 245.0))),
+    )
+
+
+def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: int) -> tuple[Location, ...]:
+    """Rooms of a theme, the first with a chest of drawers; in large films one kind may be there twice."""
+    first = kinds_of_theme[0]
+    other = [kind for kind in get_args(RoomKind) if kind not in kinds_of_theme]
+    kinds: list[RoomKind] = [first, *chance.sample([*kinds_of_theme[1:], chance.choice(other)], count - 1)]
+    if count > 4 and first in _NUMBERED:
+        kinds[-1] = first
+    numbers = chance.sample(range(10, 60), count)
+    variant = chance.randint(1, 60)
+    # Variants next to one another have walls in different colours, so that each cut shows another room.
+    return tuple(
+        _location(chance, kind, variant + place, number)
+        for place, (kind, number) in enumerate(zip(kinds, numbers, strict=True))
+    )
+
+
+def _location(chance: random.Random, kind: RoomKind, variant: int, number: int) -> Location:
+    numbered = kind in _NUMBERED
+    sign = f"{kind.upper()} {number}" if numbered else kind.upper()
+    name = f"{kind} {number}" if numbered else f"the {kind}"
+    slug = sign.lower().replace(" ", "_")
+    room = Room(kind=kind, name=name, sign=sign, seed=chance.randrange(1_000_000), variant=variant)
+    return Location(place=Place(id=slug, kind=kind, name=name, sign=sign), room=room, plan=plan_of(kind, variant))
+
+
+def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -> tuple[Rule, ...]:
+    """Rules of one category: each label has a drawer or a cupboard of its own, mostly in the first room."""
+    category = chance.choice(_FILES)
+    places: list[tuple[str, str]] = []
+    for near in (locations[:1], locations[1:]):
+        targets = [(place.id, item.name) for place in near for item in place.plan.openings if item.name != "the door"]
+        places += chance.sample(targets, len(targets))
+    labels = chance.sample(_LABELS, count)
+    return tuple(
+        Rule(category=category, label=label, room=room, target=target)
+        for label, (room, target) in zip(labels, places, strict=False)
+    )
+
+
+def _things(chance: random.Random, rules: tuple[Rule, ...], minutes: float) -> tuple[Article, ...]:
+    found: list[Article] = []
+    for rule in rules:
+        for _ in range(2 if minutes < 8 else 3):
+            _add(chance, found, rule.category, label=rule.label)
+    kinds = [kind for kind in get_args(PropKind) if not any(rule.category == kind for rule in rules)]
+    _add(chance, found, "cup")
+    _add(chance, found, chance.choice(("hat", "scarf")))
+    for _ in range(chance.randint(3, 4 if minutes < 5 else 8)):
+        _add(chance, found, chance.choice(kinds))
+    return tuple(found)
+
+
+def _add(chance: random.Random, found: list[Article], category: str, *, label: str = "") -> None:
+    taken = {item.thing.colour for item in found if item.thing.category == category}
+    free = [colour for colour in _VIVID if colour not in taken and colour != label]
+    if not free:
+        return
+    colour = chance.choice(free)
+    found.append(
+        Article(
+            thing=Thing(
+                id=f"{category}_{colour}",
+                name=f"the {colour} {category}",
+                category=category,
+                colour=colour,
+                marks=(f"{with_article(label)} label",) if label else (),
+            ),
+            prop=Prop(name=f"{colour} {category}", category=category, colour=colour, label=label),
+        )
+    )
+
+
+def _habits(chance: random.Random, players: tuple[Player, ...], locations: tuple[Location, ...]) -> tuple[Habit, ...]:
+    """One or two people with a habit each."""
+    people = chance.sample(players, 2)
+    found = [Habit(kind="waves", person=people[0].id, room=chance.choice(locations).id)]
+    several = [place for place in locations if len(place.plan.seats) > 1]
+    if several and chance.random() < 0.7:
+        place = chance.choice(several)
+        found.append(Habit(kind="seat", person=people[1].id, room=place.id, seat=chance.choice(place.plan.seats).name))
+    return tuple(found)
+
+
+FRAME_RATE = 10  #: frames a second of generated films; every time of a story is the time of a frame
+
+Feet = tuple[float, float]
+
+
+def on_frame(seconds: float) -> float:
+    """Return the nearest moment that is a frame."""
+    return round(seconds * FRAME_RATE) / FRAME_RATE
+
+
+# -- state
+
+
+@dataclass(kw_only=True)
+class PersonState:
+    """A person's state. ``room`` is empty between two rooms; ``feet`` (pixels) and ``facing`` hold inside a room."""
+
+    player: Player
+    room: str = ""
+    feet: Feet = (0.0, 0.0)
+    facing: int = 1
+    seat: Seat | None = None
+    holds: Article | None = None
+    wears: list[Article] = field(default_factory=list)
+
+    @property
+    def has(self) -> list[Article]:
+        """The things that the person holds and wears."""
+        return [*([self.holds] if self.holds is not None else []), *self.wears]
+
+    def can_wear(self, article: Article) -> bool:
+        """Whether it is a hat or scarf, and the person wears none of that kind."""
+        return article.is_worn and article.thing.category not in {item.thing.category for item in self.wears}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThingState:
+    """A thing's state: on a spot, inside something, held or worn (``place`` is None then)."""
+
+    article: Article
+    how: Literal["on", "inside", "held", "worn"]
+    room: str = ""
+    place: Spot | Opened | None = None
+
+
+class World:
+    """The state of all people, things and furniture."""
+
+    def __init__(self, locations: tuple[Location, ...], players: tuple[Player, ...]) -> None:
+        self.locations = {item.id: item for item in locations}
+        self.people = {player.id: PersonState(player=player) for player in players}
+        self.things: dict[str, ThingState] = {}
+        self.open: dict[str, set[str]] = {item.id: set() for item in locations}
+
+    def place(self, article: Article, room: str, place: Spot | Opened) -> None:
+        """Put a thing on a spot or inside something."""
+        self.things[article.id] = ThingState(article=article, how=relation_to(place), room=room, place=place)
+
+    def hold(self, article: Article, player: Player) -> None:
+        """Let a person hold a thing."""
+        self.people[player.id].holds = article
+        self.things[article.id] = ThingState(article=article, how="held")
+
+    def present(self, room: str) -> list[PersonState]:
+        """The people in a room."""
+        return [who for who in self.people.values() if who.room == room]
+
+    def free_spots(self, room: str, article: Article) -> list[Spot]:
+        """The places of a room at which a thing can be put."""
+        hangs = article.thing.category in {"hat", "scarf", "bag", "umbrella", "key"}
+        taken = [where.place for where in self.things.values() if where.how == "on" and where.room == room]
+        return [spot for spot in self.locations[room].plan.spots if (hangs or not spot.hangs) and spot not in taken]
+
+    def free_seats(self, room: str) -> list[Seat]:
+        """The seats of a room that are not taken."""
+        taken = {who.seat.name for who in self.present(room) if who.seat is not None}
+        return [seat for seat in self.locations[room].plan.seats if seat.name not in taken]
+
+    def opening(self, room: str, name: str) -> Opened:
+        """A drawer, cupboard or door of a room, by its name."""
+        return next(item for item in self.locations[room].plan.openings if item.name == name)
+
+
+def relation_to(place: Spot | Opened) -> Literal["on", "inside"]:
+    """The relation of a thing to the place where it is."""
+    return "on" if isinstance(place, Spot) else "inside"
+
+
+def kept_on(place: Spot | Opened | Seat) -> str:
+    """The words for where a thing is: a surface, a hook, a drawer."""
+    return place.on if isinstance(place, Spot) and not place.hangs else place.name
+
+
+# -- words
+
+_MOST_CLAUSES = 5  #: events that a shot's caption names
+
+#: For each kind of event its verb in the third person and in the base form, and what follows it: of these the first none of
+#: whose slots is empty. "takes_out" and "puts_into" are "picks_up" and "puts_down" of what is inside something.
+_VERBS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "enters": ("enters", "enter", (" {room} with {thing}", " {room}")),
+    "leaves": ("leaves", "leave", (" {room} with {thing}", " {room}")),
+    "sits": ("sits down", "sit down", (" on {target}",)),
+    "stands_up": ("stands up", "stand up", (" from {target}", "")),
+    "picks_up": ("picks up", "pick up", (" {thing} from {target}", " {thing}")),
+    "takes_out": ("takes", "take", (" {thing} out of {target}",)),
+    "puts_down": ("puts", "put", (" {thing} on {target}",)),
+    "puts_into": ("puts", "put", (" {thing} into {target}",)),
+    "puts_on": ("puts on", "put on", (" {thing}",)),
+    "takes_off": ("takes off", "take off", (" {thing}",)),
+    "gives": ("gives", "give", (" {thing} to {other}",)),
+    "opens": ("opens", "open", (" {target}",)),
+    "closes": ("closes", "close", (" {target}",)),
+    "waves": ("waves", "wave", (" at {other}", "")),
+    "drinks": ("drinks", "drink", (" from {thing}",)),
+    "says": ("says", "say", (' "{words}" to {other}', ' "{words}"')),
+}
+
+
+def event_words(kind: str, **parts: str) -> tuple[str, str]:
+    """Say an event in the third person ("opens the left drawer") and in the base form ("open the left drawer").
+
+    ``thing``, ``other``, ``target``, ``room`` are names with their articles, empty if there is none.
+    """
+    third, base, patterns = _VERBS[kind]
+    rest = next(rest for rest in patterns if all(parts[slot] for slot in re.findall(r"{(\w+)}", rest))).format(**parts)
+    return f"{third}{rest}", f"{base}{rest}"
+
+
+def clock_words(minute: int) -> str:
+    """Minutes of the day as a clock shows them: ``09:05``."""
+    return f"{minute // 60 % 24:02d}:{minute % 60:02d}"
+
+
+def caption_of(room: str, events: Sequence[Event]) -> str:
+    """A shot in one sentence: the first things that are done in it, and the first that is said."""
+    deeds = [event for event in events if event.kind not in {"says", "stands_up", "opens", "closes"}]
+    said = next((f' "{event.words}"' for event in events if event.kind == "says"), "")
+    clauses = "; ".join(event.clause for event in deeds[:_MOST_CLAUSES]) or "nothing happens"
+    heard = f"; somebody says{said}" if said else ""
+    return f"In {room}, {clauses}{heard}."
+
+
+# -- chronicle
+
+
+class Chronicle:
+    """Collects what is true while a story is made, in seconds of the film."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.visits: list[Visit] = []
+        self.causes: list[Cause] = []
+        self.learned_so_far: list[Fact] = []
+        self._scenes: list[Visit] = []
+        self._relations: list[Relation] = []
+        self._written: list[Written] = []
+        self._open: dict[tuple[RelationKind, str, str], float] = {}
+
+    def scene(self, place: str, start: float, end: float, texts: tuple[str, ...]) -> None:
+        """Record that the camera shows a room, in which these texts can be read."""
+        self._scenes.append(Visit(subject="", place=place, start=start, end=end))
+        self._written += [Written(text=text, place=place, start=start, end=end) for text in texts]
+
+    def begins(self, kind: RelationKind, subject: str, other: str, time: float) -> None:
+        """A relation holds from now on."""
+        self._open[kind, subject, other] = time
+
+    def ends(self, kind: RelationKind, subject: str, other: str, time: float) -> None:
+        """A relation that holds ends."""
+        start = self._open.pop((kind, subject, other))
+        if time > start:
+            self._relations.append(Relation(kind=kind, subject=subject, object=other, start=start, end=time))
+
+    def brings_about(self, cause: Event, effect: Event, reason: str) -> None:
+        """One event brought another about."""
+        self.causes.append(Cause(cause=cause.id, effect=effect.id, reason=reason))
+
+    def learned(
+        self,
+        kind: Literal["rule", "appointment", "habit", "number"],
+        text: str,
+        values: Mapping[str, str],
+        shown: Sequence[Event],
+    ) -> None:
+        """Record what can be learned from several events."""
+        number, spans = len(self.learned_so_far) + 1, tuple((event.start, event.end) for event in shown)
+        self.learned_so_far.append(Fact(id=f"f{number:02d}", kind=kind, text=text, values=dict(values), spans=spans))
+
+    def facts(self, film: str, seed: int, cast: Cast, duration: float, extras: Mapping[str, object]) -> FilmFacts:
+        """Everything, when the film is over; what still holds then ends with it."""
+        for kind, subject, other in list(self._open):
+            self.ends(kind, subject, other, duration)
+        return FilmFacts(
+            film=film,
+            seed=seed,
+            duration=duration,
+            people=tuple(player.person for player in cast.players),
+            things=tuple(article.thing for article in cast.articles),
+            places=tuple(location.place for location in cast.locations),
+            scenes=tuple(self._scenes),
+            visits=tuple(sorted(self.visits, key=lambda item: (item.start, item.subject))),
+            events=tuple(sorted(self.events, key=lambda item: (item.start, item.end, item.id))),
+            relations=tuple(sorted(self._relations, key=lambda item: (item.start, item.subject, item.kind))),
+            causes=tuple(self.causes),
+            facts=tuple(self.learned_so_far),
+            written=tuple(self._written),
+            extras=extras,
+        )
