@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from benchmarks.made_worlds import Plan, write_world
 from tests.support.hammer import hammered
 from world_api.api import open_session
-from world_api.core import OperationFault, TimeSpan
-from world_api.core.lexicon import required_terms
+from world_api.core import OperationFault, TimeSpan, required_terms
 from world_api.operations import MAX_MATCHES, run
 from world_api.search import index_terms
 from world_api.session import Session
