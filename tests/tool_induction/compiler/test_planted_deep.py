@@ -3,6 +3,7 @@
 It is told first, at its place, and nothing else is told as an error but what could not be compiled because of it.
 """
 
+import copy
 import json
 from typing import Any
 
@@ -10,7 +11,6 @@ import pytest
 
 from tool_induction import compile_document
 from tool_induction.compiler import locate
-from tool_induction.library.manifest import changed
 
 SEARCH: Any = {
     "type": "call_world_api",
@@ -169,7 +169,14 @@ def test_without_a_fault_the_document_compiles() -> None:
     ("path", "value", "code", "inside"), [case[1:] for case in FAULTS], ids=[case[0] for case in FAULTS]
 )
 def test_a_fault_planted_deep_is_told_first_and_at_its_place(path: Any, value: Any, code: str, inside: str) -> None:
-    document = changed(DOCUMENT, ((path, value),))
+    document: Any = copy.deepcopy(DOCUMENT)
+    holder = document
+    for part in path[:-1]:
+        holder = holder[part]
+    if value is ...:
+        del holder[path[-1]]
+    else:
+        holder[path[-1]] = value
     compilation = compile_document(document)
 
     first = compilation.diagnostics[0]
