@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from eval.datasets.dialogues import PROFILE
 from eval.datasets.items import Dataset, VideoFile
-from eval.datasets.text_worlds import PROFILE
 from tool_induction.domains.domain import SplitName
-from world_api.core.faults import EvalFault, StoreFault, ToolFault
+from world_api.core.faults import StoreFault, ToolFault
 
 if TYPE_CHECKING:
     from world_api.world.manifest import Manifest
@@ -26,11 +26,11 @@ RUN_PROFILES = ("oracle", "classical", "endpoint")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
-    """What a check found.
+class Availability:
+    """The videos and worlds of a dataset by id, and what is wrong with its questions.
 
-    Videos and worlds by id; ``late`` are questions about times that the world does not have, ``leaks`` say which may not be asked in
-    the split that they name, ``bad_scoring`` what is wrong with the scorers of the protocol.
+    ``late`` are questions about times that the world does not have, ``leaks`` say which may not be asked in the split that they
+    name, ``bad_scoring`` is the fault of the protocol's scorers.
     """
 
     dataset: Dataset
@@ -95,7 +95,7 @@ class Checked:
         }
 
 
-def check(dataset: Dataset, store: Path) -> Checked:
+def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") -> Availability:
     """Look for a dataset's videos, and for their worlds in a store and in the parts of it that runs keep by profile.
 
     Nothing is built.
@@ -124,7 +124,7 @@ def check(dataset: Dataset, store: Path) -> Checked:
     ]
     known = set(packaged_domains())
     unknown = sorted({item.domain for item in dataset.items if item.domain and item.domain not in known})
-    return Checked(
+    return Availability(
         dataset=dataset,
         store=store,
         worlds=states,
@@ -132,7 +132,7 @@ def check(dataset: Dataset, store: Path) -> Checked:
         late=tuple(late),
         unknown_domains=tuple(unknown),
         leaks=tuple(_leaks(dataset, known)),
-        bad_scoring=_bad_scoring(dataset),
+        bad_scoring=bad_scoring,
     )
 
 
@@ -151,16 +151,6 @@ def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
             yield from (leak.message for leak in leaks(load_domain(domain), split, asked_of))
         except ToolFault as fault:
             yield fault.message
-
-
-def _bad_scoring(dataset: Dataset) -> str:
-    from eval.scoring.scorers import check_protocol
-
-    try:
-        check_protocol(dataset.protocol)
-    except EvalFault as fault:
-        return fault.message
-    return ""
 
 
 def _has_truth(video: VideoFile) -> bool:

@@ -1,16 +1,13 @@
-"""Load a dataset: from the project's own format, or through an adapter for published annotations.
+"""The project's own dataset format: a folder with ``dataset.json`` and ``questions.jsonl``, or a bare file of questions.
 
-A small YAML file can name an adapter and its files::
+::
 
-    schema_version: 1
-    adapter: m3bench-robot
-    annotations: robot.json        # as published; paths are relative to this file
-    videos: videos/robot
-    name: m3-robot                 # else the adapter's
-    domains: my_labels.json        # question id -> task domain; goes before the protocol's rules
-    only: {type: [Multi-Hop Reasoning]}
-    subtitles: subtitles
-    files: {video_map: map_vid_vidorID.json}
+    FOLDER/dataset.json      {"schema_version": 1, "name": "mine", "questions": "questions.jsonl",
+                              "videos": {"kitchen": {"file": "kitchen.mp4"}}}
+    FOLDER/questions.jsonl   one item a line (``items.py``)
+    FOLDER/kitchen.mp4
+
+A file of questions without a ``dataset.json`` has its videos beside it. ``docs/datasets.md`` shows both.
 """
 
 from __future__ import annotations
@@ -18,26 +15,189 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from controller.questions import Question
-from eval.datasets.adapters import Adapter, Raw, Sources
+from eval.datasets.adapters import Adapter, Raw, Sources, seconds_of, text_of
 from eval.datasets.benchmarks import adapter_named
-from eval.datasets.files import VideoFolder, bad, expanded, read_bytes, read_json, unreadable
-from eval.datasets.items import Dataset, Dialogue, Item, LeftOut, VideoFile, item_from_record, item_record, value_faults
-from eval.datasets.own_format import DATASET_FILE, MAX_ITEMS, dataset_hash, is_inside, load_folder, load_questions
+from eval.datasets.dialogues import ensure_text_worlds
+from eval.datasets.files import VideoFolder, bad, expanded, numbered_lines, read_bytes, read_json, unreadable
+from eval.datasets.items import (
+    SCHEMA_VERSION,
+    BadItem,
+    Dataset,
+    Dialogue,
+    Item,
+    LeftOut,
+    VideoFile,
+    is_item_id,
+    item_from_record,
+    item_record,
+    value_faults,
+)
 from eval.datasets.protocols import Protocol, load_protocol, protocol_hash
-from eval.datasets.text_worlds import ensure_text_worlds
 from tool_induction.domains.yaml_text import MAX_BYTES, YamlText, read_yaml
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault, EvalFault, ToolFault
-from world_api.core.identifiers import video_id_from_file_name
+from world_api.core.identifiers import is_name, video_id_from_file_name
 from world_api.core.spans import TimeSpan
+from world_api.world.files import write_atomically
+
+DATASET_FILE, QUESTIONS_FILE = "dataset.json", "questions.jsonl"
+MAX_ITEMS = 500_000
+_MANIFEST_BYTES = 64 * 2**20
+_MOST_TOLD = 8
+_SHAPE = "docs/datasets.md shows the format"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Described:
+    """What ``dataset.json`` says."""
+
+    name: str
+    questions: Path
+    files: Mapping[str, str] = field(default_factory=dict)
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+
+
+def dataset_hash(items: tuple[Item, ...], protocol: Mapping[str, Any]) -> str:
+    """The hash of a dataset: its items and its protocol."""
+    return content_hash({"items": [item_record(item) for item in items], "protocol": dict(protocol)})
+
+
+def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
+    """The dataset of a folder with ``dataset.json``; videos are where it says, or in ``videos``.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
+    """
+    described = _describe(folder / DATASET_FILE)
+    items = read_items(described.questions)
+    unknown = sorted({item.video_id for item in items} - set(described.files)) if described.files else []
+    if unknown:
+        raise bad(
+            f"{DATASET_FILE} does not name the videos that are asked about: {', '.join(unknown[:_MOST_TOLD])}",
+            "name each under videos",
+        )
+    own, found = VideoFolder(folder), VideoFolder(videos) if videos is not None else None
+    files = {}
+    for video_id in sorted({*described.files, *(item.video_id for item in items)}):
+        name = described.files.get(video_id, video_id)
+        path: Path | None = folder / name if video_id in described.files else own.find(video_id)
+        if found is not None and (path is None or not path.is_file()):
+            path = found.find(name, video_id) or path
+        files[video_id] = VideoFile(video_id=video_id, path=path)
+    return Dataset(
+        name=described.name,
+        items=items,
+        videos=files,
+        protocol=described.protocol,
+        hash=dataset_hash(items, described.protocol),
+    )
+
+
+def load_questions(path: Path, *, videos: Path | None = None) -> Dataset:
+    """The dataset of a bare file of questions; videos lie beside it, or in ``videos``, under their ids.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
+    """
+    items = read_items(path)
+    folder = VideoFolder(videos if videos is not None else path.parent)
+    ids = sorted({item.video_id for item in items})
+    return Dataset(
+        name=path.stem,
+        items=items,
+        videos={video_id: VideoFile(video_id=video_id, path=folder.find(video_id)) for video_id in ids},
+        hash=dataset_hash(items, {}),
+    )
+
+
+def read_items(path: Path) -> tuple[Item, ...]:
+    """The items of a file, in its order.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with the lines of up to eight faults.
+    """
+    items: list[Item] = []
+    first: dict[str, int] = {}
+    faults: list[str] = []
+    for line in numbered_lines(path):
+        wrong = [line.fault] if line.fault else []
+        if not wrong:
+            try:
+                item = item_from_record(line.value)
+                if item.id in first:
+                    wrong = [f"the id {item.id!r} stands here a second time (first on line {first[item.id]})"]
+                else:
+                    first[item.id] = line.number
+                    items.append(item)
+            except BadItem as error:
+                wrong = error.faults
+        faults += [f"line {line.number}: {fault}" for fault in wrong]
+        if len(items) > MAX_ITEMS:
+            raise EvalFault("dataset_too_large", f"{path.name} has more than {MAX_ITEMS:,} questions", hint="split it")
+    if faults:
+        more = f"; and {len(faults) - _MOST_TOLD} more" if len(faults) > _MOST_TOLD else ""
+        raise bad(f"{path.name}: " + "; ".join(faults[:_MOST_TOLD]) + more, _SHAPE)
+    if not items:
+        raise bad(f"{path.name} holds no question", _SHAPE)
+    return tuple(items)
+
+
+def _describe(path: Path) -> _Described:
+    value = read_json(path, most=_MANIFEST_BYTES)
+    if not isinstance(value, dict):
+        raise bad(f"{path.name} is not a JSON object", _SHAPE)
+    version = value.get("schema_version")
+    if version != SCHEMA_VERSION or isinstance(version, bool):
+        raise EvalFault(
+            "other_schema_version",
+            f"{path.name} has schema version {version!r}; this program reads {SCHEMA_VERSION}",
+            hint="write it in the form that docs/datasets.md shows",
+        )
+    unknown = sorted(set(value) - {"schema_version", "name", "questions", "videos", "protocol"})
+    if unknown:
+        raise bad(f"{path.name}: {unknown[0][:60]!r} is not a key here", _SHAPE)
+    name, questions = value.get("name"), value.get("questions", QUESTIONS_FILE)
+    if not isinstance(name, str) or not is_item_id(name):
+        raise bad(f"{path.name}: name is not a name of letters, digits and ._+-", _SHAPE)
+    if not is_inside(questions):
+        raise bad(f"{path.name}: questions is not a file of this folder", _SHAPE)
+    protocol = value.get("protocol", {})
+    if not isinstance(protocol, dict):
+        raise bad(f"{path.name}: protocol is not a JSON object", _SHAPE)
+    return _Described(
+        name=name,
+        questions=path.parent / questions,
+        files=_files(value.get("videos", {}), path.name),
+        protocol=protocol,
+    )
+
+
+def _files(value: object, name: str) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise bad(f'{name}: videos is not an object such as {{"kitchen": {{"file": "kitchen.mp4"}}}}', _SHAPE)
+    for video_id, entry in value.items():
+        if not is_name(video_id):
+            raise bad(f"{name}: {video_id[:60]!r} is not a video id", "use 1 to 64 of a-z 0-9 . _ -")
+        if not isinstance(entry, dict) or set(entry) != {"file"} or not is_inside(entry["file"]):
+            raise bad(f'{name}: {video_id!r} is not {{"file": "a path inside this folder"}}', _SHAPE)
+    return {video_id: entry["file"] for video_id, entry in value.items()}
+
+
+def is_inside(path: object) -> bool:
+    """Whether it is a relative path that does not lead out of its folder."""
+    if not isinstance(path, str) or not path or "\\" in path or "\0" in path or len(path) > 1000:
+        return False
+    parts = PurePosixPath(path).parts
+    return bool(parts) and not path.startswith("/") and ".." not in parts
+
 
 _LABEL_BYTES = 32 * 2**20
 #: What stands for an option without words, and after one that repeats another.
@@ -262,7 +422,6 @@ def _recorded(protocol: Protocol, wanted: Wanted) -> dict[str, Any]:
 
 
 _Path = Annotated[str, Field(min_length=1, max_length=1000)]
-_SHAPE = "docs/datasets.md shows the file"
 
 
 class Described(BaseModel):
@@ -390,3 +549,57 @@ def _adapted(named: str, videos: Path | None, annotations: Path | None) -> Datas
     sources = Sources(annotations=annotations or expanded(file))
     wanted = Wanted(name=name, videos=videos)
     return load_adapted(adapter_named(name), sources, wanted)
+
+
+_SUFFIXES = (".srt", ".vtt")
+_LAST_LINE = 5.0  #: seconds that a line without an end is shown
+
+
+def subtitles_to_build_with(video: VideoFile, folder: Path) -> Path | None:
+    """The subtitle file to build a video's world with (``Listening(subtitles=...)``), None where the dataset has none for it.
+
+    A file that a build reads is given as it is; a JSON list is written to ``folder`` as ``ID.srt``.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``bad_dataset``.
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    if video.subtitles is None or video.subtitles.suffix.lower() in _SUFFIXES:
+        return video.subtitles
+    value = read_json(video.subtitles)
+    if not isinstance(value, list):
+        raise bad(f"{video.subtitles.name} is not a list of lines", "give the subtitles as they were published")
+    lines = sorted(_lines(value, video.subtitles_begin))
+    told = (
+        f"{number}\n{_clock(start)} --> {_clock(end)}\n{text}\n" for number, (start, end, text) in enumerate(lines, 1)
+    )
+    path = folder / f"{video.video_id}.srt"
+    write_atomically(path, "\n".join(told).encode())
+    return path
+
+
+def _lines(value: list[object], begins: float) -> Iterator[tuple[float, float, str]]:
+    """Lines with a time and words; what has none is passed over, and so is what ends before the video begins."""
+    for item in value:
+        if not isinstance(item, Mapping):
+            continue
+        pair = item.get("timestamp")
+        start, end = pair[:2] if isinstance(pair, list) and len(pair) >= 2 else (item.get("start"), item.get("end"))
+        first, last = _seconds(start), _seconds(end)
+        text = " ".join((text_of(item.get("line")) or text_of(item.get("text"))).split())
+        if first is None or not text:
+            continue
+        last = first + _LAST_LINE if last is None or last <= first else last
+        if last > begins:
+            yield max(0.0, first - begins), last - begins, text
+
+
+def _seconds(value: object) -> float | None:
+    if isinstance(value, str):
+        return seconds_of(value)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e7 else None
+
+
+def _clock(seconds: float) -> str:
+    whole = round(seconds * 1000)
+    return f"{whole // 3_600_000:02d}:{whole // 60_000 % 60:02d}:{whole // 1000 % 60:02d},{whole % 1000:03d}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.datasets.items import SCHEMA_VERSION, Item, item_record
-from eval.datasets.own_format import DATASET_FILE, QUESTIONS_FILE, load_folder
+from eval.datasets.loading import DATASET_FILE, QUESTIONS_FILE, load_folder
 from eval.questions.generator import PROTOCOL
 from world_api.world.files import exclusive, hash_bytes, write_atomically
 

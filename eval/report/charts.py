@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from eval.report.index import Sets
+from eval.report.episodes import Sets
 from eval.tables.table import Cell, Column, Table
 from eval.tables.writing import cell_text
 

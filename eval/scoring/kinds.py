@@ -7,20 +7,22 @@ punctuation of every script left out, and each Chinese, Japanese or Korean chara
 
 from __future__ import annotations
 
+import math
 import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
+from controller.evidence import CitedSpan
 from controller.questions import InvalidAnswer, span_of, value_of
 from eval.datasets.items import Item
 from eval.scoring.score import Context, Score
-from eval.statistics.association import kendall_tau
+from eval.statistics.bootstrap import kendall_tau
 from world_api.core.faults import EvalFault
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import TimeSpan, merge_spans
 
 
 def accepted_values(item: Item) -> tuple[Any, ...]:
@@ -332,3 +334,135 @@ def _by_words(item: Item, value: Any, answer: str | None, context: Context, toke
         precision=round(best.precision, 6),
         recall=round(best.recall, 6),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownMeasure:
+    """A measure under its name in ``Score.details``. ``at_least`` is what an answer without it counts as; None: it is left out.
+
+    ``within`` are the least and the greatest value it can have: no mean and no end of an interval lies beyond them.
+    """
+
+    name: str
+    title: str
+    unit: Literal["share", "number", "seconds"]
+    about: str
+    at_least: float | None = 0.0
+    within: tuple[float, float] = (0.0, 1.0)
+
+    def of(self, details: Mapping[str, Any]) -> float | None:
+        """Its value in one score; None where it is left out."""
+        value = details.get(self.name)
+        return float(value) if isinstance(value, bool | int | float) else self.at_least
+
+
+_EXACT = "right to the last: the number, the whole order, the same words"
+_BY_KIND: dict[str, tuple[ShownMeasure, ...]] = {
+    "interval": (
+        ShownMeasure(name="iou", title="mean IoU", unit="share", about="of the given with the nearest true one"),
+    ),
+    "count": (
+        ShownMeasure(name="exact", title="exact", unit="share", about=_EXACT),
+        ShownMeasure(
+            name="absolute_error",
+            title="mean error",
+            unit="number",
+            about="without sign, of given numbers",
+            at_least=None,
+            within=(0.0, math.inf),
+        ),
+    ),
+    "order": (
+        ShownMeasure(name="exact", title="exact", unit="share", about=_EXACT),
+        ShownMeasure(
+            name="tau",
+            title="Kendall's tau",
+            unit="number",
+            about="tau-a, of given orders",
+            at_least=None,
+            within=(-1.0, 1.0),
+        ),
+    ),
+    "open": (
+        ShownMeasure(name="exact", title="exact", unit="share", about=_EXACT),
+        ShownMeasure(name="f1", title="token F1", unit="share", about="as the scorer has it"),
+    ),
+}
+
+
+def measures_of(kind: str, details: Sequence[Mapping[str, Any]]) -> tuple[ShownMeasure, ...]:
+    """The measures that scores of one kind of answer have; none for choices and judged answers, which accuracy says it all of."""
+    names = list(dict.fromkeys(name for one in details for name in one))
+    shown = [measure for measure in _BY_KIND.get(kind, ()) if measure.name in names]
+    if kind == "interval":
+        shown += [_recall(name) for name in sorted(name for name in names if name.startswith(RECALL))]
+    return tuple(shown)
+
+
+def _recall(name: str) -> ShownMeasure:
+    threshold = name.removeprefix(RECALL)
+    return ShownMeasure(
+        name=name, title=f"R@1, IoU {threshold}", unit="share", about=f"answers with an IoU of {threshold} or more"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceScore:
+    """The cited stretches together against the true ones together, by seconds.
+
+    ``precision`` is the share of what is cited that is true, ``recall`` the share of what is true that is cited; moments
+    without length count by number where only moments are cited, or true.
+    """
+
+    iou: float
+    precision: float
+    recall: float
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return asdict(self)
+
+
+def evidence_score(cited: Iterable[TimeSpan | CitedSpan], true: Iterable[TimeSpan]) -> EvidenceScore | None:
+    """The score of cited stretches; None where nobody knows what shows the answer. Nothing cited scores zero."""
+    given = [_span(span) for span in cited]
+    known = list(true)
+    if not known:
+        return None
+    shared = _shared(given, known)
+    union = _length(given) + _length(known) - shared
+    return EvidenceScore(
+        iou=round(shared / union, 6) if union > 0 else float(bool(_met(given, known))),
+        precision=round(shared / _length(given) if _length(given) > 0 else _share(given, known), 6),
+        recall=round(shared / _length(known) if _length(known) > 0 else _share(known, given), 6),
+    )
+
+
+def _shared(first: list[TimeSpan], second: list[TimeSpan]) -> float:
+    """Seconds in both, going once through each."""
+    one, other = merge_spans(first), merge_spans(second)
+    total, i, j = 0.0, 0, 0
+    while i < len(one) and j < len(other):
+        total += one[i].overlap(other[j])
+        if one[i].end <= other[j].end:
+            i += 1
+        else:
+            j += 1
+    return total
+
+
+def _length(spans: list[TimeSpan]) -> float:
+    return sum(span.duration for span in merge_spans(spans))
+
+
+def _share(spans: list[TimeSpan], others: list[TimeSpan]) -> float:
+    return len(_met(spans, others)) / len(spans) if spans else 0.0
+
+
+def _met(spans: list[TimeSpan], others: list[TimeSpan]) -> list[TimeSpan]:
+    """Those that touch one of the others."""
+    return [span for span in spans if any(span.start <= other.end and other.start <= span.end for other in others)]
+
+
+def _span(cited: TimeSpan | CitedSpan) -> TimeSpan:
+    return cited if isinstance(cited, TimeSpan) else TimeSpan(start=cited.start_time, end=cited.end_time)

@@ -12,7 +12,7 @@ from controller.display import cut, round_lines, summary_record, value_text, wra
 from controller.episode import Episode
 from eval.datasets.items import Item
 from eval.runs.reading import Run
-from eval.tables.pairing import Pairs
+from eval.tables.comparisons import Pairs
 from eval.tables.rows import SampleRow
 from world_api.core.faults import EpisodeFault
 from world_api.core.printable import columns as width_of

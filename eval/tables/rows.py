@@ -1,4 +1,4 @@
-"""One row a sample: everything that tables, tests and charts are made of.
+"""One row per sample: what tables, tests and charts are made of; and the facts of the libraries of a run.
 
 Each journal is read once, and of its episodes only the figures are kept. *Calls* are those that the model made and that ran; what a
 system does by itself before the first round, and the submission of the answer, are none. *Malformed* counts the slips of replies and
@@ -7,9 +7,12 @@ calls, but for calls that were well formed and only made before. *Empty* counts 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from controller.accounts import PARTS, Account, accounts_of, total
@@ -20,15 +23,119 @@ from controller.toolsets import JudgedItems
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.files import SampleLine
+from eval.runs.manifest import LibraryRecord
 from eval.runs.reading import Run, refuse_unreadable
-from eval.scoring.evidence import evidence_score
+from eval.scoring.kinds import evidence_score
 from eval.scoring.score import Score
-from eval.tables.libraries import LibraryFacts, library_facts
+from tool_induction.libraries.manifest import MANIFEST_FILE, TOOLS_FILE, read_json
+from tool_induction.library import find_library
 from tool_induction.runtime.calls import listed_under
 from world_api.backends.chat.rule_based import RULE_BASED
-from world_api.core.canonical import canonical
-from world_api.core.faults import EpisodeFault, EvalFault
+from world_api.core.canonical import canonical, content_hash
+from world_api.core.faults import EpisodeFault, EvalFault, VideoWorldError
 from world_api.operations import EVERY_OPERATION
+
+
+@dataclass(frozen=True, kw_only=True)
+class LibraryFacts:
+    """A library as its manifest describes it.
+
+    ``tools`` are the hashes of its tools' documents by name, in the library's order. ``of`` is the hash of the library that it is
+    an arm of or was edited from, ``dropped`` the tools that edit left out; ``lineage`` are the hashes of all libraries that it was
+    edited from, oldest first. ``why`` says why nothing more is known.
+    """
+
+    name: str
+    hash: str | None
+    domain: str | None = None
+    arm: str | None = None
+    of: str | None = None
+    lineage: tuple[str, ...] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    induction: Mapping[str, Any] = field(default_factory=dict)
+    origin: str | None = None
+    why: str = ""
+
+    @property
+    def left_out(self) -> str | None:
+        """The one tool that it lacks of its parent, where that is all the difference."""
+        return self.dropped[0] if len(self.dropped) == 1 and not self.changed and self.of is not None else None
+
+
+def library_facts(name: str, hash_: str | None, *, made_by_run: Path, record: LibraryRecord | None) -> LibraryFacts:
+    """The facts of a library by name: from the run's own folder, else from where it is installed, if it is the same one.
+
+    ``record`` is what the run's manifest says of it: all that is known if the library itself is gone.
+    """
+    known = LibraryFacts(
+        name=name,
+        hash=hash_,
+        domain=_text(record.domain) if record is not None else None,
+        arm=record.arm if record is not None else None,
+        why="the library is not there any more",
+    )
+    for source in _places(name, made_by_run):
+        found = _read(source, name)
+        if found is not None and (hash_ is None or found.hash == hash_):
+            return found
+    return known
+
+
+def _places(name: str, made_by_run: Path) -> list[Traversable]:
+    places: list[Traversable] = [made_by_run / Path(name).name]
+    with contextlib.suppress(VideoWorldError):  # not installed: what the run's manifest says is all there is
+        places.append(find_library(name))
+    return [place for place in places if place.is_dir()]
+
+
+def _read(folder: Traversable, name: str) -> LibraryFacts | None:
+    try:
+        manifest, _ = read_json(folder, MANIFEST_FILE)
+        document, _ = read_json(folder, TOOLS_FILE)
+    except VideoWorldError:
+        return None
+    if not isinstance(manifest, dict) or not isinstance(document, dict):
+        return None
+    tools = document.get("tools")
+    documents = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    changes = _object(manifest.get("changes"))
+    lineage = manifest.get("lineage")
+    ancestors = lineage if isinstance(lineage, list) else []
+    edited = manifest.get("origin") == "edited" and ancestors
+    return LibraryFacts(
+        name=name,
+        hash=content_hash(document),
+        domain=_text(manifest.get("domain")),
+        arm=_text(manifest.get("arm")),
+        of=_hash_of(ancestors[-1]) if edited else _hash_of(manifest.get("of")),
+        lineage=tuple(found for item in ancestors if (found := _hash_of(item)) is not None),
+        tools={str(tool.get("tool_name")): content_hash(tool) for tool in documents},
+        dropped=_names(changes.get("dropped")),
+        changed=_names(changes.get("changed")) + _names(changes.get("added")),
+        induction=_object(manifest.get("induction")),
+        origin=_text(manifest.get("origin")),
+    )
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _hash_of(value: Any) -> str | None:
+    """The content hash in what a manifest says of another library."""
+    if isinstance(value, Mapping):
+        return _text(value.get("content_hash")) or _text(value.get("hash"))
+    return _text(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,13 +403,12 @@ def _not_asked(run: Run) -> dict[str, int]:
 
 def libraries_of(run: Run) -> dict[str, LibraryFacts]:
     """The libraries that the run's arms were given, by the names their arms have for them."""
-    told = run.manifest.libraries
     found: dict[str, LibraryFacts] = {}
     for cell in run.cells.values():
         name = cell.arm.library
         if name is not None and name not in found:
-            record = told.get(name)
-            found[name] = library_facts(name, cell.arm.library_hash, made_by_run=run.folder.libraries, told=record)
+            record = run.manifest.libraries.get(name)
+            found[name] = library_facts(name, cell.arm.library_hash, made_by_run=run.folder.libraries, record=record)
     return found
 
 

@@ -8,13 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from eval.datasets.adapters import Raw, without_letters
-from eval.datasets.benchmarks import ADAPTERS
-from eval.datasets.items import Dataset, LeftOut
-from eval.datasets.loading import Wanted, assemble, load_dataset
-from eval.datasets.protocols import load_protocol, packaged_protocols
-from eval.datasets.subtitles import subtitles_to_build_with
-from eval.scoring.scorers import check_protocol
+from eval.datasets import (
+    ADAPTERS,
+    Dataset,
+    LeftOut,
+    Raw,
+    Wanted,
+    assemble,
+    load_dataset,
+    load_protocol,
+    packaged_protocols,
+    subtitles_to_build_with,
+)
+from eval.datasets.adapters import without_letters
+from eval.scoring import check_protocol
 from tests.support import published_files
 from tool_induction.domains.loading import packaged_domains
 from world_api.core.faults import EvalFault

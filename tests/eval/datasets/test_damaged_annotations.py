@@ -12,9 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eval.datasets.benchmarks import ADAPTERS
+from eval.datasets import ADAPTERS, load_dataset
 from eval.datasets.files import json_files
-from eval.datasets.loading import load_dataset
 from tests.support import published_files
 from world_api.core.faults import EvalFault
 

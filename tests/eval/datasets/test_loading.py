@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eval.datasets.loading import load_dataset
+from eval.datasets import load_dataset
 from world_api.core.faults import EvalFault
 
 QUESTION = {

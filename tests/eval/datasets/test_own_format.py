@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.questions import Question
-from eval.datasets.files import MAX_LINE_BYTES
-from eval.datasets.items import BadItem, Item, item_from_record, item_record
-from eval.datasets.loading import load_dataset
+from eval.datasets import BadItem, Item, item_from_record, item_record, load_dataset
 from world_api.core.faults import EvalFault
 from world_api.core.spans import TimeSpan
 
@@ -129,7 +127,7 @@ def test_an_id_that_stands_twice_is_told_with_both_lines(tmp_path: Path) -> None
         (b'{"answer": NaN}', "line 2: it is not JSON"),
         (b"[" * 5000, "line 2: it is not JSON"),
         (b'{"a": ' + b"[" * 30 + b"]" * 30 + b"}", "nested more than"),
-        (b"x" * (MAX_LINE_BYTES + 10), "more than"),
+        (b"x" * (2**20 + 10), "more than"),
     ],
 )
 def test_bytes_that_are_no_question_are_told_with_their_line(tmp_path: Path, raw: bytes, told: str) -> None:

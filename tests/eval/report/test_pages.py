@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from controller.display import WATERMARK
-from eval.report.writing import Choices, Written, write_report
+from eval.report import Choices, Written, write_report
 from eval.runs.bundle import pack
 from eval.runs.files import RunFolder
 from eval.runs.reading import read_run
 from eval.runs.scoring import score_run
-from eval.tables.registry import tables_of
+from eval.tables import tables_of
 from tests.support.numbered_film import number_in
 from tests.support.reports import blocks_of, hostile_questions, index_of, places_of, unpacked
 from tests.support.runs import CONFIGURATION, made_run, prepare, run_here

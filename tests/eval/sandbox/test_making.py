@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from eval.commands.sandbox import app
-from eval.datasets.own_format import load_folder
+from eval.datasets.loading import load_folder
 from eval.sandbox import SAMPLE_RATE, FilmFacts, FilmFiles, make_film, read_facts, tell, write_facts, write_mp4
 from eval.sandbox import films as filming
 from world_api.build.truth import Truth, read_truth

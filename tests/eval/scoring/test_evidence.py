@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.evidence import CitedSpan
-from eval.scoring.evidence import evidence_score
+from eval.scoring import evidence_score
 from world_api.core.spans import TimeSpan
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmarks.simulated_runs import Scenario, simulate
-from eval.statistics.bootstrap import cells_of, drawn_means, mean_interval
+from eval.statistics import mean_interval
+from eval.statistics.bootstrap import cells_of, drawn_means
 from world_api.core.faults import EvalFault
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eval.statistics.bootstrap import mean_interval
-from eval.statistics.power import Plan, _beyond, power, standard_error
+from eval.statistics import Plan, mean_interval, power
+from eval.statistics.significance import _beyond, standard_error
 from world_api.core.faults import EvalFault
 
 Random = np.random.Generator

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from eval.scoring.agreement import compared, length_bias, measure_agreement
-from eval.scoring.judge import WordsJudge, families_of, same_family
-from eval.scoring.labels import LabelledPair, read_pairs, shipped_pairs
-from eval.scoring.score import Verdict
+from eval.scoring import LabelledPair, Verdict, WordsJudge, measure_agreement, read_pairs, same_family, shipped_pairs
+from eval.scoring.judge import families_of
+from eval.scoring.labels import compared, length_bias
 from tests.support.chat_server import KEY, ChatServer, Received
 from tests.support.command_line import Cli
 from world_api.backends.chat.completions import completion

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from controller.questions import Question
-from eval.datasets.items import Item
-from eval.scoring.judge import JudgeCounts, ModelJudge, PublishedWording
-from eval.scoring.scorers import Answered, score_all, score_value
+from eval.datasets import Item
+from eval.scoring import Answered, JudgeCounts, ModelJudge, PublishedWording, score_all, score_value
 from tests.support.chat_server import KEY, ChatServer, Received, SteppingClock
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.endpoint import Endpoint
