@@ -7,16 +7,20 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from world_api.core.canonical import is_deep, parse_json
 from world_api.core.faults import EvalFault
 from world_api.world.files import open_regular
 
+#: The line of a place in a file.
+LineOf = Callable[[tuple[int | str, ...]], int]
 MAX_BYTES = 512 * 2**20
 MAX_LINE_BYTES = 2**20
 MAX_LEVELS = 20
@@ -142,6 +146,34 @@ def expanded(path: str) -> Path:
 def bad(message: str, hint: str) -> EvalFault:
     """The fault of a file that is not what it should be."""
     return EvalFault("bad_dataset", message, hint=hint)
+
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+def validated(shape: type[Shape], value: object, name: str, hint: str, line: LineOf | None = None) -> Shape:
+    """A value that was read from a file, in its shape; ``line`` gives the line of a place in the file.
+
+    Raises:
+        EvalFault: ``bad_dataset``, with up to eight faults.
+    """
+    try:
+        return shape.model_validate(value)
+    except ValidationError as error:
+        faults = [_explained(shape, item["loc"], item["type"], item["msg"], line) for item in error.errors()[:8]]
+        raise bad(f"{name}: " + "; ".join(faults), hint) from None
+
+
+def _explained(
+    shape: type[BaseModel], place: tuple[int | str, ...], kind: str, message: str, line: LineOf | None
+) -> str:
+    name = ".".join(map(str, place))[:80] or "the file"
+    where = f"line {line(place)}: " if line is not None and kind != "missing" else ""
+    if kind == "missing":
+        return f"{name} is missing"
+    if kind == "extra_forbidden":
+        return f"{where}{name} is not a key here; the keys are {', '.join(shape.model_fields)}"
+    return f"{where}{name}: {message[0].lower()}{message[1:]}"
 
 
 MAX_FILES = 10_000

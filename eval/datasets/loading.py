@@ -1,4 +1,6 @@
-"""The project's own dataset format: a folder with ``dataset.json`` and ``questions.jsonl``, or a bare file of questions.
+"""Load a dataset: from the project's own format, or through an adapter for published annotations.
+
+The own format is a folder with ``dataset.json`` and ``questions.jsonl``, or a bare file of questions.
 
 ::
 
@@ -15,18 +17,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from controller.questions import Question
 from eval.datasets.adapters import Adapter, Raw, Sources, seconds_of, text_of
-from eval.datasets.benchmarks import adapter_named
-from eval.datasets.dialogues import ensure_text_worlds
-from eval.datasets.files import VideoFolder, bad, expanded, numbered_lines, read_bytes, read_json, unreadable
+from eval.datasets.benchmarks import ADAPTERS, adapter_named
+from eval.datasets.files import VideoFolder, bad, expanded, numbered_lines, read_bytes, read_json, unreadable, validated
 from eval.datasets.items import (
     SCHEMA_VERSION,
     BadItem,
@@ -35,13 +36,12 @@ from eval.datasets.items import (
     Item,
     LeftOut,
     VideoFile,
-    is_item_id,
     item_from_record,
     item_record,
     value_faults,
 )
 from eval.datasets.protocols import Protocol, load_protocol, protocol_hash
-from tool_induction.domains.yaml_text import MAX_BYTES, YamlText, read_yaml
+from tool_induction.domains.yaml_text import MAX_BYTES, read_yaml
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault, EvalFault, ToolFault
 from world_api.core.identifiers import is_name, video_id_from_file_name
@@ -51,18 +51,8 @@ from world_api.world.files import write_atomically
 DATASET_FILE, QUESTIONS_FILE = "dataset.json", "questions.jsonl"
 MAX_ITEMS = 500_000
 _MANIFEST_BYTES = 64 * 2**20
-_MOST_TOLD = 8
+_MAX_SHOWN = 8
 _SHAPE = "docs/datasets.md shows the format"
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Described:
-    """What ``dataset.json`` says."""
-
-    name: str
-    questions: Path
-    files: Mapping[str, str] = field(default_factory=dict)
-    protocol: Mapping[str, Any] = field(default_factory=dict)
 
 
 def dataset_hash(items: tuple[Item, ...], protocol: Mapping[str, Any]) -> str:
@@ -76,26 +66,24 @@ def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
     Raises:
         EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
     """
-    described = _describe(folder / DATASET_FILE)
-    items = read_items(described.questions)
-    unknown = sorted({item.video_id for item in items} - set(described.files)) if described.files else []
+    described = _manifest(folder / DATASET_FILE)
+    files = {video_id: video.file for video_id, video in described.videos.items()}
+    items = tuple(read_items(folder / described.questions))
+    unknown = sorted({item.video_id for item in items} - set(files)) if files else []
     if unknown:
-        raise bad(
-            f"{DATASET_FILE} does not name the videos that are asked about: {', '.join(unknown[:_MOST_TOLD])}",
-            "name each under videos",
-        )
-    own, found = VideoFolder(folder), VideoFolder(videos) if videos is not None else None
-    files = {}
-    for video_id in sorted({*described.files, *(item.video_id for item in items)}):
-        name = described.files.get(video_id, video_id)
-        path: Path | None = folder / name if video_id in described.files else own.find(video_id)
-        if found is not None and (path is None or not path.is_file()):
-            path = found.find(name, video_id) or path
-        files[video_id] = VideoFile(video_id=video_id, path=path)
+        names = ", ".join(unknown[:_MAX_SHOWN])
+        raise bad(f"{DATASET_FILE} does not name the videos that are asked about: {names}", "name each under videos")
+    own, given = VideoFolder(folder), VideoFolder(videos) if videos is not None else None
+    found = {}
+    for video_id in sorted({*files, *(item.video_id for item in items)}):
+        path = folder / files[video_id] if video_id in files else own.find(video_id)
+        if given is not None and (path is None or not path.is_file()):
+            path = given.find(files.get(video_id, video_id), video_id) or path
+        found[video_id] = VideoFile(video_id=video_id, path=path)
     return Dataset(
         name=described.name,
         items=items,
-        videos=files,
+        videos=found,
         protocol=described.protocol,
         hash=dataset_hash(items, described.protocol),
     )
@@ -107,7 +95,7 @@ def load_questions(path: Path, *, videos: Path | None = None) -> Dataset:
     Raises:
         EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
     """
-    items = read_items(path)
+    items = tuple(read_items(path))
     folder = VideoFolder(videos if videos is not None else path.parent)
     ids = sorted({item.video_id for item in items})
     return Dataset(
@@ -118,8 +106,8 @@ def load_questions(path: Path, *, videos: Path | None = None) -> Dataset:
     )
 
 
-def read_items(path: Path) -> tuple[Item, ...]:
-    """The items of a file, in its order.
+def read_items(path: Path, parse: Callable[[Any, int], Item | None] | None = None, *, hint: str = _SHAPE) -> list[Item]:
+    """The items of a file, in its order; ``parse`` makes an item of a line's value and number, or leaves it out.
 
     Raises:
         EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with the lines of up to eight faults.
@@ -128,67 +116,70 @@ def read_items(path: Path) -> tuple[Item, ...]:
     first: dict[str, int] = {}
     faults: list[str] = []
     for line in numbered_lines(path):
-        wrong = [line.fault] if line.fault else []
-        if not wrong:
-            try:
-                item = item_from_record(line.value)
-                if item.id in first:
-                    wrong = [f"the id {item.id!r} stands here a second time (first on line {first[item.id]})"]
-                else:
-                    first[item.id] = line.number
-                    items.append(item)
-            except BadItem as error:
-                wrong = error.faults
-        faults += [f"line {line.number}: {fault}" for fault in wrong]
+        try:
+            if line.fault:
+                raise BadItem([line.fault])
+            item = item_from_record(line.value) if parse is None else parse(line.value, line.number)
+            if item is not None:
+                if first.setdefault(item.id, line.number) != line.number:
+                    raise BadItem([f"the id {item.id!r} is there a second time (first on line {first[item.id]})"])
+                items.append(item)
+        except BadItem as error:
+            faults += [f"line {line.number}: {fault}" for fault in error.faults]
         if len(items) > MAX_ITEMS:
             raise EvalFault("dataset_too_large", f"{path.name} has more than {MAX_ITEMS:,} questions", hint="split it")
     if faults:
-        more = f"; and {len(faults) - _MOST_TOLD} more" if len(faults) > _MOST_TOLD else ""
-        raise bad(f"{path.name}: " + "; ".join(faults[:_MOST_TOLD]) + more, _SHAPE)
+        more = f"; and {len(faults) - _MAX_SHOWN} more" if len(faults) > _MAX_SHOWN else ""
+        raise bad(f"{path.name}: " + "; ".join(faults[:_MAX_SHOWN]) + more, hint)
     if not items:
-        raise bad(f"{path.name} holds no question", _SHAPE)
-    return tuple(items)
+        raise bad(f"{path.name} holds no question", hint)
+    return items
 
 
-def _describe(path: Path) -> _Described:
+def _relative(path: str) -> str:
+    if not is_inside(path):
+        raise ValueError("it is not the path of a file inside this folder")
+    return path
+
+
+def _video_id(name: str) -> str:
+    if not is_name(name):
+        raise ValueError("it is not a video id: 1 to 64 of a-z 0-9 . _ -")
+    return name
+
+
+_Inside = Annotated[str, AfterValidator(_relative)]
+_Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$")]
+
+
+class _Video(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    file: _Inside
+
+
+class _Manifest(BaseModel):
+    """The shape of ``dataset.json``."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    schema_version: int
+    name: _Name
+    questions: _Inside = QUESTIONS_FILE
+    videos: dict[Annotated[str, AfterValidator(_video_id)], _Video] = {}
+    protocol: dict[str, Any] = {}
+
+
+def _manifest(path: Path) -> _Manifest:
     value = read_json(path, most=_MANIFEST_BYTES)
-    if not isinstance(value, dict):
-        raise bad(f"{path.name} is not a JSON object", _SHAPE)
-    version = value.get("schema_version")
+    version = value.get("schema_version") if isinstance(value, dict) else SCHEMA_VERSION
     if version != SCHEMA_VERSION or isinstance(version, bool):
         raise EvalFault(
             "other_schema_version",
             f"{path.name} has schema version {version!r}; this program reads {SCHEMA_VERSION}",
             hint="write it in the form that docs/datasets.md shows",
         )
-    unknown = sorted(set(value) - {"schema_version", "name", "questions", "videos", "protocol"})
-    if unknown:
-        raise bad(f"{path.name}: {unknown[0][:60]!r} is not a key here", _SHAPE)
-    name, questions = value.get("name"), value.get("questions", QUESTIONS_FILE)
-    if not isinstance(name, str) or not is_item_id(name):
-        raise bad(f"{path.name}: name is not a name of letters, digits and ._+-", _SHAPE)
-    if not is_inside(questions):
-        raise bad(f"{path.name}: questions is not a file of this folder", _SHAPE)
-    protocol = value.get("protocol", {})
-    if not isinstance(protocol, dict):
-        raise bad(f"{path.name}: protocol is not a JSON object", _SHAPE)
-    return _Described(
-        name=name,
-        questions=path.parent / questions,
-        files=_files(value.get("videos", {}), path.name),
-        protocol=protocol,
-    )
-
-
-def _files(value: object, name: str) -> dict[str, str]:
-    if not isinstance(value, dict):
-        raise bad(f'{name}: videos is not an object such as {{"kitchen": {{"file": "kitchen.mp4"}}}}', _SHAPE)
-    for video_id, entry in value.items():
-        if not is_name(video_id):
-            raise bad(f"{name}: {video_id[:60]!r} is not a video id", "use 1 to 64 of a-z 0-9 . _ -")
-        if not isinstance(entry, dict) or set(entry) != {"file"} or not is_inside(entry["file"]):
-            raise bad(f'{name}: {video_id!r} is not {{"file": "a path inside this folder"}}', _SHAPE)
-    return {video_id: entry["file"] for video_id, entry in value.items()}
+    return validated(_Manifest, value, path.name, _SHAPE)
 
 
 def is_inside(path: object) -> bool:
@@ -425,7 +416,18 @@ _Path = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class Described(BaseModel):
-    """The file's shape."""
+    """A YAML file that names an adapter and its files; paths are relative to it::
+
+        schema_version: 1
+        adapter: m3bench-robot
+        annotations: robot.json        # as published
+        videos: videos/robot
+        name: m3-robot                 # else the adapter's
+        domains: my_labels.json        # question id -> task domain; goes before the protocol's rules
+        only: {type: [Multi-Hop Reasoning]}
+        subtitles: subtitles
+        files: {video_map: map_vid_vidorID.json}
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -433,7 +435,7 @@ class Described(BaseModel):
     adapter: str
     annotations: _Path
     videos: _Path | None = None
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$")] | None = None
+    name: _Name | None = None
     domains: _Path | None = None
     only: dict[str, list[str]] = {}
     subtitles: _Path | None = None
@@ -478,36 +480,18 @@ def _read(path: Path) -> Described:
         text = read_yaml(content, path.name)
     except ToolFault as fault:
         raise bad(fault.message, _SHAPE) from None
-    try:
-        return Described.model_validate(text.value)
-    except ValidationError as error:
-        told = [_explained(item["loc"], item["type"], item["msg"], text) for item in error.errors()[:8]]
-        raise bad(f"{path.name}: " + "; ".join(told), _SHAPE) from None
-
-
-def _explained(place: tuple[int | str, ...], kind: str, message: str, text: YamlText) -> str:
-    name = ".".join(map(str, place)) or "the file"
-    if kind == "missing":
-        return f"{name} is missing"
-    if kind == "extra_forbidden":
-        return f"line {text.line(place)}: {name} is not a key here; the keys are {', '.join(Described.model_fields)}"
-    return f"line {text.line(place)}: {name}: {message[0].lower()}{message[1:]}"
+    return validated(Described, text.value, path.name, _SHAPE, text.line)
 
 
 def _at(folder: Path, path: str | None) -> Path | None:
     return None if path is None else folder / expanded(path)
 
 
-__all__ = ["ensure_text_worlds", "item_from_record", "item_record", "load_dataset"]
-
-_DESCRIBED = (".yaml", ".yml")
-
-
 def load_dataset(named: str | Path, *, videos: Path | None = None, annotations: Path | None = None) -> Dataset:
     """Load a dataset.
 
     ``named`` is one of: a folder with ``dataset.json`` (or that file), or a ``.jsonl`` file of questions, in the project's own
-    format; a ``.yaml`` file that names an adapter and its files (``described.py``); ``ADAPTER:FILE``; or an adapter's name, with
+    format; a ``.yaml`` file that names an adapter and its files (see ``Described``); ``ADAPTER:FILE``; or an adapter's name, with
     its ``annotations``. ``videos`` is the folder of the videos, in any layout; it goes before what a file says.
 
     Raises:
@@ -522,7 +506,7 @@ def load_dataset(named: str | Path, *, videos: Path | None = None, annotations: 
             return load_folder(path.parent, videos=videos)
         if path.suffix == ".jsonl":
             return load_questions(path, videos=videos)
-        if path.suffix in _DESCRIBED:
+        if path.suffix in (".yaml", ".yml"):
             return load_described(path, videos=videos)
     return _adapted(str(named), videos, annotations)
 
@@ -537,9 +521,6 @@ def _is_there(path: Path) -> bool:
 
 
 def _adapted(named: str, videos: Path | None, annotations: Path | None) -> Dataset:
-    from eval.datasets.adapters import Sources
-    from eval.datasets.benchmarks import ADAPTERS, adapter_named
-
     name, _, file = named.partition(":")
     if name not in ADAPTERS or not (file or annotations):
         hint = f"give a folder with {DATASET_FILE}, a .jsonl file of questions, a .yaml file, or ADAPTER:FILE with one of: "
@@ -556,9 +537,11 @@ _LAST_LINE = 5.0  #: seconds that a line without an end is shown
 
 
 def subtitles_to_build_with(video: VideoFile, folder: Path) -> Path | None:
-    """The subtitle file to build a video's world with (``Listening(subtitles=...)``), None where the dataset has none for it.
+    """The subtitle file to build a video's world with; None if the dataset has none for it.
 
-    A file that a build reads is given as it is; a JSON list is written to ``folder`` as ``ID.srt``.
+    A file that a build reads is returned as it is. The JSON lists of LongVideoBench, ``{"start": "00:00:01.000", "end":
+    "00:00:03.000", "line": "..."}`` or ``{"timestamp": [1.0, 3.0], "text": "..."}``, are written to ``folder`` as ``ID.srt``; their
+    times count from ``starting_timestamp_for_subtitles`` of the question, since videos were cut from longer ones.
 
     Raises:
         EvalFault: ``dataset_unreadable``, ``bad_dataset``.

@@ -228,16 +228,13 @@ class _Scored(Group):
 
     @cached_property
     def labelled(self) -> list[tuple[SampleRow, bool]]:
-        """Samples with the labels of people."""
         right = self.study.labels.right
         return [(row, right[row.sample]) for row in self.rows if row.sample in right]
 
     def agreement(self, cell: Callable[[list[tuple[SampleRow, bool]]], Cell]) -> Cell:
-        """A figure of the labelled samples; blank without any."""
         return cell(self.labelled) if self.labelled else blank(self.study.labels.why)
 
     def wrongly(self, *, right: bool) -> Cell:
-        """How many answers the scorer called right (or wrong) against the label."""
         rows = [row for row, label in self.labelled if row.correct == right != label]
         return self.agreement(lambda _: count(len(rows), rows))
 
@@ -306,7 +303,6 @@ class _Baseline:
 
     @property
     def samples(self) -> tuple[str, ...]:
-        """The keys of the samples, if it is an arm of the run."""
         return keys(self.rows)
 
 

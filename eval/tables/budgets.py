@@ -261,7 +261,6 @@ class _Spending:
         return values
 
     def difference(self) -> Cell:
-        """The mean difference with its interval."""
         found = interval(self.values, seed=self.seed, within=POINTS, why=self.why)
         return replace(marked(found, self.mark) if self.mark else found, samples=None)
 

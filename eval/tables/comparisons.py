@@ -432,17 +432,14 @@ class _Abstraction:
 
     @cached_property
     def rows(self) -> Rows:
-        """All samples that are paired, each once."""
         return list({row.sample: row for item in self.contrasts.values() for row in item.rows}.values())
 
     @property
     def samples(self) -> tuple[str, ...]:
-        """The keys of the paired samples."""
         return keys(self.rows)
 
     @cached_property
     def differences(self) -> Mapping[str, Cell]:
-        """The difference in accuracy to each control."""
         return {name: item.difference(correct) for name, item in self.contrasts.items()}
 
     @property
@@ -453,7 +450,6 @@ class _Abstraction:
 
     @property
     def is_lost(self) -> bool:
-        """Whether a control is as good."""
         return any((cell.number or 0.0) <= 0 for cell in self.differences.values())
 
     @property
@@ -465,7 +461,6 @@ class _Abstraction:
         )
 
     def minus(self, name: str) -> Cell:
-        """The difference to one control."""
         return self.differences.get(name, blank("no pairs" if name in self.run else "not run"))
 
     def composite(self) -> Cell:
@@ -506,7 +501,6 @@ class _Abstraction:
         return self.contrasts[best].difference(tokens, "no pair with episodes")
 
     def concerns(self) -> Cell:
-        """What else differs, by control."""
         found = [f"{name}: {what}" for name, item in self.contrasts.items() for what in concerns(item.pairs)]
         return Cell(value="; ".join(dict.fromkeys(found)))
 

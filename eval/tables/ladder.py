@@ -164,12 +164,10 @@ class _Lost:
 
     @property
     def samples(self) -> tuple[str, ...]:
-        """The keys of the samples."""
         return keys(self.rows)
 
     @property
     def part(self) -> str:
-        """The part in words."""
         return {"operation": self.loss.step, "together": "operations together"}.get(self.loss.part, self.loss.part)
 
 

@@ -41,22 +41,18 @@ class _Tool:
 
     @property
     def setting(self) -> Any:
-        """The setting of the arm."""
         return self.group.setting
 
     @property
     def arm(self) -> str:
-        """The arm."""
         return self.group.arm
 
     @cached_property
     def rows(self) -> Rows:
-        """The samples that used the tool."""
         return [row for row, _ in self.uses]
 
     @property
     def samples(self) -> tuple[str, ...]:
-        """Their keys."""
         return keys(self.rows)
 
     def answered(self, *, right: bool) -> list[SampleRow]:
@@ -64,11 +60,9 @@ class _Tool:
         return [row for row in self.rows if row.correct == right]
 
     def sum(self, name: str) -> int:
-        """The sum of a counter over all uses."""
         return sum(getattr(use, name) for _, use in self.uses)
 
     def hashes(self) -> Cell:
-        """The hashes of the documents that were called, else that of the library's."""
         facts = self.group.library
         known = {use.hash for _, use in self.uses} or {facts.tools.get(self.name) if facts is not None else None}
         return value_cell("; ".join(sorted(filter(None, known))) or None, "the library is not there any more")
@@ -141,12 +135,10 @@ class _Library(Group):
 
     @cached_property
     def uses(self) -> Uses:
-        """All uses of tools of the library."""
         return [(row, use) for row in self.rows for use in library_uses(row)]
 
     @cached_property
     def made(self) -> Counter[str]:
-        """Calls by tool."""
         made = Counter[str]()
         for _, use in self.uses:
             made[use.name] += use.calls
@@ -154,15 +146,12 @@ class _Library(Group):
 
     @cached_property
     def calls(self) -> int:
-        """All calls of the model."""
         return sum(row.calls for row in self.rows)
 
     def used(self, row: SampleRow) -> float:
-        """1 if the sample used a tool of the library."""
         return float(bool(library_uses(row)))
 
     def accuracy(self, *, used: bool) -> Cell:
-        """Accuracy of the samples that used a tool, or of those that used none."""
         why = "no episode used a tool" if used else "every episode used a tool"
         return mean([row for row in self.rows if self.used(row) == used], correct, why=why)
 
@@ -174,7 +163,6 @@ class _Library(Group):
         return count(sum(number > 1 for number in Counter(name for name, _ in right).values()))
 
     def found(self) -> Uses:
-        """The uses that found something."""
         return [(row, use) for row, use in self.uses if use.found]
 
 
@@ -457,12 +445,10 @@ class _Earned(Contrast):
 
     @cached_property
     def saved(self) -> Cell:
-        """Tokens saved a question."""
         return interval(self.pairs.swapped.differences(tokens), seed=self.seed, why="no pair with episodes")
 
     @cached_property
     def money_saved(self) -> Cell:
-        """USD saved a question."""
         return interval(self.pairs.swapped.differences(money), seed=self.seed, why="no price is known")
 
     @property

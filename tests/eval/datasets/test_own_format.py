@@ -115,7 +115,7 @@ def test_all_faults_are_told_at_once_and_counted(tmp_path: Path) -> None:
 def test_an_id_that_stands_twice_is_told_with_both_lines(tmp_path: Path) -> None:
     fault = load(tmp_path, line(), line(id="q2"), line())
     assert fault is not None
-    assert "line 3: the id 'q1' stands here a second time (first on line 1)" in fault.message
+    assert "line 3: the id 'q1' is there a second time (first on line 1)" in fault.message
 
 
 @pytest.mark.parametrize(
