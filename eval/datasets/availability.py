@@ -137,18 +137,18 @@ def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") 
 
 
 def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
-    """What is wrong with the splits that questions name, by the guard of their domains; no library is looked at."""
+    """Faults of the splits that questions name, by the guard of their domains; libraries are not checked."""
     from tool_induction.domains.guard import Asked, leaks
     from tool_induction.domains.loading import load_domain
 
     groups: dict[tuple[str, SplitName], list[Asked]] = {}
     for item in dataset.items:
         if item.split is not None and item.domain in packaged:
-            asked = Asked(video_id=item.video_id, question=item.question.text, template=item.template or "")
-            groups.setdefault((item.domain, item.split), []).append(asked)
-    for (domain, split), asked_of in sorted(groups.items()):
+            question = Asked(video_id=item.video_id, question=item.question.text, template=item.template or "")
+            groups.setdefault((item.domain, item.split), []).append(question)
+    for (domain, split), questions in sorted(groups.items()):
         try:
-            yield from (leak.message for leak in leaks(load_domain(domain), split, asked_of))
+            yield from (leak.message for leak in leaks(load_domain(domain), split, questions))
         except ToolFault as fault:
             yield fault.message
 
@@ -161,7 +161,7 @@ def _has_truth(video: VideoFile) -> bool:
 
 
 def _look(store: Path, video: VideoFile) -> tuple[WorldState, Manifest | None]:
-    """How a video's world stands in one store, and its manifest where there is one that can be read."""
+    """The state of a video's world in one store, and its manifest if it can be read."""
     from world_api.world.manifest import read_manifest
     from world_api.world.store import world_folder
 

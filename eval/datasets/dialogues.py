@@ -1,4 +1,4 @@
-"""LoCoMo: ten dialogues of several months, with questions: a text benchmark, asked of worlds that are written from the words.
+"""Dialogues: the benchmark LoCoMo, and the text worlds that are written from the words of a dialogue.
 
 Formats of github.com/snap-research/locomo (arXiv 2402.17753): ``data/locomo10.json``, a list of ``{"sample_id", "conversation":
 {"speaker_a", "speaker_b", "session_1", "session_1_date_time", ...}, "qa": [...]}``; or ``data/locomo10.zip``, with one JSON file a
@@ -6,7 +6,7 @@ dialogue, in which the keys of ``conversation`` stand beside ``qa`` and the file
 
 A turn is ``{"speaker", "dia_id": "D1:3", "text", "blip_caption"?}``, a question ``{"question", "answer", "category", "evidence":
 ["D1:3"]}``. Categories, as ``task_eval/evaluation.py`` scores them: 1 several hops (answers with commas), 2 time, 3 world knowledge
-(the answer stands before a semicolon), 4 one hop, 5 adversarial: the question cannot be answered from the dialogue, and
+(the answer is before a semicolon), 4 one hop, 5 adversarial: the question cannot be answered from the dialogue, and
 ``adversarial_answer`` is what a careless reader would say. ``task_eval/evaluate_gpts.py`` asks these as a choice of two, that
 answer and that it is not said; so does this adapter, in an order that follows from the question's id.
 
@@ -70,11 +70,11 @@ def dialogue_of(name: str, conversation: object) -> Dialogue:
     if not sessions:
         raise bad(f"dialogue {name} has no turns", _AS_PUBLISHED)
     speakers = dict.fromkeys(turn.speaker for session in sessions for turn in session.turns)
-    told = [
+    text = [
         [session.when, [[turn.id, turn.speaker, turn.text, turn.picture] for turn in session.turns]]
         for session in sessions
     ]
-    return Dialogue(title=name, speakers=tuple(speakers), sessions=tuple(sessions), sha256=content_hash(told))
+    return Dialogue(title=name, speakers=tuple(speakers), sessions=tuple(sessions), sha256=content_hash(text))
 
 
 def _turns(raw: list[object], where: str, at: float) -> tuple[Turn, ...]:
@@ -198,7 +198,7 @@ def _question(entry: Entry, dialogues: Mapping[str, Dialogue]) -> Raw:
 
 
 def _evidence(value: object, dialogue: Dialogue) -> tuple[tuple[tuple[float, float], ...], list[str]]:
-    """The stretches of the turns that evidence names, in any of the ways it is written; and what names no turn."""
+    """The intervals of the turns that evidence names, in any of its spellings; and the parts that name no turn."""
     places = {turn.id: (turn.start, turn.end) for session in dialogue.sessions for turn in session.turns}
     found: dict[tuple[float, float], None] = {}
     unknown = []
@@ -216,7 +216,7 @@ WIDTH, HEIGHT = 640, 360
 #: The picture says nothing of the video's; it gives boxes of text a place.
 _BOX = {"x1": 0.1 * WIDTH, "y1": 0.4 * HEIGHT, "x2": 0.9 * WIDTH, "y2": 0.6 * HEIGHT}
 FILE_SECONDS = 3600.0
-#: The date is read again so often (seconds), and for the last time so long before the session's end.
+#: Seconds between two readings of the date, and between the last one and the end of the session.
 READING_STEP, _BEFORE_END = 15.0, 0.1
 #: The world says nothing of when it was written, so that the same words give the same bytes.
 _BUILT_AT = "1970-01-01T00:00:00+00:00"
@@ -227,7 +227,7 @@ Row = dict[str, Any]
 def ensure_text_worlds(dataset: Dataset, store: Path) -> tuple[str, ...]:
     """Write the worlds of a dataset's dialogues that are not in the store yet; the ids of those that were written.
 
-    A world of the same id stays where it is of the same words; one of other words is written anew; one that is no text is in the way.
+    A world of the same words is kept, one of other words is written again, one of a video is in the way.
 
     Raises:
         EvalFault: ``world_in_the_way``.
@@ -372,8 +372,8 @@ def _reading(time: float, text: str) -> Row:
 def _captions(dialogue: Dialogue) -> Iterable[Row]:
     for session in dialogue.sessions:
         speakers = " and ".join(dict.fromkeys(turn.speaker for turn in session.turns))
-        told = f"{speakers} talk" + (f", {session.when}" if session.when else "")
-        yield _caption(session.start, session.end, told)
+        text = f"{speakers} talk" + (f", {session.when}" if session.when else "")
+        yield _caption(session.start, session.end, text)
         for turn in session.turns:
             if turn.picture:
                 yield _caption(turn.start, turn.end, f"{turn.speaker} shares a picture: {turn.picture}")

@@ -92,7 +92,7 @@ def json_of(content: bytes, name: str) -> Any:
 
 
 def numbered_lines(path: Path) -> Iterator[NumberedLine]:
-    """The JSON values of a file's lines; empty lines are passed over. A fault of one line is told in its place.
+    """The JSON values of a file's lines; empty lines are passed over. The fault of a line is reported in its place.
 
     Raises:
         EvalFault: ``dataset_unreadable``, ``dataset_too_large``.
@@ -135,7 +135,7 @@ def expanded(path: str) -> Path:
     """A path, with the home folder that it may begin with.
 
     Raises:
-        EvalFault: ``bad_dataset``: nobody here has that home.
+        EvalFault: ``bad_dataset``: no user of this machine has that home.
     """
     try:
         return Path(path).expanduser()
@@ -144,7 +144,7 @@ def expanded(path: str) -> Path:
 
 
 def bad(message: str, hint: str) -> EvalFault:
-    """The fault of a file that is not what it should be."""
+    """The fault of a file with wrong content."""
     return EvalFault("bad_dataset", message, hint=hint)
 
 
@@ -212,7 +212,7 @@ def json_files(path: Path) -> dict[str, Any]:
                 if info.is_dir() or not info.filename.lower().endswith(".json"):
                     continue
                 with archive.open(info) as file:
-                    content = file.read(MAX_FILE_BYTES + 1)  # what is there, whatever the archive says of it
+                    content = file.read(MAX_FILE_BYTES + 1)  # the actual size, not the one in the header
                 total += len(content)
                 if len(content) > MAX_FILE_BYTES or total > MAX_TOTAL_BYTES:
                     raise EvalFault(
@@ -238,7 +238,7 @@ _MAX_DEPTH = 6
 class VideoFolder:
     """The videos of a folder by their names. The folder is walked once, when a plain look has not found a video.
 
-    Folders that are links are gone into, since videos often lie on another disk; depth and number bound the walk.
+    Links to folders are followed, since videos are often on another disk; depth and number bound the walk.
     """
 
     def __init__(self, folder: Path) -> None:

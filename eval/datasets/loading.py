@@ -90,7 +90,7 @@ def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
 
 
 def load_questions(path: Path, *, videos: Path | None = None) -> Dataset:
-    """The dataset of a bare file of questions; videos lie beside it, or in ``videos``, under their ids.
+    """The dataset of a bare file of questions; videos are beside it, or in ``videos``, under their ids.
 
     Raises:
         EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
@@ -191,13 +191,13 @@ def is_inside(path: object) -> bool:
 
 
 _LABEL_BYTES = 32 * 2**20
-#: What stands for an option without words, and after one that repeats another.
+#: The text of an option without words.
 BLANK = "(blank)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What a user wants of a benchmark: its videos, task domains by question, and the part of it that is asked.
+    """The parts of a benchmark that a user wants: its videos, task domains by question, and the part of it that is asked.
 
     ``only`` keeps the questions whose labels have one of the values. ``domains`` maps published question ids to domains.
     """
@@ -249,7 +249,7 @@ class _Builder:
         self._video_ids: dict[str, str] = {}
 
     def add(self, entry: Raw | LeftOut) -> None:
-        """Take one entry; one that cannot be asked is told of."""
+        """Add one entry; one that cannot be asked is reported."""
         if isinstance(entry, LeftOut):
             self.left_out.append(entry)
             return
@@ -344,7 +344,7 @@ def _inside(folder: Path, name: str) -> Path | None:
 
 
 def _question(entry: Raw) -> tuple[Question, Any, tuple[Any, ...]]:
-    """The question, its answer and other right ones; options that are told twice get a mark each.
+    """The question, its answer and other right ones; options that occur twice get a mark each.
 
     Raises:
         EpisodeFault: ``bad_question``.
@@ -364,22 +364,22 @@ def _question(entry: Raw) -> tuple[Question, Any, tuple[Any, ...]]:
 
 
 def distinct(options: tuple[str, ...]) -> tuple[tuple[str, ...], dict[int, tuple[int, ...]]]:
-    """The options, each once: one that repeats another is told with its number; and which are the same, by place."""
+    """The options, each once: one that repeats another gets a number; and which are the same, by place."""
     cleaned = [(" ".join(option.split()) and option.strip()) or BLANK for option in options]
-    told: list[str] = []
+    shown: list[str] = []
     groups: dict[str, list[int]] = {}
     for place, option in enumerate(cleaned):
         group = groups.setdefault(option, [])
         group.append(place)
         text, number = option, len(group)
-        while text in told or (number > 1 and text == option):
+        while text in shown or (number > 1 and text == option):
             text = f"{option} ({number})"
             number += 1
-        told.append(text)
+        shown.append(text)
     same = {
         place: tuple(x for x in group if x != place) for group in groups.values() if len(group) > 1 for place in group
     }
-    return tuple(told), same
+    return tuple(shown), same
 
 
 def read_domain_labels(path: Path) -> dict[str, str]:
@@ -403,7 +403,7 @@ def read_domain_labels(path: Path) -> dict[str, str]:
 
 
 def _recorded(protocol: Protocol, wanted: Wanted) -> dict[str, Any]:
-    """What of the protocol goes beside a figure: the file whole, its hash, and what the user changed."""
+    """The protocol as it is recorded beside figures: the whole file, its hash, and what the user changed."""
     changed: dict[str, Any] = {}
     if wanted.only:
         changed["only"] = {name: list(values) for name, values in sorted(wanted.only.items())}
@@ -418,15 +418,15 @@ _Path = Annotated[str, Field(min_length=1, max_length=1000)]
 class Described(BaseModel):
     """A YAML file that names an adapter and its files; paths are relative to it::
 
-        schema_version: 1
-        adapter: m3bench-robot
-        annotations: robot.json        # as published
-        videos: videos/robot
-        name: m3-robot                 # else the adapter's
-        domains: my_labels.json        # question id -> task domain; goes before the protocol's rules
-        only: {type: [Multi-Hop Reasoning]}
-        subtitles: subtitles
-        files: {video_map: map_vid_vidorID.json}
+    schema_version: 1
+    adapter: m3bench-robot
+    annotations: robot.json        # as published
+    videos: videos/robot
+    name: m3-robot                 # else the adapter's
+    domains: my_labels.json        # question id -> task domain; goes before the protocol's rules
+    only: {type: [Multi-Hop Reasoning]}
+    subtitles: subtitles
+    files: {video_map: map_vid_vidorID.json}
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -553,11 +553,11 @@ def subtitles_to_build_with(video: VideoFile, folder: Path) -> Path | None:
     if not isinstance(value, list):
         raise bad(f"{video.subtitles.name} is not a list of lines", "give the subtitles as they were published")
     lines = sorted(_lines(value, video.subtitles_begin))
-    told = (
+    shown = (
         f"{number}\n{_clock(start)} --> {_clock(end)}\n{text}\n" for number, (start, end, text) in enumerate(lines, 1)
     )
     path = folder / f"{video.video_id}.srt"
-    write_atomically(path, "\n".join(told).encode())
+    write_atomically(path, "\n".join(shown).encode())
     return path
 
 

@@ -1,4 +1,7 @@
-"""The index of samples: what the page needs to filter, search and list them before any episode is unpacked."""
+"""The samples and episodes of a run as the page holds them: an index to filter and search, and trajectories packed in blocks.
+
+Results are cut to one line; whole results, declarations and prompts are in a pool that all episodes share.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ class Pool:
         self.refused = 0
 
     def add(self, value: Any) -> int | None:
-        """The number of a value; None where there is no more room.
+        """The number of a value; None if there is no more room.
 
         Raises:
             ValueError: it is not JSON.
@@ -125,7 +128,7 @@ DIMENSIONS: tuple[tuple[str, str, Callable[[SampleRow], str | None]], ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where the trajectory of a sample lies: the number of its block, and its place in it."""
+    """The place of a sample's trajectory: the number of its block, and its index in the block."""
 
     block: int
     at: int
@@ -139,7 +142,7 @@ class Sets:
     _known: dict[str, int] = field(default_factory=dict)
 
     def number(self, samples: Iterable[str]) -> int | None:
-        """The number of a set; None where no sample of it is on the page."""
+        """The number of a set; None if no sample of it is on the page."""
         text = ranges(samples, self.places)
         return self._known.setdefault(text, len(self._known)) if text else None
 
@@ -154,7 +157,7 @@ def index_of(
     answers: Mapping[str, str | None],
     places: Mapping[str, Place],
 ) -> dict[str, Any]:
-    """The index; what it says of a sample stands at the same place in each of its columns."""
+    """The index, by columns; a sample has the same place in each of them."""
     numbered = {key: number for number, key in enumerate(dict.fromkeys((row.dataset, row.item) for row in rows))}
     return {
         "dimensions": [_dimension(name, title, [read(row) for row in rows]) for name, title, read in DIMENSIONS],
@@ -178,9 +181,9 @@ def index_of(
 
 
 def reference_text(item: Item) -> str | None:
-    """The reference answer for people; None where there is none."""
-    told = [text for text in (value_in_words(item.question, value) for value in (item.answer, *item.also)) if text]
-    return " / ".join(dict.fromkeys(told)) or None
+    """The reference answer as text; None if there is none."""
+    shown = [text for text in (value_in_words(item.question, value) for value in (item.answer, *item.also)) if text]
+    return " / ".join(dict.fromkeys(shown)) or None
 
 
 def value_in_words(question: Question, value: Any) -> str | None:
@@ -230,7 +233,7 @@ def _tools(rows: Sequence[SampleRow]) -> dict[str, Any]:
 
 
 def _mark(row: SampleRow, item: Item) -> int:
-    """1 right, 0 wrong, 2 for a question that nobody knows the answer of."""
+    """1 right, 0 wrong, 2 for a question without a known answer."""
     return 2 if item.answer is None else int(row.correct)
 
 
@@ -244,7 +247,7 @@ def _short(answer: str | None) -> str | None:
 
 
 def _details(row: SampleRow) -> dict[str, Any]:
-    """What the scorer said, where it is short."""
+    """The details of the scorer that are short."""
     kept = {key: value for key, value in row.details.items() if isinstance(value, str | int | float | bool)}
     return {key: cut(value, _ANSWER) if isinstance(value, str) else value for key, value in kept.items()}
 
@@ -304,7 +307,7 @@ def _rounds(episode: Episode, pool: Pool) -> Iterator[dict[str, Any]]:
 def _round(episode: Episode, record: RoundRecord) -> dict[str, Any]:
     usage = record.usage
     said = assistant_message(episode, record).get("content")
-    told = {
+    shown = {
         "number": record.number,
         "tokens": [usage.prompt, usage.completion, usage.cached, int(usage.estimated)],
         "thought": record.thought,
@@ -314,12 +317,12 @@ def _round(episode: Episode, record: RoundRecord) -> dict[str, Any]:
         "bare": not record.tools_offered,
         "kept": not record.physical,
     }
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in shown.items() if value}
 
 
 def _call(call: CallRecord, pool: Pool) -> dict[str, Any]:
     is_answer = call.tool == SUBMIT_ANSWER and call.problem is None
-    told = {
+    shown = {
         "tool": call.tool,
         "given": arguments_text(call.arguments),
         "arguments": pool.add(call.arguments),
@@ -334,7 +337,7 @@ def _call(call: CallRecord, pool: Pool) -> dict[str, Any]:
     }
     return {
         key: value
-        for key, value in told.items()
+        for key, value in shown.items()
         if value not in (None, "", [], 0, False) or (value == 0 and key in _IDS)
     }
 
@@ -361,7 +364,7 @@ _AT_ONCE = 100  #: episodes in a block at most
 
 @dataclass(kw_only=True)
 class Gathered:
-    """What the page holds of the episodes, by sample. ``damaged`` are those that could not be read, with the reason."""
+    """The episodes on the page, by sample. ``damaged`` are those that could not be read, with the reason."""
 
     blocks: list[str] = field(default_factory=list)
     places: dict[str, Place] = field(default_factory=dict)

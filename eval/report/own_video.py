@@ -4,7 +4,7 @@
 
     OUT/questions/       the questions, as a dataset
     OUT/config.yaml      the configuration
-    OUT/run/             the run; it goes on where it stopped
+    OUT/run/             the run; it is resumed where it stopped
     OUT/report.html      the page
     OUT/tables/          its tables as LaTeX and CSV
 """
@@ -76,7 +76,7 @@ def own_questions(path: Path, video_id: str) -> list[Item]:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnComparison:
-    """What is compared: a video, questions, and how they are asked. ``budget`` holds the limits that are not the usual ones."""
+    """A comparison: a video, questions, and how they are asked. ``budget`` holds the limits that differ from the default."""
 
     video: Path
     questions: Path
@@ -100,7 +100,7 @@ class OwnComparison:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """How the asking stands, and the page where all was asked."""
+    """The outcome of the run, and the page if the run is complete."""
 
     outcome: Outcome
     written: Written | None
@@ -109,7 +109,7 @@ class Compared:
 def compare_own(
     wanted: OwnComparison, *, clock: Clock, environment: Mapping[str, str], shown: ProgressDisplay, building: Progress
 ) -> Compared:
-    """Ask, score, write the page; what was asked before is kept.
+    """Ask, score, write the page; earlier answers are kept.
 
     Raises:
         EvalFault: ``no_such_video``, ``bad_dataset`` and other faults of the questions; what a run names.
@@ -137,8 +137,8 @@ def compare_own(
 def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
     """Copy the store's world of this very file, if it has one, to where the run looks for it.
 
-    A copy stays what the run was begun with when a session is committed to the other. What sessions committed before is left
-    out, so that no arm reads an earlier answer. A world that cannot be copied is built.
+    The copy does not change if a session is committed to the original. Earlier commits are left out, so that no arm reads an
+    earlier answer. A world that cannot be copied is built.
     """
     place = store_for(wanted.store, wanted.world)
     world = None if (place / wanted.video_id).exists() else world_of_file(wanted.video, wanted.store)
@@ -162,7 +162,7 @@ def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
 
 
 def _leave_out_committed(folder: Path, manifest: Manifest) -> bool:
-    """Make a copied world what it was before sessions were committed to it; whether any was.
+    """Remove from a copied world what sessions committed; return whether there was any.
 
     Raises:
         OSError, StoreFault: a file cannot be removed, read or written.
@@ -179,7 +179,7 @@ def _leave_out_committed(folder: Path, manifest: Manifest) -> bool:
 
 
 def _must_be_a_video(path: Path) -> None:
-    """Look into the file, in a process of its own; and at its name, by which a run finds it.
+    """Probe the file in a process of its own, and check its name, by which a run finds it.
 
     Raises:
         EvalFault: ``no_such_video``.
@@ -251,5 +251,5 @@ def _document(wanted: OwnComparison, folder: Path) -> dict[str, Any]:
 
 
 def _library(name: str) -> str:
-    """A library's name as it is; a folder by its whole path, since the configuration lies elsewhere."""
+    """A library's name as it is; a folder by its whole path, since the configuration is in another folder."""
     return str(Path(name).resolve()) if Path(name).is_dir() else name

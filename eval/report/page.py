@@ -1,9 +1,9 @@
-"""The page of a report: one file of HTML with packed data.
+"""The page of a report: one file of HTML with packed data, its sections and facts.
 
-Data lies in the page in blocks, the Base64 of gzip of JSON, in which no markup can begin. The page unpacks a block when it needs it,
-so that thousands of episodes cost a reader who looks at ten of them no more than ten. Equal values give equal bytes. The page trusts
-nothing: every text is escaped by the template, scripts and styles are named by their hashes in the page's own policy, and nothing may
-be fetched from anywhere.
+The page holds data in blocks, the Base64 of gzip of JSON, in which no markup can begin. It unpacks a block when it needs it, so that
+thousands of episodes cost a reader who opens ten of them no more than ten. Equal values give equal bytes. The page trusts nothing:
+the template escapes every text, the page's own policy names scripts and styles by their hashes, and nothing may be fetched.
+Every cell is shown as text with the samples behind it; every table is below its chart.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def html_of(page: Page, blocks: Mapping[str, str]) -> str:
 
 
 def policy(*, style: str, script: str) -> str:
-    """What the page allows itself: its own style and script, pictures that it holds, and nothing else."""
+    """The page's content security policy: its own style and script, pictures that it holds, and nothing else."""
     return "; ".join(
         [
             "default-src 'none'",
@@ -104,7 +104,7 @@ def _asset(name: str) -> str:
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
 
 
-#: Wall times differ whenever an episode is run again; they stand in the CSV, so that the page follows from the run alone.
+#: Wall times differ whenever an episode is run again; they are in the CSV, so that the page follows from the run alone.
 _CSV_ONLY = "seconds"
 _MOST_ARMS = 24  #: in the chart that the page begins with; the table has all
 _LEAD_NOTE = (
@@ -148,9 +148,9 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Lead:
-    """What the page begins with: each contrast as a sentence around its figure (words before, cell, words after).
+    """The first result on the page: each contrast as a sentence around its figure (words before, cell, words after).
 
-    ``anchor`` is the section that says more of it, None if there is none.
+    ``anchor`` is the section with the details, None if there is none.
     """
 
     lines: Sequence[tuple[str, PageCell, str]]
@@ -292,8 +292,8 @@ def _run(run: Run) -> Iterator[Fact]:
         if value:
             yield Fact(name=name, values=[value[:_HASH]], is_code=True)
     if len(run.stretches) > 1:
-        told = [_stretch(one, count) for one, count in run.stretches]
-        yield Fact(name="asked by", values=told)
+        values = [_period(one, count) for one, count in run.stretches]
+        yield Fact(name="asked by", values=values)
     settings = {key: value for key, value in manifest.settings.items() if value not in (None, "", [], {})}
     if settings:
         yield Fact(name="settings", values=[f"{key} {_plain(value)}" for key, value in settings.items()])
@@ -301,22 +301,22 @@ def _run(run: Run) -> Iterator[Fact]:
         yield Fact(name="overridden", values=list(manifest.overrides))
 
 
-def _stretch(one: Stretch, count: int) -> str:
-    """Who asked so many of a run's samples."""
+def _period(one: Stretch, count: int) -> str:
+    """The provenance of some of a run's samples."""
     parts = [one.git[:40] if one.git is not None else "", f"loop {one.loop[:_HASH]}", one.endpoint or ""]
     return f"{plural(count, 'sample')} of {one.planned:,} planned: " + ", ".join(part for part in parts if part)
 
 
 def _questions(run: Run) -> Iterator[Fact]:
-    asked = Counter(dataset for dataset, _ in run.items)
+    counts = Counter(dataset for dataset, _ in run.items)
     for name, record in run.manifest.datasets.items():
         videos = {item.video_id for (dataset, _), item in run.items.items() if dataset == name}
-        told = [plural(asked[name], "question") + " on " + plural(len(videos), "video"), record.hash[:_HASH]]
+        values = [plural(counts[name], "question") + " on " + plural(len(videos), "video"), record.hash[:_HASH]]
         if record.missing:
             lost = f"{plural(len(record.missing), 'video')} with {plural(record.missing_questions, 'question')} missing"
-            told.append(f"{lost}, {record.missing_hash[:_HASH]}")
-        told += [f"left out: {number:,} of its file: {reason}" for reason, number in record.left_out.items()]
-        yield Fact(name=name, values=told)
+            values.append(f"{lost}, {record.missing_hash[:_HASH]}")
+        values += [f"left out: {number:,} of its file: {reason}" for reason, number in record.left_out.items()]
+        yield Fact(name=name, values=values)
         if record.protocol:
             yield Fact(
                 name=f"protocol of {name}", values=[f"{key}: {_plain(value)}" for key, value in record.protocol.items()]
@@ -331,37 +331,37 @@ def _questions(run: Run) -> Iterator[Fact]:
 def _arm_facts(run: Run) -> Iterator[Fact]:
     arms = {_name_of(cell.arm): cell.arm for cell in run.cells.values()}
     for name, arm in arms.items():
-        told = [f"system {arm.system}"]
+        values = [f"system {arm.system}"]
         if arm.library is not None:
-            told.append(f"library {arm.library}")
-        told += [f"{key} {_plain(value)}" for key, value in arm.settings.items()]
-        told += [f"with {group}" for group in arm.groups]
-        yield Fact(name=name, values=told)
+            values.append(f"library {arm.library}")
+        values += [f"{key} {_plain(value)}" for key, value in arm.settings.items()]
+        values += [f"with {group}" for group in arm.groups]
+        yield Fact(name=name, values=values)
 
 
 def _name_of(arm: Arm) -> str:
-    """As tables name it: an arm with two libraries is two."""
+    """The name of an arm in the tables: an arm with two libraries is two."""
     return arm.name if arm.library is None else f"{arm.name}@{arm.library}"
 
 
 def _libraries(run: Run) -> Iterator[Fact]:
     for name, record in run.manifest.libraries.items():
-        told = [record.hash[:_HASH], f"domain {record.domain}" if record.domain else "", record.arm or ""]
-        told += [f"of {record.of}" if record.of else "", f"seed {record.seed}" if record.seed is not None else ""]
-        yield Fact(name=name, values=[part for part in told if part])
+        values = [record.hash[:_HASH], f"domain {record.domain}" if record.domain else "", record.arm or ""]
+        values += [f"of {record.of}" if record.of else "", f"seed {record.seed}" if record.seed is not None else ""]
+        yield Fact(name=name, values=[part for part in values if part])
 
 
 def _worlds(run: Run) -> Iterator[Fact]:
-    """The worlds by how they were made; many are told by one hash over all."""
+    """The worlds by how they were made; many are named by one hash over all."""
     by_profile: dict[str, dict[str, str]] = {}
     for video, made in run.manifest.worlds.items():
         for profile, value in made.items():
             by_profile.setdefault(profile, {})[video] = value
     for profile, hashes in by_profile.items():
-        told = [f"{video} {value[:_HASH]}" for video, value in list(hashes.items())[:_MANY]]
+        values = [f"{video} {value[:_HASH]}" for video, value in list(hashes.items())[:_MANY]]
         if len(hashes) > _MANY:
-            told.append(f"and {len(hashes) - _MANY:,} more")
-        yield Fact(name=f"{profile}, {content_hash(hashes)[:_HASH]}", values=told)
+            values.append(f"and {len(hashes) - _MANY:,} more")
+        yield Fact(name=f"{profile}, {content_hash(hashes)[:_HASH]}", values=values)
 
 
 def _amounts(held: Mapping[str, float | None]) -> str:

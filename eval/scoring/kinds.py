@@ -52,7 +52,7 @@ def accepted_texts(item: Item) -> tuple[str, ...]:
 
 
 def given_value(item: Item, value: Any) -> Any | None:
-    """The given answer in the type of the question; None where it is none."""
+    """The given answer in the type of the question; None if it is of another type."""
     try:
         return value_of(item.question, value)
     except InvalidAnswer:
@@ -92,7 +92,7 @@ def squad_tokens(text: str) -> list[str]:
 
 
 def cjk_tokens(text: str) -> list[str]:
-    """Tokens where characters may be words: as SQuAD's for words with spaces between them."""
+    """Tokens of scripts in which a character may be a word; else as SQuAD's."""
     plain = "".join(
         "" if unicodedata.category(character)[0] == "P" or character in string.punctuation else character
         for character in unicodedata.normalize("NFKC", text).lower()
@@ -121,7 +121,7 @@ class NoSettings:
 
 
 def score_choice(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Correct: the letter is the accepted one, or one of them. ``options`` tells what guessing would get."""
+    """Correct: the letter is the accepted one, or one of them. ``options`` gives the accuracy of guessing."""
     context.read(NoSettings)
     accepted = accepted_values(item)
     given = given_value(item, value)
@@ -176,7 +176,7 @@ RECALL = "recall_1_at_"  #: before the threshold, in the details of a score
 class IntervalSettings:
     """``correct_at``: the IoU from which an answer is correct. ``thresholds`` of recall@1.
 
-    ``least_seconds``: shorter stretches, given or accepted, are widened to this about their middle before they are compared, so that
+    ``least_seconds``: shorter intervals, given or accepted, are widened to this about their middle before they are compared, so that
     a moment can be met; 0, the default, leaves them as they are.
     """
 
@@ -190,7 +190,7 @@ class IntervalSettings:
 
 
 def score_interval(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """The best IoU with an accepted stretch; recall@1 at each threshold is whether it is reached."""
+    """The best IoU with an accepted interval; recall@1 at each threshold says whether the IoU is at least that."""
     settings = context.read(IntervalSettings)
     accepted = [span_of(one) for one in accepted_values(item)]
     typed = given_value(item, value)
@@ -212,7 +212,7 @@ def score_interval(item: Item, value: Any, answer: str | None, context: Context)
 
 
 def interval_overlap(given: TimeSpan, accepted: TimeSpan, *, least_seconds: float = 0.0) -> float:
-    """IoU of two stretches; two equal moments without length have 1."""
+    """IoU of two intervals; two equal moments without length have 1."""
     if given == accepted:
         return 1.0
     return _widened(given, least_seconds).iou(_widened(accepted, least_seconds))
@@ -264,7 +264,7 @@ def tau_of(given: list[str], accepted: list[str]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class TextSettings:
-    """An answer is correct where its words are those of an accepted one; with ``f1_at`` above 0, from that F1 on."""
+    """An answer is correct if its words are those of an accepted one; with ``f1_at`` above 0, from that F1 on."""
 
     f1_at: float = 0.0
 
@@ -275,7 +275,7 @@ class TextSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings:
-    """``instead``: the scorer that is used where no judge is there; empty: that is a fault."""
+    """``instead``: the scorer that is used without a judge; if it is empty, that is a fault."""
 
     instead: str = "text"
 
@@ -311,7 +311,7 @@ def text_scorer_for(item: Item) -> str:
 
 
 def given_text(value: Any, answer: str | None) -> str | None:
-    """The words of an answer; None where nothing is said."""
+    """The words of an answer; None if it has none."""
     said = value if isinstance(value, str) else answer
     return said.strip() if isinstance(said, str) and said.strip() else None
 
@@ -338,9 +338,9 @@ def _by_words(item: Item, value: Any, answer: str | None, context: Context, toke
 
 @dataclass(frozen=True, kw_only=True)
 class ShownMeasure:
-    """A measure under its name in ``Score.details``. ``at_least`` is what an answer without it counts as; None: it is left out.
+    """A measure under its name in ``Score.details``. ``at_least`` is the value of an answer without it; None leaves it out.
 
-    ``within`` are the least and the greatest value it can have: no mean and no end of an interval lies beyond them.
+    ``within`` are the least and the greatest value it can have: no mean and no end of an interval is beyond them.
     """
 
     name: str
@@ -391,7 +391,7 @@ _BY_KIND: dict[str, tuple[ShownMeasure, ...]] = {
 
 
 def measures_of(kind: str, details: Sequence[Mapping[str, Any]]) -> tuple[ShownMeasure, ...]:
-    """The measures that scores of one kind of answer have; none for choices and judged answers, which accuracy says it all of."""
+    """The measures that scores of one kind of answer have; none for choices and judged answers, for which accuracy is enough."""
     names = list(dict.fromkeys(name for one in details for name in one))
     shown = [measure for measure in _BY_KIND.get(kind, ()) if measure.name in names]
     if kind == "interval":
@@ -408,10 +408,10 @@ def _recall(name: str) -> ShownMeasure:
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceScore:
-    """The cited stretches together against the true ones together, by seconds.
+    """The cited intervals together against the true ones together, by seconds.
 
     ``precision`` is the share of what is cited that is true, ``recall`` the share of what is true that is cited; moments
-    without length count by number where only moments are cited, or true.
+    without length count by number if only moments are cited, or true.
     """
 
     iou: float
@@ -424,7 +424,7 @@ class EvidenceScore:
 
 
 def evidence_score(cited: Iterable[TimeSpan | CitedSpan], true: Iterable[TimeSpan]) -> EvidenceScore | None:
-    """The score of cited stretches; None where nobody knows what shows the answer. Nothing cited scores zero."""
+    """The score of cited intervals; None if the true intervals are not known. Nothing cited scores zero."""
     given = [_span(span) for span in cited]
     known = list(true)
     if not known:

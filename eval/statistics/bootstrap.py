@@ -1,4 +1,4 @@
-"""Confidence intervals of means and of paired differences, by a seeded bootstrap over clusters.
+"""Confidence intervals of means and paired differences by a seeded bootstrap over clusters, and agreement of raters.
 
 Questions about one video are not independent, so whole videos are drawn again. Several seeds, or several libraries of one kind, are
 draws too: ``crossed`` names the seed, or the library, of each row. Rows are summed by cell first (a cluster, or a cluster crossed with
@@ -250,7 +250,7 @@ def _degrees_of_freedom(cells: Cells, residuals: Floats) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Kappa:
-    """Agreement of two raters and Cohen's kappa with its interval; None where both always say the same one thing."""
+    """Agreement of two raters and Cohen's kappa with its interval; None if both always give the same one rating."""
 
     agreement: float
     kappa: float | None
@@ -312,7 +312,7 @@ def cohen_kappa(
 def correlation(
     first: Sequence[float], second: Sequence[float], *, groups: Sequence[Hashable] | None = None
 ) -> float | None:
-    """Pearson's correlation; with ``groups`` of what is left when each group's mean is taken away. None: one does not vary.
+    """Pearson's correlation; with ``groups`` of what is left when each group's mean is taken away. None if one does not vary.
 
     Raises:
         EvalFault: ``bad_sample``.
@@ -334,7 +334,7 @@ def _centred(values: Floats, codes: NDArray[np.intp]) -> Floats:
 
 
 def _kappas(tables: Floats) -> Floats:
-    """Kappa of each table (n x k x k of counts); not finite where both raters say one thing only."""
+    """Kappa of each table (n x k x k of counts); not finite if both raters give one rating only."""
     many = tables.sum(axis=(1, 2))
     seen = np.trace(tables, axis1=1, axis2=2) / many
     chance = (tables.sum(axis=1) * tables.sum(axis=2)).sum(axis=1) / many**2

@@ -1,4 +1,12 @@
-"""Tests of paired outcomes, and their adjustment within a family of tests."""
+"""Tests of paired outcomes, their adjustment within a family, and the power of a planned contrast.
+
+*Power.* The difference of a question is 1 if only the first arm is right, -1 if only the second is, else 0. With a share
+``discordance`` of questions that differ and a true difference ``effect`` its variance is ``discordance - effect ** 2``. Differences
+of two questions of one video are correlated by ``correlation``, with equal or different seeds, those of one question under two of
+``S`` seeds by ``repeat_correlation``. The mean of ``n`` questions so has that variance times ``(1 + (S - 1) * repeat_correlation) /
+S + (m - 1) * correlation``, over ``n``, with ``m`` the mean size of a cluster as a question meets it (Kish 1965). It is tested at
+Student's t with one degree of freedom less than there are effective clusters.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +22,7 @@ from eval.extras import from_extra
 from eval.statistics.bootstrap import cells_of
 from world_api.core.faults import EvalFault
 
-_WHOLE = 14  #: with at most so many clusters all sign flips are enumerated
+_WHOLE = 14  #: most clusters for which all sign flips are enumerated
 _AT_ONCE = 2_000_000  #: signs held in memory
 
 
@@ -32,8 +40,8 @@ def mcnemar(pairs: Sequence[tuple[bool, bool]]) -> float:
 def sign_flip(differences: Sequence[float], clusters: Sequence[Hashable], *, seed: int, draws: int = 10_000) -> float:
     """Two-sided p value of "no cluster favours either arm": the sum of differences under flipped signs of whole clusters.
 
-    All flips are enumerated with 14 clusters or fewer, else ``draws`` of them are drawn. The test holds whatever the sizes of the
-    clusters are, as long as a cluster would as likely have come out the other way round.
+    All flips are enumerated with 14 clusters or fewer, else ``draws`` of them are drawn. The test holds for clusters of any
+    size, as long as each cluster would as likely have had the opposite sign.
 
     Raises:
         EvalFault: ``nothing_to_compare``.
@@ -103,9 +111,9 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Power:
-    """What a plan can show. ``detectable`` is the smallest difference found with a probability of 0.8; None: there is none.
+    """The power of a plan. ``detectable`` is the smallest difference found with a probability of 0.8; None if there is none.
 
-    ``power`` is None where there are fewer than two videos: no interval can be made.
+    ``power`` is None with fewer than two videos: no interval can be made.
     """
 
     plan: Plan
@@ -149,7 +157,7 @@ def power(
     repeat_correlation: float = USUAL_REPEAT_CORRELATION,
     level: float = 0.95,
 ) -> Power:
-    """The power of a paired contrast over videos with so many questions each; ``effect`` is a difference of accuracies.
+    """The power of a paired contrast over videos with these numbers of questions; ``effect`` is a difference of accuracies.
 
     Raises:
         EvalFault: ``bad_plan``.
@@ -200,7 +208,7 @@ def _power(plan: Plan, effect: float, error: float) -> float | None:
 
 
 def _beyond(shift: float, critical: float, freedom: float) -> float:
-    """The probability that a noncentral t lies beyond the critical value on either side."""
+    """The probability that a noncentral t is beyond the critical value on either side."""
     with from_extra("eval"):
         from scipy import special
     # SciPy gives no number far below the centre of the distribution, where the probability is 0.

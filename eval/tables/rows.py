@@ -1,8 +1,8 @@
 """One row per sample: what tables, tests and charts are made of; and the facts of the libraries of a run.
 
 Each journal is read once, and of its episodes only the figures are kept. *Calls* are those that the model made and that ran; what a
-system does by itself before the first round, and the submission of the answer, are none. *Malformed* counts the slips of replies and
-calls, but for calls that were well formed and only made before. *Empty* counts calls that ran and found nothing.
+system does by itself before the first round, and the submission of the answer, do not count. *Malformed* counts the slips of
+replies and calls, except calls that were well formed and only repeated. *Empty* counts calls that ran and found nothing.
 """
 
 from __future__ import annotations
@@ -177,16 +177,14 @@ class ToolUse:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleRow:
-    """A sample: its place in the design, what came out, what it cost.
+    """A sample: its place in the design, its outcome and its cost.
 
     ``library_domain`` and ``library_arm`` come from the library's manifest (no arm: the library as it was frozen),
-    ``score`` and ``details`` from the scorer. A sample
-    without an episode has its fault's code as ``reason``, counts as wrong, and has no cost. ``spend`` holds ``logical`` and
-    ``physical``, each with ``controller``, ``perception``, ``judge`` and ``total``. ``plumbing``: the rule-based model answered.
-    ``settings`` are those of the episode's task (without an episode those of the arm), ``world_hash`` the world it saw,
-    ``offered`` the tools of a library that it was offered, ``value`` what it answered in the type of the question. Rows of one
-    cell share such values.
-    ``gone``: there was an episode, and it is deleted or damaged.
+    ``score`` and ``details`` from the scorer. A sample without an episode has its fault's code as ``reason``, counts as wrong, and
+    has no cost. ``spend`` holds ``logical`` and ``physical``, each with ``controller``, ``perception``, ``judge`` and ``total``.
+    ``plumbing``: the rule-based model answered. ``settings`` are those of the episode's task (without an episode those of the arm),
+    ``world_hash`` is the world it saw, ``offered`` the tools of a library that it was offered, ``value`` the answer in the type of
+    the question. Rows of one cell share such values. ``gone``: the episode is deleted or damaged.
     """
 
     sample: str
@@ -234,19 +232,19 @@ class SampleRow:
 
     @property
     def exposure(self) -> str:
-        """What of a library and the operations the system was shown."""
+        """Which operations and tools the system could call."""
         return str(self.settings.get("exposure", "all"))
 
     def spent(self, way: str = "logical", part: str = "total") -> Spend | None:
-        """What was spent, one way; None where there is no episode."""
+        """The amounts spent, counted one way; None without an episode."""
         return self.spend.get(way, {}).get(part)
 
 
 _WELL_FORMED = frozenset({"asked_before"})
-#: what a system may offer that is neither an operation nor a tool of a library
+#: Tools that a system may offer which are neither operations nor tools of a library.
 _OWN = frozenset({SUBMIT_ANSWER, JudgedItems.name, "compose_tool"})
-#: the one text that an operation without a list is called for
-_TOLD = {"describe_segment": "caption", "query_entity_state": "answer"}
+#: The result of an operation that returns a text and no list.
+_TEXT_RESULTS = {"describe_segment": "caption", "query_entity_state": "answer"}
 
 
 def figures_of(episode: Episode, hashes: Mapping[str, str]) -> dict[str, Any]:
@@ -266,7 +264,7 @@ def figures_of(episode: Episode, hashes: Mapping[str, str]) -> dict[str, Any]:
 
 
 def spend_of(episode: Episode) -> dict[str, dict[str, Spend]]:
-    """Tokens and money, logical and physical, by what they went to and in all."""
+    """Tokens and money, logical and physical, by purpose and in total."""
     accounts = accounts_of(episode)
     return {
         way: {**{part: _spend(held[part]) for part in PARTS}, "total": _spend(total(held))}
@@ -291,7 +289,7 @@ def _spend(account: Account) -> Spend:
 
 
 def found_nothing(call: CallRecord) -> bool:
-    """Whether a call ran without a fault and came back with nothing."""
+    """Whether a call ran without a fault and found nothing."""
     if call.failed:
         return False
     result = call.result
@@ -305,8 +303,8 @@ def found_nothing(call: CallRecord) -> bool:
 
 @lru_cache(maxsize=64)
 def _holder(operation: str) -> str:
-    """Under which key an operation gives what it is called for; ``""`` for one that always gives something."""
-    return _TOLD.get(operation) or listed_under(operation) or ""
+    """The key under which an operation returns its results; ``""`` if it always returns something."""
+    return _TEXT_RESULTS.get(operation) or listed_under(operation) or ""
 
 
 def _uses(made: Sequence[CallRecord], hashes: Mapping[str, str]) -> tuple[ToolUse, ...]:
@@ -346,9 +344,9 @@ _NO_SCORE = Score(correct=False, score=0.0, scorer="none/1", details={"reason": 
 
 @dataclass(frozen=True, kw_only=True)
 class RunRows:
-    """The rows of a run, what is not among them by reason, and what is known of its libraries by name.
+    """The rows of a run, what is left out by reason, and the facts of its libraries by name.
 
-    ``unknown`` are the samples of questions whose answer nobody knows: to be looked at, and in no figure.
+    ``unknown`` are the samples of questions without a known answer: they are shown, and in no figure.
     """
 
     rows: tuple[SampleRow, ...]
@@ -372,9 +370,9 @@ def read_rows(run: Run) -> RunRows:
     Raises:
         EvalFault: ``not_scored``: there are samples, and no score of any.
     """
-    asked = [line for line in run.samples if run.has_answer(line)]
-    scored = [line for line in asked if line.sample in run.scores]
-    if asked and not scored:
+    answered = [line for line in run.samples if run.has_answer(line)]
+    scored = [line for line in answered if line.sample in run.scores]
+    if answered and not scored:
         raise EvalFault("not_scored", "no sample of the run is scored", hint="run `videoworld eval score RUN` first")
     libraries = libraries_of(run)
     by_cell: dict[str, list[SampleLine]] = {}
@@ -387,22 +385,22 @@ def read_rows(run: Run) -> RunRows:
     unknown = [row for row in found if row.sample not in scorable]
     left_out = {
         NOT_FINISHED: max(0, run.planned - len(run.samples)),
-        NOT_SCORED: len(asked) - len(scored),
-        NO_ANSWER: len(run.samples) - len(asked),
+        NOT_SCORED: len(answered) - len(scored),
+        NO_ANSWER: len(run.samples) - len(answered),
     }
-    left_out |= _not_asked(run)
+    left_out |= _never_sampled(run)
     return RunRows(rows=tuple(rows), unknown=tuple(unknown), left_out=left_out, libraries=libraries)
 
 
-def _not_asked(run: Run) -> dict[str, int]:
-    """What never became a sample: questions, not samples, are counted."""
+def _never_sampled(run: Run) -> dict[str, int]:
+    """The number of questions that never became samples."""
     records = run.manifest.datasets.values()
     missing = sum(record.missing_questions for record in records)
     return {MISSING: missing, UNUSABLE: sum(sum(record.left_out.values()) for record in records)}
 
 
 def libraries_of(run: Run) -> dict[str, LibraryFacts]:
-    """The libraries that the run's arms were given, by the names their arms have for them."""
+    """The libraries of the run's arms, by the names the arms use."""
     found: dict[str, LibraryFacts] = {}
     for cell in run.cells.values():
         name = cell.arm.library
@@ -470,7 +468,7 @@ def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str], kept: di
 
 def _row(run: Run, cell: Cell, line: SampleLine, fields: Mapping[str, Any], library: LibraryFacts | None) -> SampleRow:
     item, score = run.item(line), run.scores[line.sample] if run.has_answer(line) else _NO_SCORE
-    # Only an episode that can be read and gave an answer may be right, whatever the file of scores says.
+    # Only an episode that can be read and gave an answer may be right, even if the file of scores says otherwise.
     counts = fields["outcome"] != "failed"
     return SampleRow(
         sample=line.sample,

@@ -1,8 +1,9 @@
 """The selected library: which tools of a library help on development questions, and a fork that keeps these, with the evidence.
 
-A tool enters if it raises accuracy or lowers cost. The evidence is of two kinds. *Left out*: the library less the same library without
-the tool, paired; this shows what the tool brings. *Use*: on the questions whose episodes called the tool, the library less the
-baseline, paired; this is weaker: the model chooses when to call a tool, and several tools of one episode cannot be told apart.
+A tool enters if it raises accuracy or lowers cost. The evidence is of two kinds. *Left out*: the library less the same library
+without the tool, paired; this shows what the tool brings. *Use*: on the questions whose episodes called the tool, the library less
+the baseline, paired; this is weaker: the model chooses when to call a tool, and the effects of several tools in one episode cannot
+be separated.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ By = Literal["left_out", "use", "nothing"]
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What is known of one tool: the paired difference in accuracy, and the tokens that it saves a question."""
+    """The evidence on one tool: the paired difference in accuracy, and the tokens that it saves a question."""
 
     tool: str
     by: By
@@ -159,7 +160,7 @@ def _ends(cell: Cell) -> Mapping[str, float | None]:
 
 @dataclass(frozen=True, kw_only=True)
 class Selected:
-    """A selection that was made: what is known of each tool, the tools that stay, and the library."""
+    """A selection: the evidence on each tool, the tools that are kept, and the library."""
 
     evidence: tuple[Evidence, ...]
     kept: tuple[str, ...]
@@ -168,7 +169,7 @@ class Selected:
 
 
 def check_split(run: Run, rows: Iterable[SampleRow], domains: Collection[Domain]) -> None:
-    """Refuse to select on anything but development questions: what tools are chosen by cannot measure them any more.
+    """Refuse to select on anything but development questions: questions that tools are chosen by cannot measure them.
 
     A question is a development question if it says so itself, or if it says nothing and its domain puts its video in that split.
 

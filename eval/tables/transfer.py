@@ -124,7 +124,7 @@ class _OwnOther:
     arm: str
     domain: str
     seed: int
-    asked: Rows
+    behind_rows: Rows
     values: Values = field(default_factory=Values)
     own: Values = field(default_factory=Values)
     other: Values = field(default_factory=Values)
@@ -132,7 +132,7 @@ class _OwnOther:
     behind: list[SampleRow] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        for answers in grouped(self.asked, key_of).values():
+        for answers in grouped(self.behind_rows, key_of).values():
             own = [row for row in answers if row.library_domain == row.domain]
             other = [row for row in answers if row.library_domain != row.domain]
             if not own or not other:
@@ -151,12 +151,12 @@ class _OwnOther:
     @cached_property
     def are_drawn(self) -> bool:
         """Whether some domain has several libraries, so that libraries are draws."""
-        made_for = {row.library: row.library_domain for row in self.asked}
+        made_for = {row.library: row.library_domain for row in self.behind_rows}
         return len(set(made_for.values())) < len(made_for)
 
     @property
     def rows(self) -> Rows:
-        return self.asked
+        return self.behind_rows
 
     @property
     def samples(self) -> tuple[str, ...]:
@@ -197,13 +197,13 @@ def own_other_table(study: Study) -> Table:
     """Libraries that were induced for the domain of the question, less those that were induced for another."""
     found, forks = [], 0
     for setting, within in grouped(study.rows, setting_of).items():
-        for arm, asked in grouped(_real_libraries(within), lambda row: row.arm_name).items():
-            own, folded = independent(asked, study.libraries)
-            forks += sum(row.library in folded for row in asked)
+        for arm, behind_rows in grouped(_real_libraries(within), lambda row: row.arm_name).items():
+            own, folded = independent(behind_rows, study.libraries)
+            forks += sum(row.library in folded for row in behind_rows)
             parts = {domain: [row for row in own if row.domain == domain] for domain in _domains(own)}
             parts["all"] = [row for row in own if row.domain is not None]
             found += [
-                _OwnOther(setting=setting, arm=arm, domain=domain, seed=study.seed, asked=part)
+                _OwnOther(setting=setting, arm=arm, domain=domain, seed=study.seed, behind_rows=part)
                 for domain, part in parts.items()
             ]
     return study.table(
@@ -327,8 +327,8 @@ def _draws(study: Study) -> Iterator[_Draws]:
             names = {str(row.library) for row in held}
             known = [Induction(facts=study.libraries[name]) for name in names if name in study.libraries]
             for domain in [*_domains(held), "all"] if len(names) > 1 else ():
-                asked = [row for row in held if domain in ("all", row.domain)]
-                values = pairs_of(asked, baseline, shared=True).differences(correct)
+                behind_rows = [row for row in held if domain in ("all", row.domain)]
+                values = pairs_of(behind_rows, baseline, shared=True).differences(correct)
                 if values.numbers:
                     yield _Draws(
                         setting=setting,
@@ -339,7 +339,7 @@ def _draws(study: Study) -> Iterator[_Draws]:
                         values=values,
                         induced=all(item.is_own for item in known),
                         forks=tuple(row.sample for row in own if row.library in folded),
-                        rows=asked,
+                        rows=behind_rows,
                     )
 
 
