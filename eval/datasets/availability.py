@@ -46,10 +46,6 @@ class Availability:
         """The ids of the videos that are asked about."""
         return tuple(sorted({item.video_id for item in self.dataset.items}))
 
-    def worlds_in(self, state: WorldState) -> list[str]:
-        """The ids of the worlds in a state."""
-        return [video_id for video_id, found in self.worlds.items() if found == state]
-
     def askable(self) -> int:
         """How many questions can be asked now: their video or their world is here."""
         missing = set(self.dataset.missing)

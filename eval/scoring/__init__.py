@@ -10,6 +10,7 @@ from eval.scoring.kinds import evidence_score, measures_of
 from eval.scoring.labels import (
     GivenAnswer,
     LabelledPair,
+    LengthBias,
     answer_key,
     arms_beside,
     draw_to_label,
@@ -26,7 +27,7 @@ from eval.scoring.score import AnswerJudge, Context, Score, Scorer, Verdict
 from eval.scoring.scorers import Answered, check_protocol, score_all, score_value, scorer_named, scorer_names
 
 __all__ = [
-    "AnswerJudge", "Answered", "Context", "GivenAnswer", "JudgeCounts", "LabelledPair", "ModelJudge",
+    "AnswerJudge", "Answered", "Context", "GivenAnswer", "JudgeCounts", "LabelledPair", "LengthBias", "ModelJudge",
     "PublishedWording", "Score", "Scorer", "Verdict", "WordsJudge", "answer_key", "arms_beside", "check_protocol",
     "draw_to_label", "evidence_score", "judge_of", "measure_agreement", "measures_of", "merged", "of_these",
     "own_pairs", "pairs_text", "read_pairs", "same_family", "score_all", "score_value", "scorer_named", "scorer_names",

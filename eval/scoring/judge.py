@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from controller.prompts import LANGUAGES, language_of
 from eval.scoring.kinds import cjk_tokens, has_cjk, overlap, squad_tokens
@@ -149,8 +151,6 @@ UNREADABLE = "judge_unreadable"
 _REPLY_TOKENS = 2_048
 _TRIES = 2
 
-Part = TypeVar("Part")
-
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeCounts:
@@ -236,45 +236,48 @@ class ModelJudge:
         return own.result()
 
     def _judged(self, key: str, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
-        if self._model is None:
+        """Request a verdict, a second time if the reply cannot be read, and keep it."""
+        model = self._model
+        if model is None:
             raise EvalFault(
                 "no_judgement",
                 f"no verdict of {self.name} is on file about an answer to {question[:60]!r}",
                 hint="name a judging model, or give the file of the run that is to be repeated",
             )
-        exchanges, said = self._ask(self._model, question, accepted, given)
-        fault = UNREADABLE if said is None else None
-        return self._keep(key, Verdict(yes=bool(said), judge=self.name, fault=fault), exchanges)
-
-    def _ask(
-        self, model: ChatModel, question: str, accepted: tuple[str, ...], given: str
-    ) -> tuple[list[Exchange], bool | None]:
-        exchanges: list[Exchange] = []
-        for attempt in range(_TRIES):
-            messages = self._wording.messages(question, accepted, given, again=attempt > 0)
+        exchanges: list[dict[str, Any]] = []
+        said = None
+        while said is None and len(exchanges) < _TRIES:
+            messages = self._wording.messages(question, accepted, given, again=bool(exchanges))
             began = self._clock.monotonic()
             request, reply = self._settings.complete(model, {"model": model.name, "messages": messages})
             seconds = round(self._clock.monotonic() - began, 6)
-            exchanges.append(Exchange(request=request, reply=reply, fault=None, seconds=seconds))
-            said = self._wording.read(_text(reply))
+            exchanges.append(Exchange(request=request, reply=reply, fault=None, seconds=seconds).record())
+            content = (first_message(reply) or {}).get("content")
+            said = self._wording.read(content if isinstance(content, str) else "")
             with self._guard:
                 self._counts["unreadable"] += said is None
                 if not from_cache(reply):
                     self._usage += usage_of(request, reply)
-            if said is not None:
-                return exchanges, said
-        return exchanges, None
-
-    def _keep(self, key: str, verdict: Verdict, exchanges: list[Exchange]) -> Verdict:
+        verdict = Verdict(yes=bool(said), judge=self.name, fault=UNREADABLE if said is None else None)
         with self._guard:
             self._counts["requested"] += 1
-            self._counts["given_up"] += verdict.fault is not None
+            self._counts["given_up"] += said is None
             self._known[key] = verdict
             if self._file is not None:
-                texts = {"schema_version": SCHEMA_VERSION, "key": key, "judge": self.name}
-                said = {"verdict": verdict.yes, "fault": verdict.fault}
-                append_line(self._file, {**texts, **said, "exchanges": [one.record() for one in exchanges]})
-            return verdict
+                record = {"schema_version": SCHEMA_VERSION, "key": key, "judge": self.name, "verdict": verdict.yes}
+                append_line(self._file, {**record, "fault": verdict.fault, "exchanges": exchanges})
+        return verdict
+
+
+class _Line(BaseModel):
+    """The shape of a verdict on file."""
+
+    model_config = ConfigDict(strict=True)
+
+    key: str
+    verdict: bool
+    judge: str
+    fault: Any = None
 
 
 def _on_file(file: Path | None) -> tuple[dict[str, Verdict], set[str]]:
@@ -285,28 +288,17 @@ def _on_file(file: Path | None) -> tuple[dict[str, Verdict], set[str]]:
     try:
         for line in read_lines(file, hint="give the file of verdicts that a run made"):
             check_schema(line, SCHEMA_VERSION, file)
-            known[_part(line, "key", str, file)] = Verdict(
-                yes=_part(line, "verdict", bool, file),
-                judge=_part(line, "judge", str, file),
-                fault=UNREADABLE if line.get("fault") is not None else None,
-            )
-    except EpisodeFault as fault:
-        raise EvalFault(fault.code, fault.message, hint=fault.hint) from None
-    return known, {verdict.judge for verdict in known.values()}
-
-
-def _part(line: Mapping[str, Any], name: str, kind: type[Part], file: Path) -> Part:
-    value = line.get(name)
-    if not isinstance(value, kind):
+            found = _Line.model_validate(line)
+            fault = UNREADABLE if found.fault is not None else None
+            known[found.key] = Verdict(yes=found.verdict, judge=found.judge, fault=fault)
+    except ValidationError as error:
+        part = ".".join(map(str, error.errors()[0]["loc"]))
         raise EvalFault(
-            "recording_damaged", f"a verdict in {file.name} is not whole: {name}", hint="restore it from a copy"
-        )
-    return value
-
-
-def _text(reply: Mapping[str, Any]) -> str:
-    content = (first_message(reply) or {}).get("content")
-    return content if isinstance(content, str) else ""
+            "recording_damaged", f"a verdict in {file.name} is not whole: {part}", hint="restore it from a copy"
+        ) from None
+    except EpisodeFault as error:
+        raise EvalFault(error.code, error.message, hint=error.hint) from None
+    return known, {verdict.judge for verdict in known.values()}
 
 
 BY_WORDS = "words"

@@ -13,7 +13,7 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from controller.evidence import CitedSpan
@@ -417,10 +417,6 @@ class EvidenceScore:
     iou: float
     precision: float
     recall: float
-
-    def record(self) -> dict[str, Any]:
-        """The wire form."""
-        return asdict(self)
 
 
 def evidence_score(cited: Iterable[TimeSpan | CitedSpan], true: Iterable[TimeSpan]) -> EvidenceScore | None:

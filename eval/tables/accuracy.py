@@ -279,7 +279,7 @@ def scorers_table(study: Study) -> Table:
         "Who scored, and agreement with people",
         _SCORERS,
         (
-            _Scored(study=study, setting=group.setting, arm=group.arm, rows=part, name=scorer)
+            _Scored(**{**vars(group), "rows": part, "name": scorer})
             for group in study.groups()
             for scorer, part in grouped(group.rows, _scorer).items()
         ),

@@ -38,21 +38,17 @@ class Setting:
     budget: str
 
 
-class Subject(Protocol):
-    """What a row of a table is about: the keys of the samples behind it, and all samples that count for the table."""
+class _Subject(Protocol):
+    """The subject of a row: the keys of the samples behind it, and all samples that count for the table."""
 
     @property
-    def samples(self) -> tuple[str, ...]:
-        """The keys of the samples behind the row."""
-        ...
+    def samples(self) -> tuple[str, ...]: ...
 
     @property
-    def rows(self) -> Rows:
-        """The samples that the row takes part in counting."""
-        ...
+    def rows(self) -> Rows: ...
 
 
-AnySubject = TypeVar("AnySubject", bound=Subject)
+AnySubject = TypeVar("AnySubject", bound=_Subject)
 
 
 @dataclass(frozen=True, kw_only=True)

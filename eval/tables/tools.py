@@ -32,28 +32,11 @@ def _ratio(part: float, whole: float, why: str) -> Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Tool:
-    """A tool of a library that an arm was offered, with its uses."""
+class _Tool(Group):
+    """A tool (``name``) of a library that an arm was offered, with its uses; ``rows`` are the samples that used it."""
 
-    group: Group
-    name: str
     uses: Uses
-
-    @property
-    def setting(self) -> Any:
-        return self.group.setting
-
-    @property
-    def arm(self) -> str:
-        return self.group.arm
-
-    @cached_property
-    def rows(self) -> Rows:
-        return [row for row, _ in self.uses]
-
-    @property
-    def samples(self) -> tuple[str, ...]:
-        return keys(self.rows)
+    whole: Group
 
     def answered(self, *, right: bool) -> list[SampleRow]:
         """The samples that used the tool and were right, or wrong."""
@@ -63,7 +46,7 @@ class _Tool:
         return sum(getattr(use, name) for _, use in self.uses)
 
     def hashes(self) -> Cell:
-        facts = self.group.library
+        facts = self.whole.library
         known = {use.hash for _, use in self.uses} or {facts.tools.get(self.name) if facts is not None else None}
         return value_cell("; ".join(sorted(filter(None, known))) or None, "the library is not there any more")
 
@@ -82,12 +65,12 @@ def _answered(tool: _Tool, *, right: bool) -> Cell:
 
 _TOOL: Figures[_Tool] = (
     *PLACE,
-    figure("library", "text", lambda tool: value_cell(tool.group.first.library), aside=True),
+    figure("library", "text", lambda tool: value_cell(tool.whole.first.library), aside=True),
     figure("tool", "text", lambda tool: Cell(value=tool.name)),
     figure("hash", "text", _Tool.hashes, title="document", about="hash of the tool's document", aside=True),
     figure("calls", "count", lambda tool: count(tool.sum("calls"))),
     figure("share", "share",
-           lambda tool: _ratio(tool.sum("calls"), sum(row.calls for row in tool.group.rows), "no calls"),
+           lambda tool: _ratio(tool.sum("calls"), sum(row.calls for row in tool.whole.rows), "no calls"),
            title="of all calls", about="of the model's calls in this arm"),
     figure("used", "count", lambda tool: count(len(tool.rows)), title="episodes", about="episodes that called it"),
     figure("right", "count", partial(_answered, right=True), about="of these, answered right"),
@@ -126,7 +109,8 @@ def _tools(group: Group) -> Iterator[_Tool]:
         for use in library_uses(row):
             used[use.name].append((row, use))
     for name, uses in used.items():
-        yield _Tool(group=group, name=name, uses=uses)
+        rows = [row for row, _ in uses]
+        yield _Tool(**{**vars(group), "rows": rows, "name": name}, uses=uses, whole=group)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +187,7 @@ def tool_use_table(study: Study) -> Table:
 
 
 def _library(group: Group) -> _Library:
-    return _Library(study=group.study, setting=group.setting, arm=group.arm, rows=group.rows)
+    return _Library(**vars(group))
 
 
 def entropy(made: Counter[str]) -> float:

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from eval.statistics import Plan, mean_interval, power
-from eval.statistics.significance import _beyond, standard_error
 from world_api.core.faults import EvalFault
 
 Random = np.random.Generator
@@ -42,18 +41,20 @@ def test_the_contrast_finds_the_effect_as_often_as_its_power_says(questions: tup
         interval = mean_interval(values, videos, seed=trial, draws=500)
         assert interval.low is not None and interval.high is not None
         found += not interval.low <= 0 <= interval.high
-    assert np.std(means) == pytest.approx(standard_error(plan, effect), rel=0.12)
-    said = power(questions, effect=effect).power
+    planned = power(questions, effect=effect)
+    assert np.std(means) == pytest.approx(planned.standard_error, rel=0.12)
+    said = planned.power
     assert said is not None
     assert found / 400 == pytest.approx(said, abs=0.08)
 
 
-@pytest.mark.parametrize("freedom", [2.0, 4.0, 9.0, 60.0])
-@pytest.mark.parametrize("shift", [0.0, 1.0, 2.8])
-def test_the_tails_are_those_of_the_noncentral_t(freedom: float, shift: float) -> None:
-    critical = float(stats.t.ppf(0.975, freedom))
-    theirs = stats.nct.sf(critical, freedom, shift) + stats.nct.cdf(-critical, freedom, shift)
-    assert _beyond(shift, critical, freedom) == pytest.approx(theirs, abs=1e-9)
+@pytest.mark.parametrize("videos", [3, 5, 10, 61])
+@pytest.mark.parametrize("effect", [0.0, 0.1, 0.24])
+def test_the_power_is_that_of_the_noncentral_t(videos: int, effect: float) -> None:
+    found = power([1] * videos, effect=effect)
+    critical, shift = float(stats.t.ppf(0.975, videos - 1)), effect / found.standard_error
+    theirs = stats.nct.sf(critical, videos - 1, shift) + stats.nct.cdf(-critical, videos - 1, shift)
+    assert found.power == pytest.approx(theirs, abs=1e-9)
 
 
 def test_without_an_effect_the_error_of_the_test_is_left() -> None:
