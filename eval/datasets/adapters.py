@@ -218,7 +218,7 @@ def split_question(text: str) -> tuple[str, tuple[str, ...]]:
     parts = _LINE.split(text)
     question, letters, options = parts[0], parts[1::2], parts[2::2]
     if not options or letters != [chr(ord("A") + place) for place in range(len(letters))]:
-        raise Unusable("no options (A), (B), ... stand on lines of their own after the question")
+        raise Unusable("the question is not followed by options (A), (B), ... on lines of their own")
     return question.strip(), tuple(option.strip() for option in options)
 
 

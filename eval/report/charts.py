@@ -455,9 +455,9 @@ def _draw_tools(table: Table, rows: Sequence[TableRow]) -> Figure | None:
     if not pieces:
         return None
     about = (
-        "Episodes that called a tool of a library, by how they ended. Tools that were never called stand in the table."
+        "Episodes that called a tool of a library, by how they ended. Tools that were never called are in the table."
     )
-    more = f" {len(held) - _MOST_BARS} further tools stand in the table." if len(held) > _MOST_BARS else ""
+    more = f" {len(held) - _MOST_BARS} further tools are in the table." if len(held) > _MOST_BARS else ""
     chart = _bar_chart(pieces, {"right": "var(--c2)", "wrong": "var(--c1)"}, width=430)
     return Figure(drawings=[_svg(chart, name=table.name, title=table.title, about=about)], caption=about + more)
 
@@ -482,7 +482,7 @@ def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> Figure | None:
             bar["row"] = number
         chart = _bar_chart(bars, {"tools": "var(--c0)", "episodes": "var(--c2)"}, width=200, legend=False)
         drawings.append(_svg(chart, name=f"{table.name}-{row.number}", title=table.title, about=about))
-    more = f" {len(rows) - _MOST_FUNNELS} more stand in the table." if len(rows) > _MOST_FUNNELS else ""
+    more = f" {len(rows) - _MOST_FUNNELS} more are in the table." if len(rows) > _MOST_FUNNELS else ""
     return Figure(drawings=drawings, caption=about + more)
 
 

@@ -383,15 +383,15 @@ def notes_of(
         yield f"{plural(run.unscored, 'sample')} without a score: not in this report; `videoworld eval score RUN` scores them."
     unknown = sum(not run.has_answer(sample) for sample in run.samples)
     if unknown:
-        yield f"{plural(unknown, 'sample')} of questions whose answer nobody knows: shown, and in no figure."
+        yield f"{plural(unknown, 'sample')} of questions without a known answer: shown, and in no figure."
     for reason, number in sorted(Counter(gathered.damaged.values()).items()):
         yield f"{plural(number, 'episode')} cannot be read ({reason}): counted as the tables say, and not shown."
     if pool.refused:
         yield (
-            f"{plural(pool.refused, 'result')} told in a line only, so that the page stays small; the run's folder holds all whole."
+            f"{plural(pool.refused, 'result')} shown in one line only, so that the page stays small; the run's folder holds all whole."
         )
     if left_out:
-        yield f"The page holds {most_frames:,} pictures at most; {plural(left_out, 'moment')} told without one."
+        yield f"The page holds {most_frames:,} pictures at most; {plural(left_out, 'moment')} shown without one."
     for reason, number in sorted(Counter(gallery.absent.values()).items()):
-        yield f"Of {plural(number, 'video')} some moments are told by a key frame or without a picture: {reason}."
+        yield f"Of {plural(number, 'video')} some moments are shown by a key frame or without a picture: {reason}."
     yield "Wall times are not on this page, since they differ whenever an episode is run again; the CSV tables have them."

@@ -186,7 +186,7 @@ class IntervalSettings:
 
     def __post_init__(self) -> None:
         if not all(0 < value <= 1 for value in (self.correct_at, *self.thresholds)) or self.least_seconds < 0:
-            raise ValueError("an IoU threshold lies above 0 and at most at 1, and least_seconds is not negative")
+            raise ValueError("an IoU threshold is above 0 and at most 1, and least_seconds is not negative")
 
 
 def score_interval(item: Item, value: Any, answer: str | None, context: Context) -> Score:
@@ -270,7 +270,7 @@ class TextSettings:
 
     def __post_init__(self) -> None:
         if not 0 <= self.f1_at <= 1:
-            raise ValueError("f1_at lies between 0 and 1")
+            raise ValueError("f1_at is between 0 and 1")
 
 
 @dataclass(frozen=True, kw_only=True)

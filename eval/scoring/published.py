@@ -47,7 +47,7 @@ class LocomoSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.correct_at <= 1:
-            raise ValueError("correct_at lies above 0 and at most at 1")
+            raise ValueError("correct_at is above 0 and at most 1")
 
 
 def score_locomo(item: Item, value: Any, answer: str | None, context: Context) -> Score:

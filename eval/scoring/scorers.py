@@ -199,7 +199,7 @@ def _checked(score: Score, named: Named) -> Score:
         raise EvalFault(
             "bad_score",
             f"scorer {named.whole_name} says {str(score.correct)[:20]!r} with the score {str(score.score)[:20]}",
-            hint="a score lies between 0 and 1, and correct is true or false: mend the scorer",
+            hint="a score is between 0 and 1, and correct is true or false: mend the scorer",
         )
     return score
 

@@ -224,7 +224,7 @@ def endings_table(study: Study) -> Table:
 
 @dataclass(frozen=True, kw_only=True)
 class _Scored(Group):
-    """The samples of a group that one scorer scored; ``name`` is scorer, the scorer it stands in for, and judge."""
+    """The samples of a group that one scorer scored; ``name`` is scorer, the scorer it replaces, and judge."""
 
     @cached_property
     def labelled(self) -> list[tuple[SampleRow, bool]]:
@@ -284,7 +284,7 @@ def scorers_table(study: Study) -> Table:
             for scorer, part in grouped(group.rows, _scorer).items()
         ),
         note="Scorers never see the arm. Agreement is with the labels of people in the run's `labels.json`, each arm by itself: "
-        "a scorer that agrees less on one arm biases every comparison with it. Where a scorer stands in for another one, the "
+        "a scorer that agrees less on one arm biases every comparison with it. Where a scorer replaces another one, the "
         "figures are not those of the dataset's protocol.",
     )
 
@@ -329,7 +329,7 @@ def baselines_table(study: Study) -> Table:
         _BASELINES,
         [*_ours(study), *_others(study)],
         note="Floor: blind arms, which see the question alone or with the transcript; what they get right the questions give away. "
-        "Published figures stand as their sources give them, under other models, budgets, judges and often other questions: they are "
+        "Published figures are as their sources give them, under other models, budgets, judges and often other questions: they are "
         "context, no comparison.",
     )
 

@@ -346,7 +346,7 @@ def along_table(study: Study) -> Table:
         [row for found in by_arm.values() for row in _along(found)],
         of=study.rows,
         note="At each budget of an arm the baseline at exactly its mean tokens: a mixture of the two points of the baseline (budgets, "
-        "votes) next to it, each asked for such a share of the questions that the mean is the same; so its accuracy lies on the "
+        "votes) next to it, each asked for such a share of the questions that the mean is the same; so its accuracy is on the "
         "line between them. Paired by question; the first row of an arm is the mean over its budgets, on the questions that all "
         "have; intervals (95 %) over videos. Nothing is said beyond the baseline's spend. Only the primary point was named before.",
         empty=_NO_WORLD,

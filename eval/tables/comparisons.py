@@ -346,7 +346,7 @@ def comparisons_table(study: Study, *, by_domain: bool = False) -> Table:
     found = [item for item in contrasts(study, by_domain=by_domain) if (item.key, item.against) not in primary]
     name, title = ("comparisons_by_domain", "by task domain") if by_domain else ("comparisons", "paired")
     note = _NOTE + "Holm's adjustment is over all rows of this table. "
-    note += "These comparisons are secondary; the primary one stands by itself. Only `concerns` that are empty "
+    note += "These comparisons are secondary; the primary one has a table of its own. Only `concerns` that are empty "
     note += "leave a single difference between the two." if found else "there is no arm to compare with a baseline."
     return comparison_table(study, name, f"Arms against the baseline, {title}", found, note=note)
 
@@ -540,7 +540,7 @@ def abstraction_table(study: Study) -> Table:
         _ABSTRACTION,
         _abstractions(study),
         note="Abstraction is credited only for what hier gains over all four controls together. The composite is the smallest "
-        "of the four differences; its interval runs from the smallest lower end to the smallest upper end, so that it lies above "
+        "of the four differences; its interval runs from the smallest lower end to the smallest upper end, so that it is above "
         "zero only if each does. All must be beaten, so no adjustment for their number is due (an intersection-union test). A "
         f"control that was not run leaves the claim open, and so do fewer than {FEW_CLUSTERS} videos.",
     )

@@ -312,7 +312,7 @@ def draws_tables(study: Study) -> list[Table]:
             [part for found in draws for part in _components_of(found)],
             of=about,
             note="Variance components of the gain, a mean for each library, video and seed, by the method of moments; what is "
-            "estimated below zero stands as 0. With few levels of a factor its component is rough.",
+            "estimated below zero is shown as 0. With few levels of a factor its component is rough.",
         ),
     ]
 

@@ -133,7 +133,7 @@ def test_a_page_holds_no_more_pictures_than_asked_for_and_says_so(own_run: Path)
 
 def test_a_page_that_would_grow_too_large_tells_results_in_a_line_and_says_so(small_run: Path) -> None:
     cut = write_report(small_run, choices=Choices(most_bytes=0, most_frames=0))
-    assert "told in a line only" in page_of(cut)
+    assert "shown in one line only" in page_of(cut)
     assert cut.bytes < write_report(small_run, choices=Choices(most_frames=0)).bytes
 
 
