@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,15 +37,26 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Say what a dataset holds, and which of its videos and worlds are here; nothing is built from videos."""
-    from eval.datasets.availability import check as checked
-    from eval.datasets.loading import ensure_text_worlds, load_dataset
+    from eval.datasets import check_availability, ensure_text_worlds, load_dataset
 
     found = load_dataset(dataset, videos=videos, annotations=annotations)
     if text_worlds:
         for video_id in ensure_text_worlds(found, store):
             note(f"written: {video_id}")
-    record = checked(found, store).record()
+    record = check_availability(found, store, bad_scoring=_scoring_fault(found.protocol)).record()
     show(record, as_json=as_json, text=lambda: _page(record))
+
+
+def _scoring_fault(protocol: Mapping[str, Any]) -> str:
+    """What is wrong with the scorers that a protocol names."""
+    from eval.scoring import check_protocol
+    from world_api.core.faults import EvalFault
+
+    try:
+        check_protocol(protocol)
+    except EvalFault as fault:
+        return fault.message
+    return ""
 
 
 def _page(record: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from world_api.exposure.cli import JsonOption, command_app, show
 
 if TYPE_CHECKING:
     from eval.runs.reading import Run
-    from eval.scoring.labels import GivenAnswer
+    from eval.scoring import GivenAnswer
 
 
 judge_app = command_app()
@@ -39,9 +39,7 @@ def judge(
     as_json: JsonOption = False,
 ) -> None:
     """Measure a judge against labelled pairs."""
-    from eval.scoring.agreement import measure_agreement
-    from eval.scoring.judge import WordsJudge, judge_of
-    from eval.scoring.labels import read_pairs, shipped_pairs
+    from eval.scoring import WordsJudge, judge_of, measure_agreement, read_pairs, shipped_pairs
     from world_api.backends.clocks import SystemClock
 
     labelled = shipped_pairs() if pairs is None else read_pairs(pairs)
@@ -87,8 +85,8 @@ def label(
 
 
 def _drawn(answers: Iterator[GivenAnswer], run: Path, out: Path, *, per_arm: int, seed: int) -> dict[str, Any]:
-    from eval.scoring.labels import arms_beside, draw_to_label, write_to_label
-    from eval.tables.study import LABELS
+    from eval.scoring import arms_beside, draw_to_label, write_to_label
+    from eval.tables import LABELS
     from world_api.core.faults import EvalFault
 
     if out.resolve() == (run / LABELS).resolve():
@@ -103,8 +101,8 @@ def _drawn(answers: Iterator[GivenAnswer], run: Path, out: Path, *, per_arm: int
 
 
 def _taken(answers: Iterator[GivenAnswer], run: Path, take: Path, *, by: str) -> dict[str, Any]:
-    from eval.scoring.labels import merged, of_these, own_pairs, pairs_text, read_pairs
-    from eval.tables.study import LABELS
+    from eval.scoring import merged, of_these, own_pairs, pairs_text, read_pairs
+    from eval.tables import LABELS
     from world_api.core.faults import EvalFault
     from world_api.core.files import write_atomically
 
@@ -141,7 +139,7 @@ def _label_text(record: dict[str, Any]) -> str:
 
 
 def _answers(run: Run) -> Iterator[GivenAnswer]:
-    from eval.scoring.labels import GivenAnswer
+    from eval.scoring import GivenAnswer
     from world_api.core.faults import EpisodeFault
 
     for cell, lines in run.by_cell():

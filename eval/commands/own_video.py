@@ -78,7 +78,7 @@ def compare(
     Your questions are asked twice: with the sixteen operations alone, and with a tool library beside them. Answers that you
     know are scored; where you know none, both answers are shown. Run it again and it goes on where it stopped.
     """
-    from eval.report.own_video import OwnComparison, compare_own
+    from eval.report import OwnComparison, compare_own
     from eval.runs.progress import progress_display
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.progress import progress_bars

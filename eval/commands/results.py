@@ -13,7 +13,7 @@ from world_api.core.faults import EvalFault
 from world_api.exposure.cli import JsonOption, command_app, show
 
 if TYPE_CHECKING:
-    from eval.report.writing import Written
+    from eval.report import Written
     from eval.runs.bundle import Contents
     from eval.runs.reading import Gone
 
@@ -42,7 +42,7 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Write the report of a run: one HTML file that needs nothing else, and its tables as LaTeX and CSV."""
-    from eval.report.writing import Choices, write_report
+    from eval.report import Choices, write_report
 
     written = write_report(run, out, choices=Choices(most_frames=frames, store=store))
     show(record_of(written), as_json=as_json, text=lambda: text_of(written))

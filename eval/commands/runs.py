@@ -168,7 +168,7 @@ def score(
     from eval.runs.files import RunFolder
     from eval.runs.manifest import read_manifest
     from eval.runs.scoring import judge_part_of, judging_of, score_run
-    from eval.scoring.judge import ModelJudge, judge_of
+    from eval.scoring import ModelJudge, judge_of
     from world_api.backends.clocks import SystemClock
 
     if run.is_file():

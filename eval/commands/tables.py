@@ -14,10 +14,7 @@ from tool_induction.judge.options import AllowJudgeOption
 from world_api.exposure.cli import JsonOption, WithOption, command_app, show
 
 if TYPE_CHECKING:
-    from eval.tables.comparisons import Compared
-    from eval.tables.flips import Which
-    from eval.tables.selection import Selected
-    from eval.tables.study import Study
+    from eval.tables import Compared, Selected, Study, Which
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or a bundle of one.")]
 ArmArgument = Annotated[
@@ -51,8 +48,8 @@ def compare(
 
     Where A and B are each in one world, budget or seed, those are what is compared.
     """
-    from eval.tables.comparisons import compare as compared_groups
-    from eval.tables.study import opened_study
+    from eval.tables import compare as compared_groups
+    from eval.tables import opened_study
 
     filters = filters_of(dataset=dataset, domain=domain, world=world, budget=budget, kind=kind, seed=seed)
     _, study = opened_study(run)
@@ -87,7 +84,7 @@ def _compared_record(found: Compared) -> dict[str, Any]:
 
 
 def _compared_text(found: Compared) -> str:
-    from eval.tables.writing import fields_text, table_text
+    from eval.tables import fields_text, table_text
 
     first = found.tables[0]
     parts = [fields_text(first, place) for place in range(len(first.rows))]
@@ -152,10 +149,7 @@ def diff(
 
     In a terminal of fewer than 120 columns one stands under the other.
     """
-    from eval.tables.comparisons import paired_groups
-    from eval.tables.flips import flip_text, flipped, flips_of
-    from eval.tables.pairing import concerns, differing
-    from eval.tables.study import opened_study
+    from eval.tables import flip_text, flipped, flips_of, opened_study, paired_groups
     from world_api.core.faults import EvalFault
 
     which = _WHICH.get(only)
@@ -163,7 +157,8 @@ def diff(
         raise EvalFault("bad_filter", f"--only is a, b or all, not {only[:40]!r}", hint="a: only A was right")
     filters = filters_of(dataset=dataset, domain=domain, world=world, budget=budget, kind=kind, seed=seed)
     read, study = opened_study(run)
-    pairs, across = paired_groups(study, arm, against, filters)
+    found = paired_groups(study, arm, against, filters)
+    pairs, differs, also = found.pairs, found.differs, found.concerns
     chosen = flipped(pairs, which)
     flips = flips_of(read, chosen[skip : skip + limit])
     counts = {
@@ -173,8 +168,6 @@ def diff(
         "listed": len(flips),
         "of": len(chosen),
     }
-    differs = [*across, *differing(pairs)]
-    also = concerns(pairs) if not across else differs[1:]
     record: dict[str, Any] = {
         "a": arm,
         "b": against,
@@ -207,6 +200,8 @@ def _diff_counts(record: dict[str, Any], arm: str, against: str) -> str:
 
 transfer_app = command_app()
 
+TRANSFER = ("transfer", "transfer_difference", "own_other", "draws", "variance", "funnel")
+
 
 @transfer_app.command()
 def transfer(
@@ -218,15 +213,12 @@ def transfer(
     as_json: JsonOption = False,
 ) -> None:
     """The transfer matrix: tool libraries against domains; accuracy, difference to the baseline, own less other."""
-    from eval.tables.study import filtered, opened_study
-    from eval.tables.tools import funnel_table
-    from eval.tables.transfer import draws_tables, transfer_tables
-    from eval.tables.writing import table_text
+    from eval.tables import filtered, opened_study, table_text, tables_of
 
     filters = filters_of(dataset=dataset, world=world, budget=budget, seed=seed)
     _, whole = opened_study(run)
     study = whole.with_rows(filtered(whole.rows, filters))
-    tables = [*transfer_tables(study), *draws_tables(study), funnel_table(study)]
+    tables = tables_of(study, TRANSFER)
     show(
         {"tables": [table.record() for table in tables], "warning": study.warning},
         as_json=as_json,
@@ -267,8 +259,7 @@ def select(
     By arms that leave out one tool each, where the run has them; else by the questions where a tool was called, against the
     baseline, which is weaker. The result is a fork with the evidence in its manifest. Other splits are refused.
     """
-    from eval.tables.selection import check_split, choose, evidence_of, library_rows
-    from eval.tables.study import filtered, opened_study
+    from eval.tables import check_split, choose, evidence_of, filtered, library_rows, opened_study
     from tool_induction.domains import load_domain, packaged_domains
 
     read, whole = opened_study(run)

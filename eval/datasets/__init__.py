@@ -1,1 +1,33 @@
-"""Questions with their reference answers, from others' benchmarks and from files of one's own."""
+"""Datasets: questions about videos with their reference answers.
+
+``load_dataset`` reads the project's own format (``items``, ``loading``) or annotations as others publish them, by an adapter
+(``benchmarks``, ``dialogues``) with a fixed protocol (``protocols``). ``check_availability`` says which videos and worlds are on this
+machine. Dialogues have no video: ``ensure_text_worlds`` writes their worlds from the words.
+"""
+
+from eval.datasets.adapters import Adapter, Entry, Raw, Sources, Unusable, entries_of
+from eval.datasets.availability import Availability, check_availability
+from eval.datasets.benchmarks import ADAPTERS
+from eval.datasets.dialogues import ensure_text_worlds
+from eval.datasets.files import ENDINGS, VideoFolder
+from eval.datasets.items import (
+    OPTIONAL,
+    REQUIRED,
+    BadItem,
+    Dataset,
+    Dialogue,
+    Item,
+    LeftOut,
+    VideoFile,
+    item_from_record,
+    item_record,
+)
+from eval.datasets.loading import Described, Wanted, assemble, load_dataset, subtitles_to_build_with
+from eval.datasets.protocols import Protocol, load_protocol, packaged_protocols
+
+__all__ = [
+    "ADAPTERS", "ENDINGS", "OPTIONAL", "REQUIRED", "Adapter", "Availability", "BadItem", "Dataset", "Described",
+    "Dialogue", "Entry", "Item", "LeftOut", "Protocol", "Raw", "Sources", "Unusable", "VideoFile", "VideoFolder",
+    "Wanted", "assemble", "check_availability", "ensure_text_worlds", "entries_of", "item_from_record", "item_record",
+    "load_dataset", "load_protocol", "packaged_protocols", "subtitles_to_build_with",
+]  # fmt: skip

@@ -25,7 +25,7 @@ class Unusable(ValueError):
 class Raw:
     """An entry of others' file: a question as it is written there, in the project's types.
 
-    ``video`` is the name that the dataset gives, ``names`` are further ones under which its file may lie, the best first.
+    ``video`` is the name that the dataset gives, ``names`` are further names its file may have, the best first.
     ``answer`` is in the type of ``kind``; letters are those of ``options`` in their order.
     """
 
@@ -94,7 +94,7 @@ class Adapter:
 
 
 class Entry:
-    """One entry of a file, whose fields are asked for by type; a field that is not of it makes the entry unusable."""
+    """One entry of a file, with access to its fields by type; a field of another type makes the entry unusable."""
 
     def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, Mapping):
@@ -152,7 +152,7 @@ class Entry:
 
 
 def entries_of(entries: Iterable[tuple[str, object]], make: Callable[[Entry], Raw]) -> Entries:
-    """Read entries one by one; what cannot be used is told of in its place."""
+    """Read entries one by one; an entry that cannot be used is reported in its place."""
     for where, value in entries:
         try:
             yield make(Entry(value, where))
@@ -196,7 +196,7 @@ def seconds_of(clock: str) -> float | None:
 
 
 def shown(value: object) -> str:
-    """A value as it can stand in a message."""
+    """A value, cut for a message."""
     text = repr(value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
@@ -206,7 +206,7 @@ _LINE = re.compile(r"(?m)^\s*\(([A-Z])\)\s*")
 
 
 def without_letters(options: tuple[str, ...]) -> tuple[str, ...]:
-    """The options without the letters they begin with, where all begin with theirs in order; else as they are."""
+    """The options without their leading letters, if all begin with theirs in order; else unchanged."""
     found = [_LED.match(option) for option in options]
     if options and all(match and match[1] == chr(ord("A") + place) for place, match in enumerate(found)):
         return tuple(match[2].strip() for match in found if match)
@@ -218,7 +218,7 @@ def split_question(text: str) -> tuple[str, tuple[str, ...]]:
     parts = _LINE.split(text)
     question, letters, options = parts[0], parts[1::2], parts[2::2]
     if not options or letters != [chr(ord("A") + place) for place in range(len(letters))]:
-        raise Unusable("no options (A), (B), ... stand on lines of their own after the question")
+        raise Unusable("the question is not followed by options (A), (B), ... on lines of their own")
     return question.strip(), tuple(option.strip() for option in options)
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from eval.datasets.dialogues import PROFILE
 from eval.datasets.items import Dataset, VideoFile
-from eval.datasets.text_worlds import PROFILE
 from tool_induction.domains.domain import SplitName
-from world_api.core.faults import EvalFault, StoreFault, ToolFault
+from world_api.core.faults import StoreFault, ToolFault
 
 if TYPE_CHECKING:
     from world_api.world.manifest import Manifest
@@ -26,11 +26,11 @@ RUN_PROFILES = ("oracle", "classical", "endpoint")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
-    """What a check found.
+class Availability:
+    """The videos and worlds of a dataset by id, and what is wrong with its questions.
 
-    Videos and worlds by id; ``late`` are questions about times that the world does not have, ``leaks`` say which may not be asked in
-    the split that they name, ``bad_scoring`` what is wrong with the scorers of the protocol.
+    ``late`` are questions about times that the world does not have, ``leaks`` say which may not be asked in the split that they
+    name, ``bad_scoring`` is the fault of the protocol's scorers.
     """
 
     dataset: Dataset
@@ -45,10 +45,6 @@ class Checked:
     def videos(self) -> tuple[str, ...]:
         """The ids of the videos that are asked about."""
         return tuple(sorted({item.video_id for item in self.dataset.items}))
-
-    def worlds_in(self, state: WorldState) -> list[str]:
-        """The ids of the worlds in a state."""
-        return [video_id for video_id, found in self.worlds.items() if found == state]
 
     def askable(self) -> int:
         """How many questions can be asked now: their video or their world is here."""
@@ -95,7 +91,7 @@ class Checked:
         }
 
 
-def check(dataset: Dataset, store: Path) -> Checked:
+def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") -> Availability:
     """Look for a dataset's videos, and for their worlds in a store and in the parts of it that runs keep by profile.
 
     Nothing is built.
@@ -124,7 +120,7 @@ def check(dataset: Dataset, store: Path) -> Checked:
     ]
     known = set(packaged_domains())
     unknown = sorted({item.domain for item in dataset.items if item.domain and item.domain not in known})
-    return Checked(
+    return Availability(
         dataset=dataset,
         store=store,
         worlds=states,
@@ -132,35 +128,25 @@ def check(dataset: Dataset, store: Path) -> Checked:
         late=tuple(late),
         unknown_domains=tuple(unknown),
         leaks=tuple(_leaks(dataset, known)),
-        bad_scoring=_bad_scoring(dataset),
+        bad_scoring=bad_scoring,
     )
 
 
 def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
-    """What is wrong with the splits that questions name, by the guard of their domains; no library is looked at."""
-    from tool_induction.domains import load_domain
-    from tool_induction.domains.guard import PlannedQuestion, leaks
+    """Faults of the splits that questions name, by the guard of their domains; libraries are not checked."""
+    from tool_induction.domains.domain_file import load_domain
+    from tool_induction.domains.guard import Asked, PlannedQuestion, leaks
 
     groups: dict[tuple[str, SplitName], list[PlannedQuestion]] = {}
     for item in dataset.items:
         if item.split is not None and item.domain in packaged:
-            asked = PlannedQuestion(video_id=item.video_id, question=item.question.text, template=item.template or "")
-            groups.setdefault((item.domain, item.split), []).append(asked)
-    for (domain, split), asked_of in sorted(groups.items()):
+            question = Asked(video_id=item.video_id, question=item.question.text, template=item.template or "")
+            groups.setdefault((item.domain, item.split), []).append(question)
+    for (domain, split), questions in sorted(groups.items()):
         try:
-            yield from (leak.message for leak in leaks(load_domain(domain), split, asked_of))
+            yield from (leak.message for leak in leaks(load_domain(domain), split, questions))
         except ToolFault as fault:
             yield fault.message
-
-
-def _bad_scoring(dataset: Dataset) -> str:
-    from eval.scoring.scorers import check_protocol
-
-    try:
-        check_protocol(dataset.protocol)
-    except EvalFault as fault:
-        return fault.message
-    return ""
 
 
 def _has_truth(video: VideoFile) -> bool:
@@ -171,7 +157,7 @@ def _has_truth(video: VideoFile) -> bool:
 
 
 def _look(store: Path, video: VideoFile) -> tuple[WorldState, Manifest | None]:
-    """How a video's world stands in one store, and its manifest where there is one that can be read."""
+    """The state of a video's world in one store, and its manifest if it can be read."""
     from world_api.world.manifest import read_manifest
     from world_api.world.store import world_folder
 

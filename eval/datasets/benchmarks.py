@@ -26,9 +26,9 @@ from eval.datasets.adapters import (
     split_question,
     without_letters,
 )
+from eval.datasets.dialogues import LOCOMO
 from eval.datasets.files import bad, numbered_lines, read_bytes, read_json
 from eval.datasets.items import is_seconds
-from eval.datasets.locomo import LOCOMO
 from world_api.core.faults import EvalFault
 
 NO_ANSWER = "its answer is not published"

@@ -7,16 +7,20 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from world_api.core.canonical import is_deep, parse_json
 from world_api.core.faults import EvalFault
 from world_api.core.files import open_regular
 
+#: The line of a place in a file.
+LineOf = Callable[[tuple[int | str, ...]], int]
 MAX_BYTES = 512 * 2**20
 MAX_LINE_BYTES = 2**20
 MAX_LEVELS = 20
@@ -88,7 +92,7 @@ def json_of(content: bytes, name: str) -> Any:
 
 
 def numbered_lines(path: Path) -> Iterator[NumberedLine]:
-    """The JSON values of a file's lines; empty lines are passed over. A fault of one line is told in its place.
+    """The JSON values of a file's lines; empty lines are passed over. The fault of a line is reported in its place.
 
     Raises:
         EvalFault: ``dataset_unreadable``, ``dataset_too_large``.
@@ -131,7 +135,7 @@ def expanded(path: str) -> Path:
     """A path, with the home folder that it may begin with.
 
     Raises:
-        EvalFault: ``bad_dataset``: nobody here has that home.
+        EvalFault: ``bad_dataset``: no user of this machine has that home.
     """
     try:
         return Path(path).expanduser()
@@ -140,8 +144,36 @@ def expanded(path: str) -> Path:
 
 
 def bad(message: str, hint: str) -> EvalFault:
-    """The fault of a file that is not what it should be."""
+    """The fault of a file with wrong content."""
     return EvalFault("bad_dataset", message, hint=hint)
+
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+def validated(shape: type[Shape], value: object, name: str, hint: str, line: LineOf | None = None) -> Shape:
+    """A value that was read from a file, in its shape; ``line`` gives the line of a place in the file.
+
+    Raises:
+        EvalFault: ``bad_dataset``, with up to eight faults.
+    """
+    try:
+        return shape.model_validate(value)
+    except ValidationError as error:
+        faults = [_explained(shape, item["loc"], item["type"], item["msg"], line) for item in error.errors()[:8]]
+        raise bad(f"{name}: " + "; ".join(faults), hint) from None
+
+
+def _explained(
+    shape: type[BaseModel], place: tuple[int | str, ...], kind: str, message: str, line: LineOf | None
+) -> str:
+    name = ".".join(map(str, place))[:80] or "the file"
+    where = f"line {line(place)}: " if line is not None and kind != "missing" else ""
+    if kind == "missing":
+        return f"{name} is missing"
+    if kind == "extra_forbidden":
+        return f"{where}{name} is not a key here; the keys are {', '.join(shape.model_fields)}"
+    return f"{where}{name}: {message[0].lower()}{message[1:]}"
 
 
 MAX_FILES = 10_000
@@ -180,7 +212,7 @@ def json_files(path: Path) -> dict[str, Any]:
                 if info.is_dir() or not info.filename.lower().endswith(".json"):
                     continue
                 with archive.open(info) as file:
-                    content = file.read(MAX_FILE_BYTES + 1)  # what is there, whatever the archive says of it
+                    content = file.read(MAX_FILE_BYTES + 1)  # the actual size, not the one in the header
                 total += len(content)
                 if len(content) > MAX_FILE_BYTES or total > MAX_TOTAL_BYTES:
                     raise EvalFault(
@@ -206,7 +238,7 @@ _MAX_DEPTH = 6
 class VideoFolder:
     """The videos of a folder by their names. The folder is walked once, when a plain look has not found a video.
 
-    Folders that are links are gone into, since videos often lie on another disk; depth and number bound the walk.
+    Links to folders are followed, since videos are often on another disk; depth and number bound the walk.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -19,7 +19,7 @@ from world_api.core.spans import TimeSpan
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """What somebody says, and when, in seconds of the made-up clock. ``picture`` describes a picture that was sent along."""
+    """One utterance, with its time in seconds of the made-up clock. ``picture`` describes a picture that was sent along."""
 
     id: str
     speaker: str
@@ -65,7 +65,7 @@ class Item:
     """One question of a dataset.
 
     ``answer`` is in the type of the question (see ``Value``); ``also`` are other answers that count as right. ``spans`` are the
-    stretches that show it, where they are known. ``domain`` is the task domain (the name of a domain file), ``content``
+    intervals that show it, if they are known. ``domain`` is the task domain (the name of a domain file), ``content``
     what the video is about, ``template`` the id of the domain's template the question was made from. ``labels`` are the
     dataset's own (its types of questions, say), as JSON.
     """
@@ -85,7 +85,7 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class VideoFile:
-    """A video of a dataset: where it should be, and whether it is there. ``path`` None: nobody said where, or it was not found.
+    """A video of a dataset: where it should be, and whether it is there. ``path`` None: it is not known, or was not found.
 
     ``name`` is what its dataset calls it, where that is no id; ``subtitles`` are those the dataset keeps for it
     (``subtitles.py`` makes them ready for a build). A video that is a ``text`` (a dialogue) needs no file: its
@@ -107,7 +107,7 @@ class VideoFile:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A question of others' file that cannot be asked: where it stands, and why."""
+    """A question of a published file that cannot be asked: its place, and why."""
 
     where: str
     reason: str
@@ -132,8 +132,8 @@ class Dataset:
     @property
     def missing(self) -> tuple[str, ...]:
         """The ids of the videos that are asked about and are not here, sorted."""
-        asked = {item.video_id for item in self.items}
-        return tuple(sorted(item for item in asked if item not in self.videos or not self.videos[item].is_there))
+        wanted = {item.video_id for item in self.items}
+        return tuple(sorted(item for item in wanted if item not in self.videos or not self.videos[item].is_there))
 
     @property
     def missing_hash(self) -> str:
@@ -154,7 +154,7 @@ _SHOWN = 60
 
 
 class BadItem(ValueError):
-    """What is wrong with a line, all of it."""
+    """All faults of a line."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("; ".join(faults))
@@ -207,7 +207,7 @@ def item_from_record(record: object) -> Item:
     question = _question(record, faults)
     if question is not None:
         also = record.get("also", [])
-        if record["answer"] is not None:  # null says that nobody knows it; such a question is asked and not scored
+        if record["answer"] is not None:  # null: the answer is not known; such a question is asked and not scored
             faults += [f"answer: {fault}" for fault in value_faults(question, record["answer"])]
         faults += [
             f"also[{place}]: {fault}" for place, item in enumerate(also) for fault in value_faults(question, item)
@@ -254,7 +254,7 @@ def value_faults(question: Question, value: object) -> list[str]:
         return [f"an order is a list of all letters {', '.join(question.letters)}, each once, not {_shown(value)}"]
     if not isinstance(value, Mapping) or set(value) != {"start_time", "end_time"}:
         return [f'an interval is {{"start_time": seconds, "end_time": seconds}}, not {_shown(value)}']
-    return _stretch_faults(value["start_time"], value["end_time"])
+    return _interval_faults(value["start_time"], value["end_time"])
 
 
 def _shape_faults(record: Mapping[str, Any]) -> list[str]:
@@ -290,14 +290,14 @@ def _spans(value: list[Any], faults: list[str]) -> tuple[TimeSpan, ...]:
         if not isinstance(pair, list) or len(pair) != 2:
             faults.append(f"spans[{place}]: {_shown(pair)} is not [start, end] in seconds")
             continue
-        wrong = _stretch_faults(pair[0], pair[1])
+        wrong = _interval_faults(pair[0], pair[1])
         faults += [f"spans[{place}]: {fault}" for fault in wrong]
         if not wrong:
             found.append(TimeSpan(start=float(pair[0]), end=float(pair[1])))
     return tuple(found)
 
 
-def _stretch_faults(start: object, end: object) -> list[str]:
+def _interval_faults(start: object, end: object) -> list[str]:
     wrong = [item for item in (start, end) if not is_seconds(item)]
     if wrong:
         return [f"{_shown(wrong[0])} is not a time in seconds from 0"]

@@ -1,16 +1,15 @@
 """Load a dataset: from the project's own format, or through an adapter for published annotations.
 
-A small YAML file can name an adapter and its files::
+The own format is a folder with ``dataset.json`` and ``questions.jsonl``, or a bare file of questions.
 
-    schema_version: 1
-    adapter: m3bench-robot
-    annotations: robot.json        # as published; paths are relative to this file
-    videos: videos/robot
-    name: m3-robot                 # else the adapter's
-    domains: my_labels.json        # question id -> task domain; goes before the protocol's rules
-    only: {type: [Multi-Hop Reasoning]}
-    subtitles: subtitles
-    files: {video_map: map_vid_vidorID.json}
+::
+
+    FOLDER/dataset.json      {"schema_version": 1, "name": "mine", "questions": "questions.jsonl",
+                              "videos": {"kitchen": {"file": "kitchen.mp4"}}}
+    FOLDER/questions.jsonl   one item a line (``items.py``)
+    FOLDER/kitchen.mp4
+
+A file of questions without a ``dataset.json`` has its videos beside it. ``docs/datasets.md`` shows both.
 """
 
 from __future__ import annotations
@@ -18,35 +17,187 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from controller.questions import Question
-from eval.datasets.adapters import Adapter, Raw, Sources
-from eval.datasets.benchmarks import adapter_named
-from eval.datasets.files import VideoFolder, bad, expanded, read_bytes, read_json, unreadable
-from eval.datasets.items import Dataset, Dialogue, Item, LeftOut, VideoFile, item_from_record, item_record, value_faults
-from eval.datasets.own_format import DATASET_FILE, MAX_ITEMS, dataset_hash, is_inside, load_folder, load_questions
+from eval.datasets.adapters import Adapter, Raw, Sources, seconds_of, text_of
+from eval.datasets.benchmarks import ADAPTERS, adapter_named
+from eval.datasets.files import VideoFolder, bad, expanded, numbered_lines, read_bytes, read_json, unreadable, validated
+from eval.datasets.items import (
+    SCHEMA_VERSION,
+    BadItem,
+    Dataset,
+    Dialogue,
+    Item,
+    LeftOut,
+    VideoFile,
+    item_from_record,
+    item_record,
+    value_faults,
+)
 from eval.datasets.protocols import Protocol, load_protocol, protocol_hash
-from eval.datasets.text_worlds import ensure_text_worlds
-from tool_induction.domains.yaml_text import MAX_BYTES, YamlText, read_yaml
+from tool_induction.domains.yaml_text import MAX_BYTES, read_yaml
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault, EvalFault, ToolFault
-from world_api.core.identifiers import video_id_from_file_name
+from world_api.core.files import write_atomically
+from world_api.core.identifiers import is_name, video_id_from_file_name
 from world_api.core.spans import TimeSpan
 
+DATASET_FILE, QUESTIONS_FILE = "dataset.json", "questions.jsonl"
+MAX_ITEMS = 500_000
+_MANIFEST_BYTES = 64 * 2**20
+_MAX_SHOWN = 8
+_SHAPE = "docs/datasets.md shows the format"
+
+
+def dataset_hash(items: tuple[Item, ...], protocol: Mapping[str, Any]) -> str:
+    """The hash of a dataset: its items and its protocol."""
+    return content_hash({"items": [item_record(item) for item in items], "protocol": dict(protocol)})
+
+
+def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
+    """The dataset of a folder with ``dataset.json``; videos are where it says, or in ``videos``.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
+    """
+    described = _manifest(folder / DATASET_FILE)
+    files = {video_id: video.file for video_id, video in described.videos.items()}
+    items = tuple(read_items(folder / described.questions))
+    unknown = sorted({item.video_id for item in items} - set(files)) if files else []
+    if unknown:
+        names = ", ".join(unknown[:_MAX_SHOWN])
+        raise bad(f"{DATASET_FILE} does not name the videos that are asked about: {names}", "name each under videos")
+    own, given = VideoFolder(folder), VideoFolder(videos) if videos is not None else None
+    found = {}
+    for video_id in sorted({*files, *(item.video_id for item in items)}):
+        path = folder / files[video_id] if video_id in files else own.find(video_id)
+        if given is not None and (path is None or not path.is_file()):
+            path = given.find(files.get(video_id, video_id), video_id) or path
+        found[video_id] = VideoFile(video_id=video_id, path=path)
+    return Dataset(
+        name=described.name,
+        items=items,
+        videos=found,
+        protocol=described.protocol,
+        hash=dataset_hash(items, described.protocol),
+    )
+
+
+def load_questions(path: Path, *, videos: Path | None = None) -> Dataset:
+    """The dataset of a bare file of questions; videos are beside it, or in ``videos``, under their ids.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
+    """
+    items = tuple(read_items(path))
+    folder = VideoFolder(videos if videos is not None else path.parent)
+    ids = sorted({item.video_id for item in items})
+    return Dataset(
+        name=path.stem,
+        items=items,
+        videos={video_id: VideoFile(video_id=video_id, path=folder.find(video_id)) for video_id in ids},
+        hash=dataset_hash(items, {}),
+    )
+
+
+def read_items(path: Path, parse: Callable[[Any, int], Item | None] | None = None, *, hint: str = _SHAPE) -> list[Item]:
+    """The items of a file, in its order; ``parse`` makes an item of a line's value and number, or leaves it out.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with the lines of up to eight faults.
+    """
+    items: list[Item] = []
+    first: dict[str, int] = {}
+    faults: list[str] = []
+    for line in numbered_lines(path):
+        try:
+            if line.fault:
+                raise BadItem([line.fault])
+            item = item_from_record(line.value) if parse is None else parse(line.value, line.number)
+            if item is not None:
+                if first.setdefault(item.id, line.number) != line.number:
+                    raise BadItem([f"the id {item.id!r} is there a second time (first on line {first[item.id]})"])
+                items.append(item)
+        except BadItem as error:
+            faults += [f"line {line.number}: {fault}" for fault in error.faults]
+        if len(items) > MAX_ITEMS:
+            raise EvalFault("dataset_too_large", f"{path.name} has more than {MAX_ITEMS:,} questions", hint="split it")
+    if faults:
+        more = f"; and {len(faults) - _MAX_SHOWN} more" if len(faults) > _MAX_SHOWN else ""
+        raise bad(f"{path.name}: " + "; ".join(faults[:_MAX_SHOWN]) + more, hint)
+    if not items:
+        raise bad(f"{path.name} holds no question", hint)
+    return items
+
+
+def _relative(path: str) -> str:
+    if not is_inside(path):
+        raise ValueError("it is not the path of a file inside this folder")
+    return path
+
+
+def _video_id(name: str) -> str:
+    if not is_name(name):
+        raise ValueError("it is not a video id: 1 to 64 of a-z 0-9 . _ -")
+    return name
+
+
+_Inside = Annotated[str, AfterValidator(_relative)]
+_Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$")]
+
+
+class _Video(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    file: _Inside
+
+
+class _Manifest(BaseModel):
+    """The shape of ``dataset.json``."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    schema_version: int
+    name: _Name
+    questions: _Inside = QUESTIONS_FILE
+    videos: dict[Annotated[str, AfterValidator(_video_id)], _Video] = {}
+    protocol: dict[str, Any] = {}
+
+
+def _manifest(path: Path) -> _Manifest:
+    value = read_json(path, most=_MANIFEST_BYTES)
+    version = value.get("schema_version") if isinstance(value, dict) else SCHEMA_VERSION
+    if version != SCHEMA_VERSION or isinstance(version, bool):
+        raise EvalFault(
+            "other_schema_version",
+            f"{path.name} has schema version {version!r}; this program reads {SCHEMA_VERSION}",
+            hint="write it in the form that docs/datasets.md shows",
+        )
+    return validated(_Manifest, value, path.name, _SHAPE)
+
+
+def is_inside(path: object) -> bool:
+    """Whether it is a relative path that does not lead out of its folder."""
+    if not isinstance(path, str) or not path or "\\" in path or "\0" in path or len(path) > 1000:
+        return False
+    parts = PurePosixPath(path).parts
+    return bool(parts) and not path.startswith("/") and ".." not in parts
+
+
 _LABEL_BYTES = 32 * 2**20
-#: What stands for an option without words, and after one that repeats another.
+#: The text of an option without words.
 BLANK = "(blank)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What a user wants of a benchmark: its videos, task domains by question, and the part of it that is asked.
+    """The parts of a benchmark that a user wants: its videos, task domains by question, and the part of it that is asked.
 
     ``only`` keeps the questions whose labels have one of the values. ``domains`` maps published question ids to domains.
     """
@@ -98,7 +249,7 @@ class _Builder:
         self._video_ids: dict[str, str] = {}
 
     def add(self, entry: Raw | LeftOut) -> None:
-        """Take one entry; one that cannot be asked is told of."""
+        """Add one entry; one that cannot be asked is reported."""
         if isinstance(entry, LeftOut):
             self.left_out.append(entry)
             return
@@ -193,7 +344,7 @@ def _inside(folder: Path, name: str) -> Path | None:
 
 
 def _question(entry: Raw) -> tuple[Question, Any, tuple[Any, ...]]:
-    """The question, its answer and other right ones; options that are told twice get a mark each.
+    """The question, its answer and other right ones; options that occur twice get a mark each.
 
     Raises:
         EpisodeFault: ``bad_question``.
@@ -213,22 +364,22 @@ def _question(entry: Raw) -> tuple[Question, Any, tuple[Any, ...]]:
 
 
 def distinct(options: tuple[str, ...]) -> tuple[tuple[str, ...], dict[int, tuple[int, ...]]]:
-    """The options, each once: one that repeats another is told with its number; and which are the same, by place."""
+    """The options, each once: one that repeats another gets a number; and which are the same, by place."""
     cleaned = [(" ".join(option.split()) and option.strip()) or BLANK for option in options]
-    told: list[str] = []
+    shown: list[str] = []
     groups: dict[str, list[int]] = {}
     for place, option in enumerate(cleaned):
         group = groups.setdefault(option, [])
         group.append(place)
         text, number = option, len(group)
-        while text in told or (number > 1 and text == option):
+        while text in shown or (number > 1 and text == option):
             text = f"{option} ({number})"
             number += 1
-        told.append(text)
+        shown.append(text)
     same = {
         place: tuple(x for x in group if x != place) for group in groups.values() if len(group) > 1 for place in group
     }
-    return tuple(told), same
+    return tuple(shown), same
 
 
 def read_domain_labels(path: Path) -> dict[str, str]:
@@ -252,7 +403,7 @@ def read_domain_labels(path: Path) -> dict[str, str]:
 
 
 def _recorded(protocol: Protocol, wanted: Wanted) -> dict[str, Any]:
-    """What of the protocol goes beside a figure: the file whole, its hash, and what the user changed."""
+    """The protocol as it is recorded beside figures: the whole file, its hash, and what the user changed."""
     changed: dict[str, Any] = {}
     if wanted.only:
         changed["only"] = {name: list(values) for name, values in sorted(wanted.only.items())}
@@ -262,11 +413,21 @@ def _recorded(protocol: Protocol, wanted: Wanted) -> dict[str, Any]:
 
 
 _Path = Annotated[str, Field(min_length=1, max_length=1000)]
-_SHAPE = "docs/datasets.md shows the file"
 
 
 class Described(BaseModel):
-    """The file's shape."""
+    """A YAML file that names an adapter and its files; paths are relative to it::
+
+    schema_version: 1
+    adapter: m3bench-robot
+    annotations: robot.json        # as published
+    videos: videos/robot
+    name: m3-robot                 # else the adapter's
+    domains: my_labels.json        # question id -> task domain; goes before the protocol's rules
+    only: {type: [Multi-Hop Reasoning]}
+    subtitles: subtitles
+    files: {video_map: map_vid_vidorID.json}
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -274,7 +435,7 @@ class Described(BaseModel):
     adapter: str
     annotations: _Path
     videos: _Path | None = None
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$")] | None = None
+    name: _Name | None = None
     domains: _Path | None = None
     only: dict[str, list[str]] = {}
     subtitles: _Path | None = None
@@ -319,36 +480,18 @@ def _read(path: Path) -> Described:
         text = read_yaml(content, path.name)
     except ToolFault as fault:
         raise bad(fault.message, _SHAPE) from None
-    try:
-        return Described.model_validate(text.value)
-    except ValidationError as error:
-        told = [_explained(item["loc"], item["type"], item["msg"], text) for item in error.errors()[:8]]
-        raise bad(f"{path.name}: " + "; ".join(told), _SHAPE) from None
-
-
-def _explained(place: tuple[int | str, ...], kind: str, message: str, text: YamlText) -> str:
-    name = ".".join(map(str, place)) or "the file"
-    if kind == "missing":
-        return f"{name} is missing"
-    if kind == "extra_forbidden":
-        return f"line {text.line(place)}: {name} is not a key here; the keys are {', '.join(Described.model_fields)}"
-    return f"line {text.line(place)}: {name}: {message[0].lower()}{message[1:]}"
+    return validated(Described, text.value, path.name, _SHAPE, text.line)
 
 
 def _at(folder: Path, path: str | None) -> Path | None:
     return None if path is None else folder / expanded(path)
 
 
-__all__ = ["ensure_text_worlds", "item_from_record", "item_record", "load_dataset"]
-
-_DESCRIBED = (".yaml", ".yml")
-
-
 def load_dataset(named: str | Path, *, videos: Path | None = None, annotations: Path | None = None) -> Dataset:
     """Load a dataset.
 
     ``named`` is one of: a folder with ``dataset.json`` (or that file), or a ``.jsonl`` file of questions, in the project's own
-    format; a ``.yaml`` file that names an adapter and its files (``described.py``); ``ADAPTER:FILE``; or an adapter's name, with
+    format; a ``.yaml`` file that names an adapter and its files (see ``Described``); ``ADAPTER:FILE``; or an adapter's name, with
     its ``annotations``. ``videos`` is the folder of the videos, in any layout; it goes before what a file says.
 
     Raises:
@@ -363,7 +506,7 @@ def load_dataset(named: str | Path, *, videos: Path | None = None, annotations: 
             return load_folder(path.parent, videos=videos)
         if path.suffix == ".jsonl":
             return load_questions(path, videos=videos)
-        if path.suffix in _DESCRIBED:
+        if path.suffix in (".yaml", ".yml"):
             return load_described(path, videos=videos)
     return _adapted(str(named), videos, annotations)
 
@@ -378,9 +521,6 @@ def _is_there(path: Path) -> bool:
 
 
 def _adapted(named: str, videos: Path | None, annotations: Path | None) -> Dataset:
-    from eval.datasets.adapters import Sources
-    from eval.datasets.benchmarks import ADAPTERS, adapter_named
-
     name, _, file = named.partition(":")
     if name not in ADAPTERS or not (file or annotations):
         hint = f"give a folder with {DATASET_FILE}, a .jsonl file of questions, a .yaml file, or ADAPTER:FILE with one of: "
@@ -390,3 +530,59 @@ def _adapted(named: str, videos: Path | None, annotations: Path | None) -> Datas
     sources = Sources(annotations=annotations or expanded(file))
     wanted = Wanted(name=name, videos=videos)
     return load_adapted(adapter_named(name), sources, wanted)
+
+
+_SUFFIXES = (".srt", ".vtt")
+_LAST_LINE = 5.0  #: seconds that a line without an end is shown
+
+
+def subtitles_to_build_with(video: VideoFile, folder: Path) -> Path | None:
+    """The subtitle file to build a video's world with; None if the dataset has none for it.
+
+    A file that a build reads is returned as it is. The JSON lists of LongVideoBench, ``{"start": "00:00:01.000", "end":
+    "00:00:03.000", "line": "..."}`` or ``{"timestamp": [1.0, 3.0], "text": "..."}``, are written to ``folder`` as ``ID.srt``; their
+    times count from ``starting_timestamp_for_subtitles`` of the question, since videos were cut from longer ones.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``bad_dataset``.
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    if video.subtitles is None or video.subtitles.suffix.lower() in _SUFFIXES:
+        return video.subtitles
+    value = read_json(video.subtitles)
+    if not isinstance(value, list):
+        raise bad(f"{video.subtitles.name} is not a list of lines", "give the subtitles as they were published")
+    lines = sorted(_lines(value, video.subtitles_begin))
+    shown = (
+        f"{number}\n{_clock(start)} --> {_clock(end)}\n{text}\n" for number, (start, end, text) in enumerate(lines, 1)
+    )
+    path = folder / f"{video.video_id}.srt"
+    write_atomically(path, "\n".join(shown).encode())
+    return path
+
+
+def _lines(value: list[object], begins: float) -> Iterator[tuple[float, float, str]]:
+    """Lines with a time and words; what has none is passed over, and so is what ends before the video begins."""
+    for item in value:
+        if not isinstance(item, Mapping):
+            continue
+        pair = item.get("timestamp")
+        start, end = pair[:2] if isinstance(pair, list) and len(pair) >= 2 else (item.get("start"), item.get("end"))
+        first, last = _seconds(start), _seconds(end)
+        text = " ".join((text_of(item.get("line")) or text_of(item.get("text"))).split())
+        if first is None or not text:
+            continue
+        last = first + _LAST_LINE if last is None or last <= first else last
+        if last > begins:
+            yield max(0.0, first - begins), last - begins, text
+
+
+def _seconds(value: object) -> float | None:
+    if isinstance(value, str):
+        return seconds_of(value)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e7 else None
+
+
+def _clock(seconds: float) -> str:
+    whole = round(seconds * 1000)
+    return f"{whole // 3_600_000:02d}:{whole // 60_000 % 60:02d}:{whole // 1000 % 60:02d},{whole % 1000:03d}"

@@ -66,7 +66,7 @@ class Judge(_Part):
 class Figure(_Part):
     """A published figure: accuracy in percent, as sources give it, of which system with which model, on what, at which budget.
 
-    ``source`` is where it is told.
+    ``source`` is the publication.
     """
 
     system: str

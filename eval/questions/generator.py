@@ -14,7 +14,7 @@ from typing import Any
 
 from controller.questions import Question
 from eval.datasets.items import SCHEMA_VERSION, Item, item_record
-from eval.datasets.own_format import DATASET_FILE, QUESTIONS_FILE, load_folder
+from eval.datasets.loading import DATASET_FILE, QUESTIONS_FILE, load_folder
 from eval.questions import locate_count, order_cause, summary_multihop
 from eval.questions.drafts import Asker, Draft, FilmIndex, Maker, facts_within, windows_of
 from eval.questions.phrasing import Say, Unsayable, Wording, wording

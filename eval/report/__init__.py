@@ -1,1 +1,10 @@
-"""The report of a run: one HTML file, and its tables as LaTeX and CSV."""
+"""The report of a run: one HTML file with its tables, charts and episodes, and the tables as LaTeX and CSV beside it.
+
+``write_report`` makes it from a run or a bundle. ``compare_own`` asks a user's own questions about the user's own video and writes
+the same report. Charts need the extra ``eval``, imported when first used.
+"""
+
+from eval.report.own_video import OwnComparison, compare_own, own_questions
+from eval.report.writing import Choices, Written, write_report
+
+__all__ = ["Choices", "OwnComparison", "Written", "compare_own", "own_questions", "write_report"]

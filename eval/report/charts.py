@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from eval.report.index import Sets
+from eval.report.episodes import Sets
 from eval.tables.table import Cell, Column, Table
 from eval.tables.writing import cell_text
 
@@ -147,14 +147,8 @@ def _cost_figure(table: Table, rows: Sequence[TableRow], axes: dict[str, str]) -
             about = (
                 f"Share of right answers against {axis}, one line an arm, one point a budget, bars are 95 % intervals."
             )
-            drawings.append(
-                _svg(
-                    _cost_chart(points, axis, "f" if key == "money" else "~s"),
-                    name=f"{table.name}-{key}",
-                    title=f"Accuracy against {key}",
-                    about=about,
-                )
-            )
+            chart = _cost_chart(points, axis, "f" if key == "money" else "~s")
+            drawings.append(_svg(chart, name=f"{table.name}-{key}", title=f"Accuracy against {key}", about=about))
     return Figure(drawings=drawings, caption=_COST_CAPTION) if drawings else None
 
 
@@ -236,17 +230,14 @@ def _cost_chart(points: list[Record], axis: str, number_format: str) -> alt.Face
 
 def _draw_differences(table: Table, rows: Sequence[TableRow]) -> Figure | None:
     dots = [
-        {
-            "group": row.place(SETTING),
-            "label": " ".join(filter(None, (f"{row.word('arm')} − {row.word('against')}", row.place(("domain",))))),
-            "marked": table.name == "primary",
-            **row.estimate("difference", scale=100),
-            **row.behind(
-                "difference",
-                f"{row.word('arm')} less {row.word('against')}, {row.place((*SETTING, 'domain'))}: "
-                f"{row.shown('difference')} points",
-            ),
-        }
+        _dot(
+            row,
+            "difference",
+            label=" ".join(filter(None, (f"{row.word('arm')} − {row.word('against')}", row.place(("domain",))))),
+            marked=table.name == "primary",
+            words=f"{row.word('arm')} less {row.word('against')}, {row.place((*SETTING, 'domain'))}: "
+            f"{row.shown('difference')} points",
+        )
         for row in rows
         if row.has("difference")
     ]
@@ -256,17 +247,15 @@ def _draw_differences(table: Table, rows: Sequence[TableRow]) -> Figure | None:
 
 def _draw_ladder(table: Table, rows: Sequence[TableRow]) -> Figure | None:
     dots = [
-        {
-            "group": row.place(("dataset", "budget", "arm")) or row.word("arm"),
-            "label": f"from the truth: {row.word('world')}",
-            "marked": row.word("world") == "everything",
-            **row.estimate("accuracy", scale=100),
-            **row.behind(
-                "accuracy",
-                f"{row.word('arm')}, from the truth: {row.word('world')}: accuracy {row.shown('accuracy')} %, gain "
-                f"{row.shown('gain')} points",
-            ),
-        }
+        _dot(
+            row,
+            "accuracy",
+            group=row.place(("dataset", "budget", "arm")) or row.word("arm"),
+            label=f"from the truth: {row.word('world')}",
+            marked=row.word("world") == "everything",
+            words=f"{row.word('arm')}, from the truth: {row.word('world')}: accuracy {row.shown('accuracy')} %, gain "
+            f"{row.shown('gain')} points",
+        )
         for row in rows
         if row.has("accuracy")
     ]
@@ -277,20 +266,23 @@ def _draw_ladder(table: Table, rows: Sequence[TableRow]) -> Figure | None:
 def arms_figure(rows: Sequence[TableRow], about: str) -> Figure | None:
     """The accuracy of arms, those of the primary contrast in the other colour."""
     dots = [
-        {
-            "group": row.place(SETTING),
-            "label": row.word("arm"),
-            "marked": row.is_primary,
-            **row.estimate("accuracy", scale=100),
-            **row.behind(
-                "accuracy",
-                f"{', '.join(filter(None, (row.word('arm'), row.place(SETTING))))}: accuracy {row.shown('accuracy')} %",
-            ),
-        }
+        _dot(
+            row,
+            "accuracy",
+            label=row.word("arm"),
+            marked=row.is_primary,
+            words=f"{', '.join(filter(None, (row.word('arm'), row.place(SETTING))))}: accuracy {row.shown('accuracy')} %",
+        )
         for row in rows
         if row.has("accuracy")
     ]
     return _dots_figure(dots, "lead", "Accuracy by arm", about, axis="accuracy, %")
+
+
+def _dot(row: TableRow, key: str, *, label: str, marked: bool, words: str, group: str | None = None) -> Record:
+    place = row.place(SETTING) if group is None else group
+    shown = {"group": place, "label": label, "marked": marked}
+    return {**shown, **row.estimate(key, scale=100), **row.behind(key, words)}
 
 
 def _dots_figure(
@@ -463,9 +455,9 @@ def _draw_tools(table: Table, rows: Sequence[TableRow]) -> Figure | None:
     if not pieces:
         return None
     about = (
-        "Episodes that called a tool of a library, by how they ended. Tools that were never called stand in the table."
+        "Episodes that called a tool of a library, by how they ended. Tools that were never called are in the table."
     )
-    more = f" {len(held) - _MOST_BARS} further tools stand in the table." if len(held) > _MOST_BARS else ""
+    more = f" {len(held) - _MOST_BARS} further tools are in the table." if len(held) > _MOST_BARS else ""
     chart = _bar_chart(pieces, {"right": "var(--c2)", "wrong": "var(--c1)"}, width=430)
     return Figure(drawings=[_svg(chart, name=table.name, title=table.title, about=about)], caption=about + more)
 
@@ -490,7 +482,7 @@ def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> Figure | None:
             bar["row"] = number
         chart = _bar_chart(bars, {"tools": "var(--c0)", "episodes": "var(--c2)"}, width=200, legend=False)
         drawings.append(_svg(chart, name=f"{table.name}-{row.number}", title=table.title, about=about))
-    more = f" {len(rows) - _MOST_FUNNELS} more stand in the table." if len(rows) > _MOST_FUNNELS else ""
+    more = f" {len(rows) - _MOST_FUNNELS} more are in the table." if len(rows) > _MOST_FUNNELS else ""
     return Figure(drawings=drawings, caption=about + more)
 
 

@@ -1,11 +1,15 @@
-"""The episodes of a run as the page shows them: read once, packed cell by cell, with the moments that want a picture.
+"""The samples and episodes of a run as the page holds them: an index to filter and search, and trajectories packed in blocks.
 
-Results stand in a line here; whole results, declarations and prompts are in a pool that all episodes share.
+Results are cut to one line; whole results, declarations and prompts are in a pool that all episodes share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import base64
+import gzip
+import hashlib
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,21 +19,238 @@ from controller.display import (
     SILENT,
     arguments_text,
     assistant_message,
+    cut,
     offered_text,
     outputs_text,
     result_text,
+    single_line,
     spent_text,
     value_text,
     watermark,
 )
 from controller.episode import CallRecord, Episode, RoundRecord
+from controller.questions import Question
 from controller.records.conditions import Conditions
-from eval.report.index import Place
-from eval.report.page import Pool, packed
+from eval.datasets.items import Item
 from eval.report.pictures import Chosen, FrameKey, Moment, moments_of
 from eval.runs.reading import Run
 from eval.tables.rows import SampleRow
+from eval.tables.table import ranges
+from world_api.core.canonical import json_line
 from world_api.core.faults import EpisodeFault
+
+_LEVEL = 6
+_CHUNK = 200_000  #: characters of JSON in one block of a pool; one value may be more
+
+
+def packed(value: Any) -> str:
+    """A value as a block.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    return base64.b64encode(gzip.compress(json_line(value).encode(), _LEVEL, mtime=0)).decode("ascii")
+
+
+class Pool:
+    """Values that many episodes share: each is kept once, in blocks of neighbours.
+
+    ``most`` bounds the size of all blocks in bytes; past it nothing new is taken, and ``refused`` counts what was not.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._places: dict[bytes, int] = {}
+        self._open: list[str] = []
+        self._size = 0
+        self._written = 0
+        self._blocks: list[str] = []
+        self.starts: list[int] = []  #: the number of the first value of each block
+        self.refused = 0
+
+    def add(self, value: Any) -> int | None:
+        """The number of a value; None if there is no more room.
+
+        Raises:
+            ValueError: it is not JSON.
+        """
+        text = json_line(value)
+        key = hashlib.sha256(text.encode()).digest()
+        known = self._places.get(key)
+        if known is not None:
+            return known
+        if self._written >= self._most:
+            self.refused += 1
+            return None
+        if not self._open:
+            self.starts.append(len(self._places))
+        self._places[key] = len(self._places)
+        self._open.append(text)
+        self._size += len(text)
+        if self._size >= _CHUNK:
+            self._close()
+        return self._places[key]
+
+    def blocks(self) -> Iterator[str]:
+        """All blocks; nothing is added any more."""
+        self._close()
+        yield from self._blocks
+
+    def _close(self) -> None:
+        if self._open:
+            joined = f"[{','.join(self._open)}]"
+            block = base64.b64encode(gzip.compress(joined.encode(), _LEVEL, mtime=0)).decode("ascii")
+            self._blocks.append(block)
+            self._written += len(block)
+            self._open, self._size = [], 0
+
+
+_ANSWER = 160  #: columns of an answer in a list
+#: When an episode began: the first part of its name. It differs when it is asked again, and a shell completes it.
+_BEGAN = re.compile(r"^\d{14}-", re.ASCII)
+
+#: What samples are filtered by, in the order of the filters.
+DIMENSIONS: tuple[tuple[str, str, Callable[[SampleRow], str | None]], ...] = (
+    ("arm", "Arm", lambda row: row.arm),
+    ("library", "Library", lambda row: row.library),
+    ("domain", "Domain", lambda row: row.domain),
+    ("content", "Content", lambda row: row.content),
+    ("world", "World", lambda row: row.world),
+    ("budget", "Budget", lambda row: row.budget),
+    ("seed", "Seed", lambda row: str(row.seed)),
+    ("dataset", "Dataset", lambda row: row.dataset),
+    ("video", "Video", lambda row: row.video),
+    ("kind", "Answer type", lambda row: row.kind),
+    ("template", "Template", lambda row: row.template),
+    ("outcome", "Ended", lambda row: row.outcome if row.reason is None else f"{row.outcome}: {row.reason}"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """The place of a sample's trajectory: the number of its block, and its index in the block."""
+
+    block: int
+    at: int
+
+
+@dataclass(kw_only=True)
+class Sets:
+    """Sets of samples behind figures, each kept once, as ranges of places in the index."""
+
+    places: Mapping[str, int]
+    _known: dict[str, int] = field(default_factory=dict)
+
+    def number(self, samples: Iterable[str]) -> int | None:
+        """The number of a set; None if no sample of it is on the page."""
+        text = ranges(samples, self.places)
+        return self._known.setdefault(text, len(self._known)) if text else None
+
+    def record(self) -> list[str]:
+        """All sets, by number."""
+        return list(self._known)
+
+
+def index_of(
+    rows: Sequence[SampleRow],
+    items: Mapping[tuple[str, str], Item],
+    answers: Mapping[str, str | None],
+    places: Mapping[str, Place],
+) -> dict[str, Any]:
+    """The index, by columns; a sample has the same place in each of them."""
+    numbered = {key: number for number, key in enumerate(dict.fromkeys((row.dataset, row.item) for row in rows))}
+    return {
+        "dimensions": [_dimension(name, title, [read(row) for row in rows]) for name, title, read in DIMENSIONS],
+        "items": [_item(items[key]) for key in numbered],
+        "tools": _tools(rows),
+        "item": [numbered[row.dataset, row.item] for row in rows],
+        "mark": [_mark(row, items[row.dataset, row.item]) for row in rows],
+        "score": [round(row.score, 4) for row in rows],
+        "answer": [_short(answers.get(row.sample)) for row in rows],
+        "rounds": [row.rounds for row in rows],
+        "calls": [row.calls for row in rows],
+        "inner": [row.inner_calls for row in rows],
+        "tokens": [_tokens(row) for row in rows],
+        "details": [_details(row) for row in rows],
+        "place": [
+            None if row.sample not in places else [places[row.sample].block, places[row.sample].at] for row in rows
+        ],
+        "cell": _coded([row.cell for row in rows]),
+        "episode": [None if row.episode is None else _BEGAN.sub("*-", row.episode) for row in rows],
+    }
+
+
+def reference_text(item: Item) -> str | None:
+    """The reference answer as text; None if there is none."""
+    shown = [text for text in (value_in_words(item.question, value) for value in (item.answer, *item.also)) if text]
+    return " / ".join(dict.fromkeys(shown)) or None
+
+
+def value_in_words(question: Question, value: Any) -> str | None:
+    """A value of an answer, as people write it."""
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        return f"{value.get('start_time')} - {value.get('end_time')} s"
+    if question.kind == "choice" and isinstance(value, str) and value in question.letters:
+        return f"{value}. {question.options[question.letters.index(value)]}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return str(value)
+
+
+def _dimension(name: str, title: str, values: Sequence[str | None]) -> dict[str, Any]:
+    return {"name": name, "title": title, **_coded(values)}
+
+
+def _coded(values: Sequence[str | None]) -> dict[str, Any]:
+    """Values by number: each once, and for every sample which it has; -1 for none."""
+    known = {
+        value: number for number, value in enumerate(dict.fromkeys(value for value in values if value is not None))
+    }
+    return {"values": list(known), "codes": [-1 if value is None else known[value] for value in values]}
+
+
+def _item(item: Item) -> dict[str, Any]:
+    question = item.question
+    return {
+        "id": item.id,
+        "video": item.video_id,
+        "question": question.text,
+        "kind": question.kind,
+        "options": list(question.options),
+        "as_of": question.as_of,
+        "reference": reference_text(item),
+        "spans": [[span.start, span.end] for span in item.spans],
+    }
+
+
+def _tools(rows: Sequence[SampleRow]) -> dict[str, Any]:
+    """The tools that were called, and for each sample which of them."""
+    known: dict[str, int] = {}
+    used = [[known.setdefault(tool.name, len(known)) for tool in row.tools if tool.calls] for row in rows]
+    return {"values": list(known), "used": used}
+
+
+def _mark(row: SampleRow, item: Item) -> int:
+    """1 right, 0 wrong, 2 for a question without a known answer."""
+    return 2 if item.answer is None else int(row.correct)
+
+
+def _tokens(row: SampleRow) -> int:
+    spent = row.spend.get("logical", {}).get("total")
+    return spent.tokens if spent is not None else 0
+
+
+def _short(answer: str | None) -> str | None:
+    return None if answer is None else cut(single_line(answer), _ANSWER)
+
+
+def _details(row: SampleRow) -> dict[str, Any]:
+    """The details of the scorer that are short."""
+    kept = {key: value for key, value in row.details.items() if isinstance(value, str | int | float | bool)}
+    return {key: cut(value, _ANSWER) if isinstance(value, str) else value for key, value in kept.items()}
+
 
 _MAX_INNER = 400  #: operations inside one call that are shown
 
@@ -86,7 +307,7 @@ def _rounds(episode: Episode, pool: Pool) -> Iterator[dict[str, Any]]:
 def _round(episode: Episode, record: RoundRecord) -> dict[str, Any]:
     usage = record.usage
     said = assistant_message(episode, record).get("content")
-    told = {
+    shown = {
         "number": record.number,
         "tokens": [usage.prompt, usage.completion, usage.cached, int(usage.estimated)],
         "thought": record.thought,
@@ -96,12 +317,12 @@ def _round(episode: Episode, record: RoundRecord) -> dict[str, Any]:
         "bare": not record.tools_offered,
         "kept": not record.physical,
     }
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in shown.items() if value}
 
 
 def _call(call: CallRecord, pool: Pool) -> dict[str, Any]:
     is_answer = call.tool == SUBMIT_ANSWER and call.problem is None
-    told = {
+    shown = {
         "tool": call.tool,
         "given": arguments_text(call.arguments),
         "arguments": pool.add(call.arguments),
@@ -116,7 +337,7 @@ def _call(call: CallRecord, pool: Pool) -> dict[str, Any]:
     }
     return {
         key: value
-        for key, value in told.items()
+        for key, value in shown.items()
         if value not in (None, "", [], 0, False) or (value == 0 and key in _IDS)
     }
 
@@ -143,7 +364,7 @@ _AT_ONCE = 100  #: episodes in a block at most
 
 @dataclass(kw_only=True)
 class Gathered:
-    """What the page holds of the episodes, by sample. ``damaged`` are those that could not be read, with the reason."""
+    """The episodes on the page, by sample. ``damaged`` are those that could not be read, with the reason."""
 
     blocks: list[str] = field(default_factory=list)
     places: dict[str, Place] = field(default_factory=dict)

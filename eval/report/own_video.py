@@ -4,7 +4,7 @@
 
     OUT/questions/       the questions, as a dataset
     OUT/config.yaml      the configuration
-    OUT/run/             the run; it goes on where it stopped
+    OUT/run/             the run; it is resumed where it stopped
     OUT/report.html      the page
     OUT/tables/          its tables as LaTeX and CSV
 """
@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.datasets.files import ENDINGS, numbered_lines
+from eval.datasets.files import ENDINGS
 from eval.datasets.items import SCHEMA_VERSION, BadItem, Item, item_from_record, item_record
+from eval.datasets.loading import read_items
 from eval.report.writing import Choices, Written, write_report
 from eval.runs.experiment import Outcome, open_experiment, run_experiment
 from eval.runs.scoring import score_run
@@ -42,67 +43,40 @@ if TYPE_CHECKING:
     from eval.runs.progress import ProgressDisplay
     from world_api.build import Progress
 
-_MOST_TOLD = 8
-_HINT = 'one question a line, such as {"question": "When does somebody enter?", "kind": "interval"}'
+_HINT = 'one question a line, such as {"question": "When does a person enter?", "kind": "interval"}'
 
 
 def own_questions(path: Path, video_id: str) -> list[Item]:
     """The questions of a file, all about one video.
 
-    A line needs a ``question``. Without an ``id`` it is numbered, without a ``kind`` it is ``choice`` where it has options and
-    ``open`` otherwise, without an ``answer`` nobody knows the answer and it is not scored. Questions about other videos
-    are left out.
+    A line needs a ``question``. Without an ``id`` it is numbered, without a ``kind`` it is ``choice`` if it has options and
+    ``open`` otherwise, without an ``answer`` it is not scored. Questions about other videos are left out.
 
     Raises:
         EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with the lines of up to eight faults.
     """
-    items: list[Item] = []
-    faults: list[str] = []
-    first: dict[str, int] = {}
-    for line in numbered_lines(path):
-        try:
-            item = _item(line.value, line.fault, line.number, video_id)
-        except BadItem as error:
-            faults += [f"line {line.number}: {fault}" for fault in error.faults]
-            continue
-        if item.id in first:
-            faults.append(f"line {line.number}: the id {item.id!r} stands on line {first[item.id]} too")
-        elif item.video_id == video_id:
-            first[item.id] = line.number
-            items.append(item)
-    if not items and not faults:
-        faults.append(f"it holds no question about {video_id!r}")
-    if faults:
-        more = f"; and {len(faults) - _MOST_TOLD} more" if len(faults) > _MOST_TOLD else ""
-        raise EvalFault("bad_dataset", f"{path.name}: " + "; ".join(faults[:_MOST_TOLD]) + more, hint=_HINT)
-    return items
 
+    def parse(value: Any, number: int) -> Item | None:
+        if not isinstance(value, Mapping):
+            raise BadItem(["it is not a JSON object"])
+        if "question" not in value:
+            raise BadItem(["it has no `question`"])
+        usual = {
+            "schema_version": SCHEMA_VERSION,
+            "id": f"q{number}",
+            "video": video_id,
+            "kind": "choice" if value.get("options") else "open",
+            "answer": None,
+        }
+        item = item_from_record({**usual, **value})
+        return item if item.video_id == video_id else None
 
-def _item(value: Any, fault: str, number: int, video_id: str) -> Item:
-    """The question of a line.
-
-    Raises:
-        BadItem: with everything that is wrong.
-    """
-    if fault:
-        raise BadItem([fault])
-    if not isinstance(value, Mapping):
-        raise BadItem(["it is not a JSON object"])
-    if "question" not in value:
-        raise BadItem(["it has no `question`"])
-    usual = {
-        "schema_version": SCHEMA_VERSION,
-        "id": f"q{number}",
-        "video": video_id,
-        "kind": "choice" if value.get("options") else "open",
-        "answer": None,
-    }
-    return item_from_record({**usual, **value})
+    return read_items(path, parse, hint=_HINT)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnComparison:
-    """What is compared: a video, questions, and how they are asked. ``budget`` holds the limits that are not the usual ones."""
+    """A comparison: a video, questions, and how they are asked. ``budget`` holds the limits that differ from the default."""
 
     video: Path
     questions: Path
@@ -126,7 +100,7 @@ class OwnComparison:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """How the asking stands, and the page where all was asked."""
+    """The outcome of the run, and the page if the run is complete."""
 
     outcome: Outcome
     written: Written | None
@@ -135,7 +109,7 @@ class Compared:
 def compare_own(
     wanted: OwnComparison, *, clock: Clock, environment: Mapping[str, str], shown: ProgressDisplay, building: Progress
 ) -> Compared:
-    """Ask, score, write the page; what was asked before is kept.
+    """Ask, score, write the page; earlier answers are kept.
 
     Raises:
         EvalFault: ``no_such_video``, ``bad_dataset`` and other faults of the questions; what a run names.
@@ -163,8 +137,8 @@ def compare_own(
 def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
     """Copy the store's world of this very file, if it has one, to where the run looks for it.
 
-    A copy stays what the run was begun with when a session is committed to the other. What sessions committed before is left
-    out, so that no arm reads an earlier answer. A world that cannot be copied is built.
+    The copy does not change if a session is committed to the original. Earlier commits are left out, so that no arm reads an
+    earlier answer. A world that cannot be copied is built.
     """
     place = store_for(wanted.store, wanted.world)
     world = None if (place / wanted.video_id).exists() else world_of_file(wanted.video, wanted.store)
@@ -188,7 +162,7 @@ def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
 
 
 def _leave_out_committed(folder: Path, manifest: Manifest) -> bool:
-    """Make a copied world what it was before sessions were committed to it; whether any was.
+    """Remove from a copied world what sessions committed; return whether there was any.
 
     Raises:
         OSError, StoreFault: a file cannot be removed, read or written.
@@ -205,7 +179,7 @@ def _leave_out_committed(folder: Path, manifest: Manifest) -> bool:
 
 
 def _must_be_a_video(path: Path) -> None:
-    """Look into the file, in a process of its own; and at its name, by which a run finds it.
+    """Probe the file in a process of its own, and check its name, by which a run finds it.
 
     Raises:
         EvalFault: ``no_such_video``.
@@ -277,5 +251,5 @@ def _document(wanted: OwnComparison, folder: Path) -> dict[str, Any]:
 
 
 def _library(name: str) -> str:
-    """A library's name as it is; a folder by its whole path, since the configuration lies elsewhere."""
+    """A library's name as it is; a folder by its whole path, since the configuration is in another folder."""
     return str(Path(name).resolve()) if Path(name).is_dir() else name

@@ -1,17 +1,17 @@
-"""The page of a report: one file of HTML with packed data.
+"""The page of a report: one file of HTML with packed data, its sections and facts.
 
-Data lies in the page in blocks, the Base64 of gzip of JSON, in which no markup can begin. The page unpacks a block when it needs it,
-so that thousands of episodes cost a reader who looks at ten of them no more than ten. Equal values give equal bytes. The page trusts
-nothing: every text is escaped by the template, scripts and styles are named by their hashes in the page's own policy, and nothing may
-be fetched from anywhere.
+The page holds data in blocks, the Base64 of gzip of JSON, in which no markup can begin. It unpacks a block when it needs it, so that
+thousands of episodes cost a reader who opens ten of them no more than ten. Equal values give equal bytes. The page trusts nothing:
+the template escapes every text, the page's own policy names scripts and styles by their hashes, and nothing may be fetched.
+Every cell is shown as text with the samples behind it; every table is below its chart.
 """
 
 from __future__ import annotations
 
 import base64
 import functools
-import gzip
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -19,75 +19,16 @@ from typing import Any
 
 from markupsafe import Markup
 
-from eval.report.sections import Lead, Section
-from eval.tables.table import Table
-from world_api.core.canonical import json_line
-
-_LEVEL = 6
-_CHUNK = 200_000  #: characters of JSON in one block of a pool; one value may be more
-
-
-def packed(value: Any) -> str:
-    """A value as a block.
-
-    Raises:
-        ValueError: it is not JSON.
-    """
-    return base64.b64encode(gzip.compress(json_line(value).encode(), _LEVEL, mtime=0)).decode("ascii")
-
-
-class Pool:
-    """Values that many episodes share: each is kept once, in blocks of neighbours.
-
-    ``most`` bounds the size of all blocks in bytes; past it nothing new is taken, and ``refused`` counts what was not.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._places: dict[bytes, int] = {}
-        self._open: list[str] = []
-        self._size = 0
-        self._written = 0
-        self._blocks: list[str] = []
-        self.starts: list[int] = []  #: the number of the first value of each block
-        self.refused = 0
-
-    def add(self, value: Any) -> int | None:
-        """The number of a value; None where there is no more room.
-
-        Raises:
-            ValueError: it is not JSON.
-        """
-        text = json_line(value)
-        key = hashlib.sha256(text.encode()).digest()
-        known = self._places.get(key)
-        if known is not None:
-            return known
-        if self._written >= self._most:
-            self.refused += 1
-            return None
-        if not self._open:
-            self.starts.append(len(self._places))
-        self._places[key] = len(self._places)
-        self._open.append(text)
-        self._size += len(text)
-        if self._size >= _CHUNK:
-            self._close()
-        return self._places[key]
-
-    def blocks(self) -> Iterator[str]:
-        """All blocks; nothing is added any more."""
-        self._close()
-        yield from self._blocks
-
-    def _close(self) -> None:
-        if self._open:
-            joined = f"[{','.join(self._open)}]"
-            block = base64.b64encode(gzip.compress(joined.encode(), _LEVEL, mtime=0)).decode("ascii")
-            self._blocks.append(block)
-            self._written += len(block)
-            self._open, self._size = [], 0
-
+from controller.display import plural
+from eval.report.charts import SETTING, Figure, Primary, TableRow, arms_figure, figure_of
+from eval.report.episodes import Gathered, Pool, Sets
+from eval.report.pictures import Gallery
+from eval.runs.cells import Arm
+from eval.runs.manifest import Stretch
+from eval.runs.reading import Run
+from eval.tables.table import Column, Table
+from eval.tables.writing import cell_text, heading, remarks, value_text
+from world_api.core.canonical import canonical_json, content_hash
 
 _SCRIPTS = ("data.js", "browsing.js", "episodes.js", "start.js")
 
@@ -139,7 +80,7 @@ def html_of(page: Page, blocks: Mapping[str, str]) -> str:
 
 
 def policy(*, style: str, script: str) -> str:
-    """What the page allows itself: its own style and script, pictures that it holds, and nothing else."""
+    """The page's content security policy: its own style and script, pictures that it holds, and nothing else."""
     return "; ".join(
         [
             "default-src 'none'",
@@ -161,3 +102,296 @@ def _source_hash(text: str) -> str:
 @functools.cache
 def _asset(name: str) -> str:
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+
+
+#: Wall times differ whenever an episode is run again; they are in the CSV, so that the page follows from the run alone.
+_CSV_ONLY = "seconds"
+_MOST_ARMS = 24  #: in the chart that the page begins with; the table has all
+_LEAD_NOTE = (
+    "The contrast that was named before the run: paired differences in accuracy on the same questions and seeds, with the "
+    "95 % interval over videos. Whatever else this page compares is secondary."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageCell:
+    """A cell in words; ``set`` numbers the samples behind it, None if there are none; ``why`` says why it is blank."""
+
+    text: str
+    interval: str
+    why: str
+    words: str
+    place: str
+    set: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A table with its figure. ``classes`` are those of its columns: ``figure`` is right-aligned, ``aside`` is not printed."""
+
+    table: Table
+    figure: Figure | None
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[PageCell]]
+    remarks: str  #: why cells are blank, and what their signs mean
+
+    @property
+    def anchor(self) -> str:
+        """The id of the section on the page."""
+        return f"table-{self.table.name}"
+
+    @property
+    def heads(self) -> list[tuple[str, str, str]]:
+        """Class, explanation and title of each column."""
+        return [(_classes(column), column.about, heading(column)) for column in self.columns]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lead:
+    """The first result on the page: each contrast as a sentence around its figure (words before, cell, words after).
+
+    ``anchor`` is the section with the details, None if there is none.
+    """
+
+    lines: Sequence[tuple[str, PageCell, str]]
+    note: str
+    figure: Figure | None
+    anchor: str | None
+    watermark: str | None
+
+
+def section_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> Section:
+    """The section of a table, without columns that say nothing in any row."""
+    kept = [place for place, column in enumerate(table.columns) if _is_shown(table, place, column)]
+    said = sorted({remarks(row.cells[place]) for row in table.rows for place in kept} - {""})
+    return Section(
+        table=table,
+        figure=figure_of(table, sets, primary),
+        columns=[table.columns[place] for place in kept],
+        rows=[list(_cells(table, number, kept, sets)) for number in range(len(table.rows))],
+        remarks="- is blank, * bears a remark: " + "; ".join(said) + "." if said else "",
+    )
+
+
+def _is_shown(table: Table, place: int, column: Column) -> bool:
+    cells = [row.cells[place] for row in table.rows]
+    return column.kind != _CSV_ONLY and any(cell.value not in (None, "") or cell.why for cell in cells)
+
+
+def _classes(column: Column) -> str:
+    return ("word" if column.kind == "text" else "figure") + (" aside" if column.aside else "")
+
+
+def _cells(table: Table, row: int, kept: Sequence[int], sets: Sets) -> Iterator[PageCell]:
+    words = [(cell_text(table.rows[row].cells[place], table.columns[place]), table.columns[place]) for place in kept]
+    subject = " ".join(word for word, column in words if column.kind == "text" and word)
+    for place in kept:
+        yield _page_cell(table, row, place, sets, subject=subject)
+
+
+def _page_cell(table: Table, row: int, place: int, sets: Sets, *, subject: str) -> PageCell:
+    """A cell with the samples behind it; ``subject`` says what its row is about."""
+    column, cell = table.columns[place], table.rows[row].cells[place]
+    has_figure = column.kind != "text" and cell.value is not None
+    figure, interval = cell_text(cell, column, interval=False), ""
+    if cell.low is not None and cell.high is not None:
+        interval = f"[{value_text(cell.low, column)}, {value_text(cell.high, column)}]"
+    counts = [f"n = {cell.n:,}"] if cell.n is not None else []
+    counts += [f"{cell.clusters:,} videos"] if cell.clusters is not None else []
+    words = f"{table.title}: {subject}, {column.title} {figure} {interval}".strip()
+    return PageCell(
+        text=figure,
+        interval=interval,
+        why=remarks(cell),
+        words=words + "".join(f"; {said}" for said in (*counts, remarks(cell)) if said),
+        place=_classes(column),
+        set=sets.number(table.samples(row, column.key)) if has_figure else None,
+    )
+
+
+def lead_of(tables: Sequence[Table], sets: Sets, primary: Primary) -> Lead | None:
+    """The primary contrast, and the accuracy of every arm beside it; None if nothing has a score yet."""
+    by_name = {table.name: table for table in tables}
+    contrast, arms = by_name.get("primary"), by_name.get("main")
+    if contrast is None or arms is None or not arms.rows:
+        return None
+    return Lead(
+        lines=[_lead_line(contrast, number, sets) for number in range(len(contrast.rows))],
+        note=_LEAD_NOTE if contrast.rows else contrast.note,
+        figure=_arms(arms, contrast, sets, primary),
+        anchor="table-primary" if contrast.rows else None,
+        watermark=arms.watermark,
+    )
+
+
+def _lead_line(contrast: Table, number: int, sets: Sets) -> tuple[str, PageCell, str]:
+    row = TableRow(table=contrast, number=number, sets=sets)
+    names = f"{row.word('arm')} less {row.word('against')}"
+    about = [row.word(key) for key in SETTING] + ([row.word("domain")] if row.word("domain") != "all" else [])
+    cell = _page_cell(contrast, number, contrast.place("difference"), sets, subject=names)
+    after = f" percent points, over {row.shown('pairs')} pairs on {row.shown('videos')} videos"
+    after += f", p {row.shown('p_clustered')}" if row.has("p_clustered") else ""
+    after += f"; {cell.why}" if cell.why else ""
+    return f"{names} ({', '.join(about)})", cell, after + "."
+
+
+def _arms(arms: Table, contrast: Table, sets: Sets, primary: Primary) -> Figure | None:
+    """Accuracy by arm, in the world and budget of the contrast if one was named."""
+    rows = [TableRow(table=arms, number=number, sets=sets, primary=primary) for number in range(len(arms.rows))]
+    settings = {(world, budget) for _, world, budget in primary}
+    shown = [row for row in rows if not settings or (row.word("world"), row.word("budget")) in settings]
+    held = [row for row in shown if row.has("accuracy")]
+    about = "Accuracy of every arm, with 95 % intervals over videos."
+    about += " In the world and the budget of the contrast, whose arms are in the other colour." if settings else ""
+    of_one_domain = bool(contrast.rows) and contrast.cell(0, "domain").value != "all"
+    about += " Here over the questions of all domains." if of_one_domain else ""
+    about += f" The first {_MOST_ARMS} of {len(held)}." if len(held) > _MOST_ARMS else ""
+    return arms_figure(held[:_MOST_ARMS], about)
+
+
+_HASH = 12
+_MANY = 24  #: values of one fact that are shown
+
+
+def overview_of(run: Run) -> list[FactGroup]:
+    """The facts of a run, in groups."""
+    groups = [
+        FactGroup(title="Run", facts=list(_run(run))),
+        FactGroup(title="Questions", facts=list(_questions(run))),
+        FactGroup(title="Arms", facts=list(_arm_facts(run))),
+        FactGroup(title="Tool libraries", facts=list(_libraries(run))),
+        FactGroup(title="Worlds", facts=list(_worlds(run))),
+        FactGroup(
+            title="Budgets",
+            facts=[Fact(name=name, values=[_amounts(held)]) for name, held in run.manifest.budgets.items()],
+        ),
+    ]
+    return [group for group in groups if group.facts]
+
+
+def _run(run: Run) -> Iterator[Fact]:
+    manifest = run.manifest
+    if manifest.name:
+        yield Fact(name="name", values=[manifest.name])
+    rules = (
+        " (rule-based: it shows that the chain works, and nothing of what a model can do)"
+        if manifest.rule_based
+        else ""
+    )
+    yield Fact(name="model", values=[manifest.model + rules])
+    yield Fact(name="finished", values=[f"{len(run.samples):,} of {plural(run.planned, 'sample')}"])
+    yield Fact(name="seeds", values=[str(seed) for seed in manifest.seeds])
+    primary = {key: value for key, value in (manifest.primary or {}).items() if value is not None}
+    named = ", ".join(f"{key} {value}" for key, value in primary.items())
+    yield Fact(name="primary contrast", values=[named or "none was named before the run"])
+    yield Fact(name="versions", values=[f"{name} {version}" for name, version in manifest.versions.items()])
+    if manifest.git is not None:
+        yield Fact(name="git", values=[manifest.git[:40]], is_code=True)
+    hashes = [("prompts", manifest.prompts), ("loop", manifest.loop), ("manifest", content_hash(manifest.record()))]
+    for name, value in hashes:
+        if value:
+            yield Fact(name=name, values=[value[:_HASH]], is_code=True)
+    if len(run.stretches) > 1:
+        values = [_period(one, count) for one, count in run.stretches]
+        yield Fact(name="asked by", values=values)
+    settings = {key: value for key, value in manifest.settings.items() if value not in (None, "", [], {})}
+    if settings:
+        yield Fact(name="settings", values=[f"{key} {_plain(value)}" for key, value in settings.items()])
+    if manifest.overrides:
+        yield Fact(name="overridden", values=list(manifest.overrides))
+
+
+def _period(one: Stretch, count: int) -> str:
+    """The provenance of some of a run's samples."""
+    parts = [one.git[:40] if one.git is not None else "", f"loop {one.loop[:_HASH]}", one.endpoint or ""]
+    return f"{plural(count, 'sample')} of {one.planned:,} planned: " + ", ".join(part for part in parts if part)
+
+
+def _questions(run: Run) -> Iterator[Fact]:
+    counts = Counter(dataset for dataset, _ in run.items)
+    for name, record in run.manifest.datasets.items():
+        videos = {item.video_id for (dataset, _), item in run.items.items() if dataset == name}
+        values = [plural(counts[name], "question") + " on " + plural(len(videos), "video"), record.hash[:_HASH]]
+        if record.missing:
+            lost = f"{plural(len(record.missing), 'video')} with {plural(record.missing_questions, 'question')} missing"
+            values.append(f"{lost}, {record.missing_hash[:_HASH]}")
+        values += [f"left out: {number:,} of its file: {reason}" for reason, number in record.left_out.items()]
+        yield Fact(name=name, values=values)
+        if record.protocol:
+            yield Fact(
+                name=f"protocol of {name}", values=[f"{key}: {_plain(value)}" for key, value in record.protocol.items()]
+            )
+    for title, kinds in (
+        ("by domain", Counter(item.domain or "none" for item in run.items.values())),
+        ("by answer type", Counter(item.question.kind for item in run.items.values())),
+    ):
+        yield Fact(name=title, values=[f"{kind} {number:,}" for kind, number in sorted(kinds.items())])
+
+
+def _arm_facts(run: Run) -> Iterator[Fact]:
+    arms = {_name_of(cell.arm): cell.arm for cell in run.cells.values()}
+    for name, arm in arms.items():
+        values = [f"system {arm.system}"]
+        if arm.library is not None:
+            values.append(f"library {arm.library}")
+        values += [f"{key} {_plain(value)}" for key, value in arm.settings.items()]
+        values += [f"with {group}" for group in arm.groups]
+        yield Fact(name=name, values=values)
+
+
+def _name_of(arm: Arm) -> str:
+    """The name of an arm in the tables: an arm with two libraries is two."""
+    return arm.name if arm.library is None else f"{arm.name}@{arm.library}"
+
+
+def _libraries(run: Run) -> Iterator[Fact]:
+    for name, record in run.manifest.libraries.items():
+        values = [record.hash[:_HASH], f"domain {record.domain}" if record.domain else "", record.arm or ""]
+        values += [f"of {record.of}" if record.of else "", f"seed {record.seed}" if record.seed is not None else ""]
+        yield Fact(name=name, values=[part for part in values if part])
+
+
+def _worlds(run: Run) -> Iterator[Fact]:
+    """The worlds by how they were made; many are named by one hash over all."""
+    by_profile: dict[str, dict[str, str]] = {}
+    for video, made in run.manifest.worlds.items():
+        for profile, value in made.items():
+            by_profile.setdefault(profile, {})[video] = value
+    for profile, hashes in by_profile.items():
+        values = [f"{video} {value[:_HASH]}" for video, value in list(hashes.items())[:_MANY]]
+        if len(hashes) > _MANY:
+            values.append(f"and {len(hashes) - _MANY:,} more")
+        yield Fact(name=f"{profile}, {content_hash(hashes)[:_HASH]}", values=values)
+
+
+def _amounts(held: Mapping[str, float | None]) -> str:
+    return ", ".join(f"{value:,g} {name}" for name, value in held.items() if value is not None) or "the usual one"
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else canonical_json(value)
+
+
+def notes_of(
+    run: Run, gathered: Gathered, pool: Pool, gallery: Gallery, *, left_out: int, most_frames: int
+) -> Iterator[str]:
+    """The notes, in sentences; ``left_out`` counts moments for which there was no more room."""
+    open_samples = run.planned - len(run.samples)
+    if open_samples > 0:
+        yield f"The run is not finished: {plural(open_samples, 'sample')} still to be asked."
+    if run.unscored:
+        yield f"{plural(run.unscored, 'sample')} without a score: not in this report; `videoworld eval score RUN` scores them."
+    unknown = sum(not run.has_answer(sample) for sample in run.samples)
+    if unknown:
+        yield f"{plural(unknown, 'sample')} of questions without a known answer: shown, and in no figure."
+    for reason, number in sorted(Counter(gathered.damaged.values()).items()):
+        yield f"{plural(number, 'episode')} cannot be read ({reason}): counted as the tables say, and not shown."
+    if pool.refused:
+        yield (
+            f"{plural(pool.refused, 'result')} shown in one line only, so that the page stays small; the run's folder holds all whole."
+        )
+    if left_out:
+        yield f"The page holds {most_frames:,} pictures at most; {plural(left_out, 'moment')} shown without one."
+    for reason, number in sorted(Counter(gallery.absent.values()).items()):
+        yield f"Of {plural(number, 'video')} some moments are shown by a key frame or without a picture: {reason}."
+    yield "Wall times are not on this page, since they differ whenever an episode is run again; the CSV tables have them."

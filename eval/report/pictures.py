@@ -1,4 +1,4 @@
-"""Pictures of the moments that answers rest on: which are wanted, which are shown, and where they come from.
+"""Pictures of the moments that answers rest on: choosing them, reading them from videos, keeping them.
 
 Pictures are kept beside a report, so that a later one needs no video::
 
@@ -83,7 +83,7 @@ class Moment:
 
 
 def moments_of(episode: Episode, item: Item) -> list[Moment]:
-    """What was cited, what the reference says, what tools saw; each time once, those that matter most first."""
+    """The moments that were cited, that the reference names, that tools saw; each time once, the most important first."""
     boxes = {call.id: list(_boxes(call.result)) for call in episode.calls}
     kept: list[Moment] = []
     for moment in (*_cited(episode, boxes), *_reference(item), *_seen(episode, boxes)):
@@ -272,7 +272,7 @@ def _milliseconds(time: float) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Gallery:
-    """The pictures that could be had, and why others could not, by video."""
+    """The pictures that were found, and why others were not, by video."""
 
     pictures: Mapping[FrameKey, Picture]
     absent: Mapping[str, str] = field(default_factory=dict)
@@ -377,7 +377,7 @@ def worlds_of(run: Run, store: Path | None) -> Worlds:
     """
     place = store
     if store is None:
-        with suppress(VideoWorldError):  # nobody can tell any more, as in a bundle from elsewhere
+        with suppress(VideoWorldError):  # the configuration is gone, as in a bundle from another machine
             place = configuration_of(run.folder).store
 
     def find(video_id: str) -> World | None:

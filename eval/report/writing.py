@@ -18,12 +18,9 @@ from pathlib import Path
 from controller.display import WATERMARK
 from eval.extras import from_extra
 from eval.report.charts import Primary
-from eval.report.episodes import frame_blocks, gather
-from eval.report.index import Sets, index_of
-from eval.report.overview import notes_of, overview_of
-from eval.report.page import Page, Pool, html_of, packed
+from eval.report.episodes import Pool, Sets, frame_blocks, gather, index_of, packed
+from eval.report.page import Page, html_of, lead_of, notes_of, overview_of, section_of
 from eval.report.pictures import PictureCache, Worlds, choose, pictures_of, worlds_of
-from eval.report.sections import lead_of, section_of
 from eval.runs.reading import Run, read_run
 from eval.runs.scoring import scored_now
 from eval.tables.registry import tables_of

@@ -35,7 +35,7 @@ from eval.runs.progress import duration
 from eval.runs.reading import read_run
 from eval.runs.resume import check_same_run, resume_state
 from eval.runs.worlds import PERCEIVED, TRUE, open_for
-from eval.statistics.power import USUAL_REPEAT_CORRELATION, Power, power
+from eval.statistics.significance import USUAL_REPEAT_CORRELATION, Power, power
 from world_api.backends.chat.completions import IMAGE_TOKENS, Usage, estimate_tokens
 from world_api.backends.chat.prices import Price
 from world_api.backends.chat.rule_based import RULE_BASED

@@ -9,9 +9,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eval.datasets.dialogues import text_world_is_there, write_text_world
 from eval.datasets.items import Item, VideoFile
-from eval.datasets.subtitles import subtitles_to_build_with
-from eval.datasets.text_worlds import text_world_is_there, write_text_world
+from eval.datasets.loading import subtitles_to_build_with
 from eval.ladder.oracle import operations_on
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.identifiers import is_name

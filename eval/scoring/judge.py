@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from controller.prompts import LANGUAGES, language_of
 from eval.scoring.kinds import cjk_tokens, has_cjk, overlap, squad_tokens
@@ -51,7 +53,7 @@ REPLY_FORM: dict[str, Any] = {
 
 
 class Wording(Protocol):
-    """How a judge is asked. ``hash`` names all that is not the question, ``structured`` is whether a reply has a form."""
+    """The prompts of a judge. ``hash`` names all that is not the question, ``structured`` is whether a reply has a form."""
 
     hash: str
     structured: bool
@@ -61,12 +63,12 @@ class Wording(Protocol):
         ...
 
     def read(self, reply: str) -> bool | None:
-        """The verdict of a reply; None where it cannot be read."""
+        """The verdict of a reply; None if it cannot be read."""
         ...
 
 
 class OwnWording:
-    """Our prompts, in English, and in Chinese for questions that are asked in Chinese. The answer stands in a marked field."""
+    """Our prompts, in English, and in Chinese for questions that are asked in Chinese. The answer is in a marked field."""
 
     structured = True
 
@@ -76,13 +78,13 @@ class OwnWording:
 
     def messages(self, question: str, accepted: str | Sequence[str], given: str, *, again: bool) -> Messages:
         """Instructions, and the material as one line of JSON in which no text can pass for a mark of the conversation."""
-        told = [accepted] if isinstance(accepted, str) else list(accepted)
-        material = {"question": question, "accepted": told, "answer": given[:MAX_ANSWER_CHARACTERS]}
+        texts = [accepted] if isinstance(accepted, str) else list(accepted)
+        material = {"question": question, "accepted": texts, "answer": given[:MAX_ANSWER_CHARACTERS]}
         instructions = self._prompts[language_of(question)].render("judge", again=again)
         return [{"role": "system", "content": instructions}, {"role": "user", "content": data_line(material)}]
 
     def read(self, reply: str) -> bool | None:
-        """``{"verdict": ...}``, or one word alone. Words round it are not searched: an answer may have put them there."""
+        """``{"verdict": ...}``, or one word alone. Words around it are not searched: an answer may have put them there."""
         text = _FENCE.sub("", _THOUGHTS.sub("", reply).strip()).strip()
         said: Any = text
         if text.startswith("{"):
@@ -124,13 +126,13 @@ class PublishedWording:
 
     def messages(self, question: str, accepted: str | Sequence[str], given: str, *, again: bool) -> Messages:
         """One message of the user's: the prompt, filled in once, so that no answer is taken for a place to fill."""
-        told = accepted if isinstance(accepted, str) else " / ".join(accepted)
-        values = {"question": question, "ground_truth_answer": told, "agent_answer": given}
+        texts = accepted if isinstance(accepted, str) else " / ".join(accepted)
+        values = {"question": question, "ground_truth_answer": texts, "agent_answer": given}
         places = re.compile("{(" + "|".join(self._PARTS) + ")}")
         return [{"role": "user", "content": places.sub(lambda found: values[found[1]], self._text)}]
 
     def read(self, reply: str) -> bool | None:
-        """Yes where the word is in the reply; nothing said is no verdict."""
+        """Yes if the word is in the reply; an empty reply is no verdict."""
         text = _THOUGHTS.sub("", reply).strip().lower()
         return "yes" in text if text else None
 
@@ -149,14 +151,12 @@ UNREADABLE = "judge_unreadable"
 _REPLY_TOKENS = 2_048
 _TRIES = 2
 
-Part = TypeVar("Part")
-
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeCounts:
-    """What judging took: verdicts by new requests and from file, replies that could not be read, tokens."""
+    """The work of a judge: verdicts by new requests and from file, replies that could not be read, tokens."""
 
-    asked: int = 0
+    requested: int = 0
     remembered: int = 0
     unreadable: int = 0  #: replies; a second one in a row makes the answer wrong
     given_up: int = 0  #: answers that count as wrong since no reply could be read
@@ -164,7 +164,7 @@ class JudgeCounts:
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
-        counts = {"asked": self.asked, "remembered": self.remembered, "unreadable": self.unreadable}
+        counts = {"asked": self.requested, "remembered": self.remembered, "unreadable": self.unreadable}
         return {**counts, "given_up": self.given_up, "usage": self.usage.record()}
 
 
@@ -201,7 +201,7 @@ class ModelJudge:
 
     @property
     def counts(self) -> JudgeCounts:
-        """What was done so far."""
+        """The counts so far."""
         with self._guard:
             return JudgeCounts(**self._counts, usage=self._usage)
 
@@ -209,7 +209,7 @@ class ModelJudge:
         """Whether the answer says what an accepted one says; two replies that cannot be read make it wrong.
 
         Raises:
-            EvalFault: ``no_judgement``: nobody can be asked, and there is none on file.
+            EvalFault: ``no_judgement``: there is no model, and no verdict on file.
             BackendFault: what the model names.
         """
         key = content_hash([self.name, question, list(accepted), given])
@@ -220,14 +220,14 @@ class ModelJudge:
                 self._counts["remembered"] += 1
                 return known
             asking = self._asking.setdefault(key, own)
-        if asking is not own:  # another thread asks just that
+        if asking is not own:  # another thread requests the same verdict
             found = asking.result()
             with self._guard:
                 self._counts["remembered"] += 1
             return found
         try:
-            own.set_result(self._asked(key, question, accepted, given))
-        except BaseException as error:  # whatever it is, those who wait must hear of it
+            own.set_result(self._judged(key, question, accepted, given))
+        except BaseException as error:  # of any kind: threads that wait for the verdict must get it
             own.set_exception(error)
             raise
         finally:
@@ -235,78 +235,70 @@ class ModelJudge:
                 del self._asking[key]
         return own.result()
 
-    def _asked(self, key: str, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
-        if self._model is None:
+    def _judged(self, key: str, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+        """Request a verdict, a second time if the reply cannot be read, and keep it."""
+        model = self._model
+        if model is None:
             raise EvalFault(
                 "no_judgement",
                 f"no verdict of {self.name} is on file about an answer to {question[:60]!r}",
                 hint="name a judging model, or give the file of the run that is to be repeated",
             )
-        exchanges, said = self._ask(self._model, question, accepted, given)
-        fault = UNREADABLE if said is None else None
-        return self._keep(key, Verdict(yes=bool(said), judge=self.name, fault=fault), exchanges)
-
-    def _ask(
-        self, model: ChatModel, question: str, accepted: tuple[str, ...], given: str
-    ) -> tuple[list[Exchange], bool | None]:
-        exchanges: list[Exchange] = []
-        for attempt in range(_TRIES):
-            messages = self._wording.messages(question, accepted, given, again=attempt > 0)
+        exchanges: list[dict[str, Any]] = []
+        said = None
+        while said is None and len(exchanges) < _TRIES:
+            messages = self._wording.messages(question, accepted, given, again=bool(exchanges))
             began = self._clock.monotonic()
             request, reply = self._settings.complete(model, {"model": model.name, "messages": messages})
             seconds = round(self._clock.monotonic() - began, 6)
-            exchanges.append(Exchange(request=request, reply=reply, fault=None, seconds=seconds))
-            said = self._wording.read(_text(reply))
+            exchanges.append(Exchange(request=request, reply=reply, fault=None, seconds=seconds).record())
+            content = (first_message(reply) or {}).get("content")
+            said = self._wording.read(content if isinstance(content, str) else "")
             with self._guard:
                 self._counts["unreadable"] += said is None
                 if not from_cache(reply):
                     self._usage += usage_of(request, reply)
-            if said is not None:
-                return exchanges, said
-        return exchanges, None
-
-    def _keep(self, key: str, verdict: Verdict, exchanges: list[Exchange]) -> Verdict:
+        verdict = Verdict(yes=bool(said), judge=self.name, fault=UNREADABLE if said is None else None)
         with self._guard:
-            self._counts["asked"] += 1
-            self._counts["given_up"] += verdict.fault is not None
+            self._counts["requested"] += 1
+            self._counts["given_up"] += said is None
             self._known[key] = verdict
             if self._file is not None:
-                told = {"schema_version": SCHEMA_VERSION, "key": key, "judge": self.name}
-                said = {"verdict": verdict.yes, "fault": verdict.fault}
-                append_line(self._file, {**told, **said, "exchanges": [one.record() for one in exchanges]})
-            return verdict
+                record = {"schema_version": SCHEMA_VERSION, "key": key, "judge": self.name, "verdict": verdict.yes}
+                append_line(self._file, {**record, "fault": verdict.fault, "exchanges": exchanges})
+        return verdict
+
+
+class _Line(BaseModel):
+    """The shape of a verdict on file."""
+
+    model_config = ConfigDict(strict=True)
+
+    key: str
+    verdict: bool
+    judge: str
+    fault: Any = None
 
 
 def _on_file(file: Path | None) -> tuple[dict[str, Verdict], set[str]]:
-    """The verdicts of a file, by key, and whose they are."""
+    """The verdicts of a file by key, and their judges."""
     known: dict[str, Verdict] = {}
     if file is None or not file.exists():
         return known, set()
     try:
         for line in read_lines(file, hint="give the file of verdicts that a run made"):
             check_schema(line, SCHEMA_VERSION, file)
-            known[_part(line, "key", str, file)] = Verdict(
-                yes=_part(line, "verdict", bool, file),
-                judge=_part(line, "judge", str, file),
-                fault=UNREADABLE if line.get("fault") is not None else None,
-            )
-    except EpisodeFault as fault:
-        raise EvalFault(fault.code, fault.message, hint=fault.hint) from None
-    return known, {verdict.judge for verdict in known.values()}
-
-
-def _part(line: Mapping[str, Any], name: str, kind: type[Part], file: Path) -> Part:
-    value = line.get(name)
-    if not isinstance(value, kind):
+            found = _Line.model_validate(line)
+            fault = UNREADABLE if found.fault is not None else None
+            known[found.key] = Verdict(yes=found.verdict, judge=found.judge, fault=fault)
+    except ValidationError as error:
+        part = ".".join(map(str, error.errors()[0]["loc"]))
         raise EvalFault(
-            "recording_damaged", f"a verdict in {file.name} is not whole: {name}", hint="restore it from a copy"
-        )
-    return value
-
-
-def _text(reply: Mapping[str, Any]) -> str:
-    content = (first_message(reply) or {}).get("content")
-    return content if isinstance(content, str) else ""
+            "recording_damaged", f"a verdict in {file.name} is not whole: {part}", hint="restore it from a copy"
+        ) from None
+    except EpisodeFault as error:
+        raise EvalFault(error.code, error.message, hint=error.hint) from None
+    return known, {verdict.judge for verdict in known.values()}
 
 
 BY_WORDS = "words"
@@ -380,9 +372,9 @@ _WORD = re.compile(r"[a-z]+|o[134](?![0-9])")
 
 
 def families_of(model: str) -> frozenset[str]:
-    """The families that a model's name speaks of; a name that says nothing known is a family of its own, by its first word.
+    """The families that a model's name indicates; an unknown name is a family of its own, by its first word.
 
-    Owner and path are left out where the rest of the name is known: ``org/qwen3-8b`` is Qwen, whoever ``org`` is.
+    Owner and path are left out if the rest of the name is known: ``org/qwen3-8b`` is Qwen for every ``org``.
     """
     whole = model.casefold()
     own = whole.rstrip("/").rpartition("/")[2]
@@ -396,7 +388,7 @@ def families_of(model: str) -> frozenset[str]:
 
 
 def same_family(judge: str, judged: Iterable[str]) -> str | None:
-    """What to say where a judge shares a family with a model it judges; None where it does not."""
+    """A warning if a judge shares a family with a model it judges; else None."""
     ours = families_of(judge)
     shared = sorted({model for model in judged if families_of(model) & ours})
     if not shared:

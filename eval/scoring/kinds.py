@@ -7,20 +7,22 @@ punctuation of every script left out, and each Chinese, Japanese or Korean chara
 
 from __future__ import annotations
 
+import math
 import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from controller.evidence import CitedSpan
 from controller.questions import InvalidAnswer, span_of, value_of
 from eval.datasets.items import Item
 from eval.scoring.score import Context, Score
-from eval.statistics.association import kendall_tau
+from eval.statistics.bootstrap import kendall_tau
 from world_api.core.faults import EvalFault
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import TimeSpan, merge_spans
 
 
 def accepted_values(item: Item) -> tuple[Any, ...]:
@@ -50,7 +52,7 @@ def accepted_texts(item: Item) -> tuple[str, ...]:
 
 
 def given_value(item: Item, value: Any) -> Any | None:
-    """The given answer in the type of the question; None where it is none."""
+    """The given answer in the type of the question; None if it is of another type."""
     try:
         return value_of(item.question, value)
     except InvalidAnswer:
@@ -90,7 +92,7 @@ def squad_tokens(text: str) -> list[str]:
 
 
 def cjk_tokens(text: str) -> list[str]:
-    """Tokens where characters may be words: as SQuAD's for words with spaces between them."""
+    """Tokens of scripts in which a character may be a word; else as SQuAD's."""
     plain = "".join(
         "" if unicodedata.category(character)[0] == "P" or character in string.punctuation else character
         for character in unicodedata.normalize("NFKC", text).lower()
@@ -119,7 +121,7 @@ class NoSettings:
 
 
 def score_choice(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Correct: the letter is the accepted one, or one of them. ``options`` tells what guessing would get."""
+    """Correct: the letter is the accepted one, or one of them. ``options`` gives the accuracy of guessing."""
     context.read(NoSettings)
     accepted = accepted_values(item)
     given = given_value(item, value)
@@ -174,7 +176,7 @@ RECALL = "recall_1_at_"  #: before the threshold, in the details of a score
 class IntervalSettings:
     """``correct_at``: the IoU from which an answer is correct. ``thresholds`` of recall@1.
 
-    ``least_seconds``: shorter stretches, given or accepted, are widened to this about their middle before they are compared, so that
+    ``least_seconds``: shorter intervals, given or accepted, are widened to this about their middle before they are compared, so that
     a moment can be met; 0, the default, leaves them as they are.
     """
 
@@ -184,11 +186,11 @@ class IntervalSettings:
 
     def __post_init__(self) -> None:
         if not all(0 < value <= 1 for value in (self.correct_at, *self.thresholds)) or self.least_seconds < 0:
-            raise ValueError("an IoU threshold lies above 0 and at most at 1, and least_seconds is not negative")
+            raise ValueError("an IoU threshold is above 0 and at most 1, and least_seconds is not negative")
 
 
 def score_interval(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """The best IoU with an accepted stretch; recall@1 at each threshold is whether it is reached."""
+    """The best IoU with an accepted interval; recall@1 at each threshold says whether the IoU is at least that."""
     settings = context.read(IntervalSettings)
     accepted = [span_of(one) for one in accepted_values(item)]
     typed = given_value(item, value)
@@ -210,7 +212,7 @@ def score_interval(item: Item, value: Any, answer: str | None, context: Context)
 
 
 def interval_overlap(given: TimeSpan, accepted: TimeSpan, *, least_seconds: float = 0.0) -> float:
-    """IoU of two stretches; two equal moments without length have 1."""
+    """IoU of two intervals; two equal moments without length have 1."""
     if given == accepted:
         return 1.0
     return _widened(given, least_seconds).iou(_widened(accepted, least_seconds))
@@ -262,18 +264,18 @@ def tau_of(given: list[str], accepted: list[str]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class TextSettings:
-    """An answer is correct where its words are those of an accepted one; with ``f1_at`` above 0, from that F1 on."""
+    """An answer is correct if its words are those of an accepted one; with ``f1_at`` above 0, from that F1 on."""
 
     f1_at: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.f1_at <= 1:
-            raise ValueError("f1_at lies between 0 and 1")
+            raise ValueError("f1_at is between 0 and 1")
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings:
-    """``instead``: the scorer that is used where no judge is there; empty: that is a fault."""
+    """``instead``: the scorer that is used without a judge; if it is empty, that is a fault."""
 
     instead: str = "text"
 
@@ -309,7 +311,7 @@ def text_scorer_for(item: Item) -> str:
 
 
 def given_text(value: Any, answer: str | None) -> str | None:
-    """The words of an answer; None where nothing is said."""
+    """The words of an answer; None if it has none."""
     said = value if isinstance(value, str) else answer
     return said.strip() if isinstance(said, str) and said.strip() else None
 
@@ -332,3 +334,131 @@ def _by_words(item: Item, value: Any, answer: str | None, context: Context, toke
         precision=round(best.precision, 6),
         recall=round(best.recall, 6),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownMeasure:
+    """A measure under its name in ``Score.details``. ``at_least`` is the value of an answer without it; None leaves it out.
+
+    ``within`` are the least and the greatest value it can have: no mean and no end of an interval is beyond them.
+    """
+
+    name: str
+    title: str
+    unit: Literal["share", "number", "seconds"]
+    about: str
+    at_least: float | None = 0.0
+    within: tuple[float, float] = (0.0, 1.0)
+
+    def of(self, details: Mapping[str, Any]) -> float | None:
+        """Its value in one score; None where it is left out."""
+        value = details.get(self.name)
+        return float(value) if isinstance(value, bool | int | float) else self.at_least
+
+
+_EXACT = "right to the last: the number, the whole order, the same words"
+_BY_KIND: dict[str, tuple[ShownMeasure, ...]] = {
+    "interval": (
+        ShownMeasure(name="iou", title="mean IoU", unit="share", about="of the given with the nearest true one"),
+    ),
+    "count": (
+        ShownMeasure(name="exact", title="exact", unit="share", about=_EXACT),
+        ShownMeasure(
+            name="absolute_error",
+            title="mean error",
+            unit="number",
+            about="without sign, of given numbers",
+            at_least=None,
+            within=(0.0, math.inf),
+        ),
+    ),
+    "order": (
+        ShownMeasure(name="exact", title="exact", unit="share", about=_EXACT),
+        ShownMeasure(
+            name="tau",
+            title="Kendall's tau",
+            unit="number",
+            about="tau-a, of given orders",
+            at_least=None,
+            within=(-1.0, 1.0),
+        ),
+    ),
+    "open": (
+        ShownMeasure(name="exact", title="exact", unit="share", about=_EXACT),
+        ShownMeasure(name="f1", title="token F1", unit="share", about="as the scorer has it"),
+    ),
+}
+
+
+def measures_of(kind: str, details: Sequence[Mapping[str, Any]]) -> tuple[ShownMeasure, ...]:
+    """The measures that scores of one kind of answer have; none for choices and judged answers, for which accuracy is enough."""
+    names = list(dict.fromkeys(name for one in details for name in one))
+    shown = [measure for measure in _BY_KIND.get(kind, ()) if measure.name in names]
+    if kind == "interval":
+        shown += [_recall(name) for name in sorted(name for name in names if name.startswith(RECALL))]
+    return tuple(shown)
+
+
+def _recall(name: str) -> ShownMeasure:
+    threshold = name.removeprefix(RECALL)
+    return ShownMeasure(
+        name=name, title=f"R@1, IoU {threshold}", unit="share", about=f"answers with an IoU of {threshold} or more"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceScore:
+    """The cited intervals together against the true ones together, by seconds.
+
+    ``precision`` is the share of what is cited that is true, ``recall`` the share of what is true that is cited; moments
+    without length count by number if only moments are cited, or true.
+    """
+
+    iou: float
+    precision: float
+    recall: float
+
+
+def evidence_score(cited: Iterable[TimeSpan | CitedSpan], true: Iterable[TimeSpan]) -> EvidenceScore | None:
+    """The score of cited intervals; None if the true intervals are not known. Nothing cited scores zero."""
+    given = [_span(span) for span in cited]
+    known = list(true)
+    if not known:
+        return None
+    shared = _shared(given, known)
+    union = _length(given) + _length(known) - shared
+    return EvidenceScore(
+        iou=round(shared / union, 6) if union > 0 else float(bool(_met(given, known))),
+        precision=round(shared / _length(given) if _length(given) > 0 else _share(given, known), 6),
+        recall=round(shared / _length(known) if _length(known) > 0 else _share(known, given), 6),
+    )
+
+
+def _shared(first: list[TimeSpan], second: list[TimeSpan]) -> float:
+    """Seconds in both, going once through each."""
+    one, other = merge_spans(first), merge_spans(second)
+    total, i, j = 0.0, 0, 0
+    while i < len(one) and j < len(other):
+        total += one[i].overlap(other[j])
+        if one[i].end <= other[j].end:
+            i += 1
+        else:
+            j += 1
+    return total
+
+
+def _length(spans: list[TimeSpan]) -> float:
+    return sum(span.duration for span in merge_spans(spans))
+
+
+def _share(spans: list[TimeSpan], others: list[TimeSpan]) -> float:
+    return len(_met(spans, others)) / len(spans) if spans else 0.0
+
+
+def _met(spans: list[TimeSpan], others: list[TimeSpan]) -> list[TimeSpan]:
+    """Those that touch one of the others."""
+    return [span for span in spans if any(span.start <= other.end and other.start <= span.end for other in others)]
+
+
+def _span(cited: TimeSpan | CitedSpan) -> TimeSpan:
+    return cited if isinstance(cited, TimeSpan) else TimeSpan(start=cited.start_time, end=cited.end_time)

@@ -1,32 +1,37 @@
-"""Answers that people labelled: the file format, drawing answers of a run to label, and merging labels."""
+"""Labels of people for answers: their files, drawing answers to label, and the agreement of a judge with them."""
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from eval.datasets.items import Item
 from eval.scoring.kinds import accepted_texts, given_text
+from eval.scoring.score import AnswerJudge, Verdict
+from eval.statistics.bootstrap import Interval, Kappa, cohen_kappa, correlation, mean_interval
 from world_api.core.canonical import canonical_json, content_hash, json_line, parse_json
 from world_api.core.faults import EvalFault
 from world_api.core.files import open_regular, write_atomically
 
 SCHEMA_VERSION = 1
 _MOST_BYTES = 64 * 1024 * 1024
-_NEEDED: Mapping[str, type] = {"id": str, "question": str, "accepted": list, "answer": str, "right": bool}
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledPair:
     """An answer, the accepted ones, and whether a person calls it right.
 
-    ``category`` says what is tried (``paraphrase``, ``partial``, ``injection`` ...). Where answers of a run were labelled, ``id``
-    is that of an answer to a question about a ``video``, and ``arms`` are those of which it was drawn. ``by`` says who labelled it.
+    ``category`` says what is tried (``paraphrase``, ``partial``, ``injection`` ...). For answers of a run ``id`` is that of
+    an answer to a question about a ``video``, and ``arms`` are those of which it was drawn. ``by`` says who labelled it.
     """
 
     id: str
@@ -41,11 +46,26 @@ class LabelledPair:
     arms: tuple[str, ...] = ()
 
     def record(self) -> dict[str, Any]:
-        """As a file of pairs holds it."""
-        told = {"id": self.id, "video": self.video, "question": self.question, "accepted": list(self.accepted)}
-        more = {"category": self.category, "language": self.language, "by": self.by, "arms": list(self.arms)}
-        whole = {**told, "answer": self.answer, "right": self.right, **more}
-        return {key: value for key, value in whole.items() if key in _NEEDED or value}
+        """The wire form; what is empty is left out."""
+        record = {**asdict(self), "accepted": list(self.accepted), "arms": list(self.arms)}
+        return {key: value for key, value in record.items() if value or key in ("question", "answer", "right")}
+
+
+class _Pair(BaseModel):
+    """The shape of a labelled pair in a file; other keys are passed over."""
+
+    model_config = ConfigDict(strict=True)
+
+    id: str
+    question: str
+    accepted: Annotated[list[str], Field(min_length=1)]
+    answer: str
+    right: bool
+    category: str = ""
+    language: str = ""
+    video: str = ""
+    by: str = ""
+    arms: list[str] = []
 
 
 def shipped_pairs() -> tuple[LabelledPair, ...]:
@@ -55,7 +75,7 @@ def shipped_pairs() -> tuple[LabelledPair, ...]:
 
 
 def read_pairs(file: Path) -> tuple[LabelledPair, ...]:
-    """Labelled pairs of the user's, in the format of docs/scoring.md; whose answers they are is read from the file beside it.
+    """Labelled pairs of the user's, in the format of docs/scoring.md; their arms are read from the file beside it.
 
     Raises:
         EvalFault: ``bad_pairs``.
@@ -65,16 +85,14 @@ def read_pairs(file: Path) -> tuple[LabelledPair, ...]:
     if not beside.exists():
         return pairs
     try:
-        arms = parse_json(_text(beside))
-    except ValueError as error:
-        raise _bad(beside.name, f"it is no JSON: {str(error)[:80]}") from None
-    if not isinstance(arms, dict) or not all(_are_texts(names) for names in arms.values()):
-        raise _bad(beside.name, "it does not say by id whose answers they are")
+        arms = TypeAdapter(dict[str, list[str]]).validate_python(_json(_text(beside), beside.name), strict=True)
+    except ValidationError:
+        raise _bad(beside.name, "it does not say by id whose answers they are") from None
     return tuple(replace(pair, arms=tuple(arms.get(pair.id, pair.arms))) for pair in pairs)
 
 
 def own_pairs(file: Path) -> tuple[LabelledPair, ...]:
-    """The pairs of one file, whatever lies beside it.
+    """The pairs of one file, without the file beside it.
 
     Raises:
         EvalFault: ``bad_pairs``.
@@ -89,7 +107,7 @@ def pairs_text(records: Iterable[Mapping[str, Any]]) -> str:
 
 
 def arms_beside(file: Path) -> Path:
-    """The file that says, by id, whose answers a file of pairs holds: kept apart from who labels them."""
+    """The file with the arms of each pair, by id: people who label do not see it."""
     return file.with_name(f"{file.stem}.arms.json")
 
 
@@ -104,11 +122,15 @@ def _text(file: Path) -> str:
         raise _bad(file.name, f"it cannot be read ({type(error).__name__})") from None
 
 
-def _read(text: str, name: str) -> tuple[LabelledPair, ...]:
+def _json(text: str, name: str) -> Any:
     try:
-        whole = parse_json(text)
+        return parse_json(text)
     except ValueError as error:
         raise _bad(name, f"it is no JSON: {str(error)[:80]}") from None
+
+
+def _read(text: str, name: str) -> tuple[LabelledPair, ...]:
+    whole = _json(text, name)
     if not isinstance(whole, dict) or whole.get("schema_version") != SCHEMA_VERSION:
         raise _bad(name, f"its schema_version is not {SCHEMA_VERSION}")
     records = whole.get("pairs")
@@ -117,38 +139,19 @@ def _read(text: str, name: str) -> tuple[LabelledPair, ...]:
     pairs = tuple(_pair(record, place, name) for place, record in enumerate(records))
     twice = [one for one, count in Counter(pair.id for pair in pairs).items() if count > 1]
     if twice:
-        raise _bad(name, f"the id {twice[0][:40]!r} stands there twice")
+        raise _bad(name, f"the id {twice[0][:40]!r} is there twice")
     return pairs
 
 
 def _pair(record: Any, place: int, name: str) -> LabelledPair:
-    if not isinstance(record, dict):
-        raise _bad(name, f"pair {place} is no object")
-    if record.get("right", False) is None:
+    if isinstance(record, dict) and record.get("right", False) is None:
         raise _bad(name, f"pair {place} ({str(record.get('id'))[:40]}) is not labelled: its right is null")
-    wrong = [key for key, kind in _NEEDED.items() if not isinstance(record.get(key), kind)]
-    accepted = record.get("accepted")
-    if isinstance(accepted, list) and not (accepted and _are_texts(accepted)):
-        wrong.append("accepted")
-    others = {key: record.get(key, "") for key in ("category", "language", "video", "by")}
-    wrong += [key for key, value in others.items() if not isinstance(value, str)]
-    if not _are_texts(record.get("arms", [])):
-        wrong.append("arms")
-    if wrong:
-        raise _bad(name, f"pair {place} has no {wrong[0]!r}, or not as it should be")
-    return LabelledPair(
-        id=record["id"],
-        question=record["question"],
-        accepted=tuple(record["accepted"]),
-        answer=record["answer"],
-        right=record["right"],
-        arms=tuple(record.get("arms", ())),
-        **others,
-    )
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    try:
+        found = _Pair.model_validate(record)
+    except ValidationError as error:
+        part = ".".join(map(str, error.errors()[0]["loc"])) or "object"
+        raise _bad(name, f"pair {place} has no {part!r}, or not as it should be") from None
+    return LabelledPair(**{**dict(found), "accepted": tuple(found.accepted), "arms": tuple(found.arms)})
 
 
 def _bad(name: str, why: str) -> EvalFault:
@@ -173,11 +176,10 @@ class GivenAnswer:
 def draw_to_label(
     answers: Iterable[GivenAnswer], *, per_arm: int, seed: int
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """At most so many answers of each arm to open questions, in an order of the seed's; and the arms each was drawn of.
+    """Draw up to ``per_arm`` answers of each arm to open questions, in a seeded order; and the arms each was drawn of.
 
-    Each arm is drawn from all its answers, each different one once and with the same chance, whatever the others answered:
-    what several arms were drawn with stands there once, with all of them. ``right`` is null in each, to be made true or
-    false by a person.
+    Each arm is drawn from all its different answers with equal chance, independently of the other arms: an answer that several
+    arms were drawn with is listed once, with all of them. ``right`` is null in each, to be made true or false by a person.
     """
     found: dict[str, tuple[GivenAnswer, str]] = {}
     of_arm: dict[str, set[str]] = {}
@@ -215,7 +217,7 @@ def of_these(answers: Iterable[GivenAnswer], pairs: Iterable[LabelledPair]) -> l
 
 
 def merged(before: Iterable[LabelledPair], taken: Iterable[LabelledPair], *, by: str) -> list[LabelledPair]:
-    """Labels that were there with new ones: the new one counts, and stands for the arms of both."""
+    """Labels that were there with new ones: the new one counts, for the arms of both."""
     found = {pair.id: pair for pair in before}
     for pair in taken:
         arms = {*pair.arms, *(found[pair.id].arms if pair.id in found else ())}
@@ -224,7 +226,7 @@ def merged(before: Iterable[LabelledPair], taken: Iterable[LabelledPair], *, by:
 
 
 def answer_key(item: Item, said: str) -> str:
-    """Names an answer to a question about a video, whoever gave it: the same words to the same question have one label."""
+    """The key of an answer to a question about a video: the same words to the same question have one label in all arms."""
     question = item.question
     return content_hash([item.video_id, question.text, question.as_of, list(accepted_texts(item)), said])[:16]
 
@@ -244,3 +246,165 @@ def _record(key: str, one: GivenAnswer, said: str) -> dict[str, Any]:
         "answer": said,
         "right": None,
     }
+
+
+_BIAS_DRAWS = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """How many pairs were judged as people do, and how the others differ."""
+
+    pairs: int
+    agreed: int
+    false_yes: int
+    false_no: int
+    unreadable: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthBias:
+    """Correlation of a yes with the logarithm of the answer's length, among answers with the same label.
+
+    0 is no bias, above 0 longer answers are judged better than people judge them. None if verdicts or lengths do not vary.
+    """
+
+    correlation: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """A judge against labels: accuracy with its interval, Cohen's kappa, by category and by arm, length bias.
+
+    The interval draws videos where pairs name them, else questions.
+    """
+
+    judge: str
+    seed: int
+    accuracy: Interval
+    kappa: Kappa
+    total: Share
+    categories: Mapping[str, Share]
+    languages: Mapping[str, Share]
+    arms: Mapping[str, Share]
+    arm_kappas: Mapping[str, Kappa]
+    length_bias: LengthBias
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return {**asdict(self), "accuracy": self.accuracy.record()}
+
+    @property
+    def text(self) -> str:
+        """The agreement as text."""
+        return "\n".join(_lines(self))
+
+
+def measure_agreement(judge: AnswerJudge, pairs: Sequence[LabelledPair], *, seed: int = 0) -> Agreement:
+    """Put every pair to the judge, in a seeded order, and compare.
+
+    Raises:
+        EvalFault, BackendFault: what the judge names; ``nothing_to_compare``.
+    """
+    order = list(range(len(pairs)))
+    random.Random(seed).shuffle(order)  # noqa: S311 - an order, no secret
+    said: dict[int, Verdict] = {}
+    for place in order:
+        pair = pairs[place]
+        said[place] = judge.verdict(pair.question, pair.accepted, pair.answer)
+    return compared(judge.name, pairs, [said[place] for place in range(len(pairs))], seed=seed)
+
+
+def compared(judge: str, pairs: Sequence[LabelledPair], verdicts: Sequence[Verdict], *, seed: int = 0) -> Agreement:
+    """Verdicts that were given against the labels."""
+    yes = [verdict.yes for verdict in verdicts]
+    agreed = [float(verdict == pair.right) for verdict, pair in zip(yes, pairs, strict=True)]
+    arms = _grouped(pairs, lambda pair: pair.arms)
+    return Agreement(
+        judge=judge,
+        seed=seed,
+        accuracy=mean_interval(agreed, [pair.video or pair.question for pair in pairs], seed=seed, within=(0.0, 1.0)),
+        kappa=_kappa(pairs, yes, range(len(pairs)), seed),
+        total=_share(pairs, verdicts, range(len(pairs))),
+        categories={
+            name: _share(pairs, verdicts, at) for name, at in _grouped(pairs, lambda pair: (pair.category,)).items()
+        },
+        languages={
+            name: _share(pairs, verdicts, at) for name, at in _grouped(pairs, lambda pair: (pair.language,)).items()
+        },
+        arms={name: _share(pairs, verdicts, at) for name, at in arms.items()},
+        arm_kappas={name: _kappa(pairs, yes, at, seed) for name, at in arms.items()},
+        length_bias=length_bias(yes, [pair.right for pair in pairs], [len(pair.answer) for pair in pairs], seed=seed),
+    )
+
+
+def length_bias(
+    yes: Sequence[bool], labels: Sequence[bool], lengths: Sequence[int], *, seed: int, level: float = 0.95
+) -> LengthBias:
+    """Whether verdicts follow the length of answers (characters) where the label does not, with a percentile interval."""
+    said = np.array([float(one) for one in yes])
+    long = np.array([math.log1p(length) for length in lengths])
+    groups = np.array([int(label) for label in labels])
+    found = correlation(said.tolist(), long.tolist(), groups=groups.tolist())
+    if found is None:
+        return LengthBias(correlation=None, low=None, high=None)
+    drawn = np.random.default_rng(seed).integers(0, len(said), size=(_BIAS_DRAWS, len(said)))
+    tried = (correlation(said[at].tolist(), long[at].tolist(), groups=groups[at].tolist()) for at in drawn)
+    known = [one for one in tried if one is not None]
+    if not known:
+        return LengthBias(correlation=round(found, 4), low=None, high=None)
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    return LengthBias(correlation=round(found, 4), low=round(float(low), 4), high=round(float(high), 4))
+
+
+def _kappa(pairs: Sequence[LabelledPair], yes: Sequence[bool], places: Sequence[int], seed: int) -> Kappa:
+    return cohen_kappa([yes[place] for place in places], [pairs[place].right for place in places], seed=seed)
+
+
+def _share(pairs: Sequence[LabelledPair], verdicts: Sequence[Verdict], places: Sequence[int]) -> Share:
+    both = [(verdicts[place], pairs[place].right) for place in places]
+    return Share(
+        pairs=len(both),
+        agreed=sum(verdict.yes == right for verdict, right in both),
+        false_yes=sum(verdict.yes and not right for verdict, right in both),
+        false_no=sum(right and not verdict.yes for verdict, right in both),
+        unreadable=sum(verdict.fault is not None for verdict, _ in both),
+    )
+
+
+def _grouped(pairs: Sequence[LabelledPair], of: Callable[[LabelledPair], Iterable[str]]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = {}
+    for place, pair in enumerate(pairs):
+        for name in filter(None, of(pair)):
+            groups.setdefault(name, []).append(place)
+    return dict(sorted(groups.items()))
+
+
+def _lines(found: Agreement) -> list[str]:
+    kappa, bias = found.kappa, found.length_bias
+    lines = [
+        f"judge {found.judge}: agrees with people on {found.total.agreed} of {found.total.pairs} pairs, "
+        f"{_percent(found.accuracy.estimate)} [{_percent(found.accuracy.low)}, {_percent(found.accuracy.high)}]",
+        f"Cohen's kappa {_figure(kappa.kappa)} [{_figure(kappa.low)}, {_figure(kappa.high)}]",
+        f"says yes to {found.total.false_yes} wrong answers and no to {found.total.false_no} right ones; "
+        f"{found.total.unreadable} replies could not be read",
+        f"length bias (correlation of a yes with length, labels equal) {_figure(bias.correlation)} "
+        f"[{_figure(bias.low)}, {_figure(bias.high)}]",
+    ]
+    for title, groups in (("category", found.categories), ("language", found.languages), ("arm", found.arms)):
+        for name, share in groups.items():
+            line = f"  {title} {name}: {share.agreed} of {share.pairs}"
+            if title == "arm":
+                line += f", kappa {_figure(found.arm_kappas[name].kappa)}"
+            lines.append(f"{line} (false yes {share.false_yes}, false no {share.false_no})")
+    return lines
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"

@@ -4,7 +4,7 @@ LoCoMo's F1 by category of question.
 
 Source: Maharana et al. 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents", and the evaluation that its
 authors publish beside the data: tokens as SQuAD's without "and", stemmed; category 1 (several hops) takes answers apart at commas
-and means the best F1 of each part; 2, 3 and 4 are plain F1, of 3 only what stands before a semicolon; 5 (adversarial)
+and means the best F1 of each part; 2, 3 and 4 are plain F1, of 3 only the part before a semicolon; 5 (adversarial)
 is right where the answer says that nothing is known. The file with the questions names the category.
 
 Reading the letter from a free reply, as published evaluations of multiple choice do.
@@ -16,7 +16,7 @@ published replies scored again.
 ``last_named``: the rule of MMMU's evaluation (Yue et al. 2024) that lmms-eval uses for NExT-QA. Punctuation round the reply is
 taken off; then letters in brackets count, else letters before a space, else before a full stop, else, in a reply of more
 than five words, the words of an option; of several the one named last. ``first_letter``: the rule of Video-MME's
-evaluation (Fu et al. 2024): without some leads ("The answer is"), the first capital letter of an option wherever it stands.
+evaluation (Fu et al. 2024): without some leads ("The answer is"), the first capital letter of an option anywhere in the reply.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LocomoSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.correct_at <= 1:
-            raise ValueError("correct_at lies above 0 and at most at 1")
+            raise ValueError("correct_at is above 0 and at most 1")
 
 
 def score_locomo(item: Item, value: Any, answer: str | None, context: Context) -> Score:
@@ -151,14 +151,14 @@ def score_choice_reply(item: Item, value: Any, answer: str | None, context: Cont
 
 
 def last_named(reply: str, options: Options) -> str | None:
-    """The option named last; None where none is."""
+    """The option named last; None if none is."""
     for mark in _MARKS:
         reply = reply.strip(mark)
     text = f" {reply} "
     for spelt, place in (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")):
         named = [letter for letter in options if spelt.format(letter) in text]
         if named:
-            # Of letters that stand nowhere alone the first one counts.
+            # Of letters that are nowhere alone the first one counts.
             return named[0] if len(named) == 1 else max(named, key=lambda one: text.rfind(place.format(one)))
     small = text.lower()
     named = [letter for letter, words in options.items() if words.lower() in small]
@@ -168,7 +168,7 @@ def last_named(reply: str, options: Options) -> str | None:
 
 
 def first_letter(reply: str, options: Options) -> str | None:
-    """The first capital letter of an option; None where there is none."""
+    """The first capital letter of an option; None if there is none."""
     text = reply.strip()
     for lead in _LEADS:
         text = text.replace(lead, "")

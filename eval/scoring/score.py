@@ -1,12 +1,16 @@
-"""What a scorer is, what it is given, and the score it returns."""
+"""The score of an answer, the protocol that scorers follow, and the context they are given."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
+
 from eval.datasets.items import Item
+from world_api.core.canonical import canonical_json
 from world_api.core.faults import EvalFault
 
 if TYPE_CHECKING:
@@ -77,23 +81,30 @@ class Context:
         Raises:
             EvalFault: ``bad_protocol``: one is not known, or of another type than its default.
         """
-        known = {part.name: part for part in fields(kind)}
-        values: dict[str, Any] = {}
-        for name, value in self.settings.items():
-            part = known.get(name)
-            if part is None:
-                raise self._bad(f"no setting {str(name)[:40]!r}", "one of: " + (", ".join(known) or "none"))
-            default = part.default if part.default is not MISSING else None
-            values[name] = _as(default, value)
-            if values[name] is None:
-                raise self._bad(f"setting {name!r} is {str(value)[:40]!r}", f"give a value like {default!r}")
+        if not self.settings:
+            return kind()
+        known = [part.name for part in fields(kind)]
+        unknown = [str(name) for name in self.settings if name not in known]
+        if unknown:
+            raise self._bad(f"no setting {unknown[0][:40]!r}", "one of: " + (", ".join(known) or "none"))
         try:
-            return kind(**values)
-        except ValueError as error:
+            found: Settings = _checker(kind).validate_json(canonical_json(dict(self.settings)), strict=True)
+            return found
+        except ValidationError as error:
+            fault = error.errors()[0]
+            place = ".".join(map(str, fault["loc"]))
+            message = fault["msg"].removeprefix("Value error, ")
+            raise self._bad(f"setting {place!r}: {message}" if place else message, "see docs/scoring.md") from None
+        except ValueError as error:  # a value that JSON does not have
             raise self._bad(str(error), "see docs/scoring.md") from None
 
     def _bad(self, what: str, hint: str) -> EvalFault:
         return EvalFault("bad_protocol", f"scorer {self.scorer}: {what}", hint=hint)
+
+
+@lru_cache
+def _checker(kind: type[Settings]) -> TypeAdapter[Settings]:
+    return TypeAdapter(kind)
 
 
 class Scorer(Protocol):
@@ -106,15 +117,3 @@ class Scorer(Protocol):
             EvalFault: ``bad_protocol``, ``item_without_answer``; ``no_judge``.
         """
         ...
-
-
-def _as(default: Any, value: Any) -> Any | None:
-    """The value in the type of a default; None where it is not of that type."""
-    if isinstance(default, bool) or isinstance(value, bool):
-        return value if isinstance(value, type(default)) else None
-    if isinstance(default, float) and isinstance(value, int | float):
-        return float(value) if abs(value) < float("inf") else None
-    if isinstance(default, tuple) and isinstance(value, list | tuple):
-        parts = [_as(default[0], part) for part in value]
-        return None if None in parts or not parts else tuple(parts)
-    return value if isinstance(value, type(default)) else None

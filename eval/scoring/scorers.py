@@ -5,7 +5,7 @@ A protocol names a scorer for each kind of question, with its settings where the
     {"scoring": {"open": "judge/1", "interval": {"scorer": "interval/1", "correct_at": 0.3}}}
 
 A kind that it does not name is scored as usual: ``choice``, ``interval``, ``count`` and ``order`` by the scorer of that name,
-``open`` by the judge where one is given, else by words.
+``open`` by the judge if one is given, else by words.
 
 A third party adds one in its own package::
 
@@ -13,7 +13,7 @@ A third party adds one in its own package::
     mine = "their_package.their_module:score"
 
 ``score`` is called with ``(item, value, answer, context)`` and gives back a ``Score`` (see ``eval.scoring.score``); its
-attribute ``version`` (1 where it has none) is part of its name: ``mine/1``; where it has a dataclass as ``settings``, protocols
+attribute ``version`` (1 if it has none) is part of its name: ``mine/1``; if it has a dataclass as ``settings``, protocols
 are checked against it before anything runs. The product's own names cannot be taken.
 """
 
@@ -149,7 +149,7 @@ def _not_loadable(found: metadata.EntryPoint, why: str) -> EvalFault:
     )
 
 
-#: Whoever scores by the judge may do so by words where none is there; the score says by whom it was made.
+#: Without a judge, answers for the judge are scored by words; the score names its scorer.
 _JUDGED = "judge"
 
 
@@ -199,7 +199,7 @@ def _checked(score: Score, named: Named) -> Score:
         raise EvalFault(
             "bad_score",
             f"scorer {named.whole_name} says {str(score.correct)[:20]!r} with the score {str(score.score)[:20]}",
-            hint="a score lies between 0 and 1, and correct is true or false: mend the scorer",
+            hint="a score is between 0 and 1, and correct is true or false: mend the scorer",
         )
     return score
 
@@ -207,9 +207,9 @@ def _checked(score: Score, named: Named) -> Score:
 def score_all(
     answers: Sequence[Answered], *, judge: AnswerJudge | None = None, seed: int = 0, workers: int = 1
 ) -> list[Score]:
-    """The scores of many answers, in their order. They are put to the judge in an order of the seed's, so many at a time.
+    """The scores of many answers, in their order. They are put to the judge in a seeded order, ``workers`` at a time.
 
-    So nothing that drifts while judging goes on (a server under load, a model that is exchanged) falls on one arm.
+    So a drift while judging (a server under load, a model that is exchanged) does not affect one arm alone.
 
     Raises:
         EvalFault, BackendFault: as ``score_value``.
@@ -220,11 +220,11 @@ def score_all(
         scores = {place: _score(answers[place], judge) for place in order}
     else:
         with ThreadPoolExecutor(max_workers=workers) as pool:
-            asked = {place: pool.submit(copy_context().run, _score, answers[place], judge) for place in order}
+            futures = {place: pool.submit(copy_context().run, _score, answers[place], judge) for place in order}
             try:
-                scores = {place: one.result() for place, one in asked.items()}
+                scores = {place: one.result() for place, one in futures.items()}
             except VideoWorldError:
-                pool.shutdown(cancel_futures=True)  # what is said is on file; nobody is asked for the rest
+                pool.shutdown(cancel_futures=True)  # verdicts so far are on file; the rest is not requested
                 raise
     return [scores[place] for place in range(len(answers))]
 

@@ -1,5 +1,24 @@
 """Statistics of paired comparisons: cluster bootstrap, exact tests, families of tests, power, agreement of raters.
 
 Distributions and standard tests are those of SciPy and statsmodels (extra ``eval``), imported when first used. Every draw comes
-from a seed that is given.
+from a seed that the caller gives.
 """
+
+from eval.statistics.bootstrap import (
+    FEW_CLUSTERS,
+    Floats,
+    Indices,
+    Interval,
+    Kappa,
+    Method,
+    cohen_kappa,
+    correlation,
+    kendall_tau,
+    mean_interval,
+)
+from eval.statistics.significance import Plan, Power, holm, mcnemar, power, sign_flip
+
+__all__ = [
+    "FEW_CLUSTERS", "Floats", "Indices", "Interval", "Kappa", "Method", "Plan", "Power", "cohen_kappa", "correlation",
+    "holm", "kendall_tau", "mcnemar", "mean_interval", "power", "sign_flip",
+]  # fmt: skip

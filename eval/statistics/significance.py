@@ -1,9 +1,20 @@
-"""Tests of paired outcomes, and their adjustment within a family of tests."""
+"""Tests of paired outcomes, their adjustment within a family, and the power of a planned contrast.
+
+*Power.* The difference of a question is 1 if only the first arm is right, -1 if only the second is, else 0. With a share
+``discordance`` of questions that differ and a true difference ``effect`` its variance is ``discordance - effect ** 2``. Differences
+of two questions of one video are correlated by ``correlation``, with equal or different seeds, those of one question under two of
+``S`` seeds by ``repeat_correlation``. The mean of ``n`` questions so has that variance times ``(1 + (S - 1) * repeat_correlation) /
+S + (m - 1) * correlation``, over ``n``, with ``m`` the mean size of a cluster as a question meets it (Kish 1965). It is tested at
+Student's t with one degree of freedom less than there are effective clusters.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +22,7 @@ from eval.extras import from_extra
 from eval.statistics.bootstrap import cells_of
 from world_api.core.faults import EvalFault
 
-_WHOLE = 14  #: with at most so many clusters all sign flips are enumerated
+_WHOLE = 14  #: most clusters for which all sign flips are enumerated
 _AT_ONCE = 2_000_000  #: signs held in memory
 
 
@@ -29,8 +40,8 @@ def mcnemar(pairs: Sequence[tuple[bool, bool]]) -> float:
 def sign_flip(differences: Sequence[float], clusters: Sequence[Hashable], *, seed: int, draws: int = 10_000) -> float:
     """Two-sided p value of "no cluster favours either arm": the sum of differences under flipped signs of whole clusters.
 
-    All flips are enumerated with 14 clusters or fewer, else ``draws`` of them are drawn. The test holds whatever the sizes of the
-    clusters are, as long as a cluster would as likely have come out the other way round.
+    All flips are enumerated with 14 clusters or fewer, else ``draws`` of them are drawn. The test holds for clusters of any
+    size, as long as each cluster would as likely have had the opposite sign.
 
     Raises:
         EvalFault: ``nothing_to_compare``.
@@ -69,3 +80,146 @@ def holm(values: Mapping[str, float]) -> dict[str, float]:
         from statsmodels.stats.multitest import multipletests
     adjusted = multipletests(list(values.values()), method="holm")[1]
     return dict(zip(values, adjusted.tolist(), strict=True))
+
+
+USUAL_DISCORDANCE = 0.25
+USUAL_CORRELATION = 0.1
+USUAL_REPEAT_CORRELATION = 0.6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A contrast as it is planned: questions of each video, and what is assumed of them.
+
+    ``repeats`` are the seeds each question is asked with; their differences share ``repeat_correlation``.
+    """
+
+    questions: tuple[int, ...]
+    repeats: int = 1
+    discordance: float = USUAL_DISCORDANCE
+    correlation: float = USUAL_CORRELATION
+    repeat_correlation: float = USUAL_REPEAT_CORRELATION
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        shares = (self.discordance, self.correlation, self.repeat_correlation)
+        if not self.questions or min(self.questions) < 1 or self.repeats < 1:
+            raise EvalFault("bad_plan", "a plan needs videos with questions", hint="give at least one question a video")
+        if not all(0 <= share <= 1 for share in shares) or not 0 < self.level < 1:
+            raise EvalFault("bad_plan", "a share of a plan is not between 0 and 1", hint="give shares from 0 to 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Power:
+    """The power of a plan. ``detectable`` is the smallest difference found with a probability of 0.8; None if there is none.
+
+    ``power`` is None with fewer than two videos: no interval can be made.
+    """
+
+    plan: Plan
+    effect: float
+    power: float | None
+    standard_error: float
+    detectable: float | None
+
+    @property
+    def text(self) -> str:
+        """One sentence for a dry run, with what it assumes."""
+        plan, videos = self.plan, len(self.plan.questions)
+        many = f"{videos} videos, {sum(plan.questions)} questions, {plan.repeats} seeds"
+        assumed = (
+            f"assumed: {100 * plan.discordance:g} % of outcomes differ, correlation {plan.correlation:g} inside a video, "
+            f"{plan.repeat_correlation:g} between seeds"
+        )
+        if self.power is None:
+            return f"{many}: no interval can be made of one video ({assumed})"
+        if self.detectable is None:
+            least = "no difference at all is found with probability 0.8 by so few videos and questions"
+        else:
+            least = f"the smallest that is found with probability 0.8 is {100 * self.detectable:.1f} points"
+        return (
+            f"{many}: a true difference of {100 * self.effect:g} points is found with probability {self.power:.2f}; "
+            f"{least} ({assumed})"
+        )
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return {**asdict(self), "text": self.text}
+
+
+def power(
+    questions: Sequence[int],
+    *,
+    effect: float,
+    repeats: int = 1,
+    discordance: float = USUAL_DISCORDANCE,
+    correlation: float = USUAL_CORRELATION,
+    repeat_correlation: float = USUAL_REPEAT_CORRELATION,
+    level: float = 0.95,
+) -> Power:
+    """The power of a paired contrast over videos with these numbers of questions; ``effect`` is a difference of accuracies.
+
+    Raises:
+        EvalFault: ``bad_plan``.
+    """
+    plan = Plan(
+        questions=tuple(questions),
+        repeats=repeats,
+        discordance=discordance,
+        correlation=correlation,
+        repeat_correlation=repeat_correlation,
+        level=level,
+    )
+    if abs(effect) > discordance:
+        raise EvalFault(
+            "bad_plan",
+            f"a difference of {effect:g} cannot come from {discordance:g} of outcomes that differ",
+            hint="assume a larger discordance or a smaller effect",
+        )
+    error = standard_error(plan, effect)
+    return Power(
+        plan=plan,
+        effect=effect,
+        power=_power(plan, effect, error),
+        standard_error=error,
+        detectable=_smallest_detectable(lambda size: _power(plan, size, standard_error(plan, size)), discordance),
+    )
+
+
+def standard_error(plan: Plan, effect: float) -> float:
+    """Of the mean paired difference over all questions and seeds."""
+    sizes = np.asarray(plan.questions, dtype=np.float64)
+    size = float((sizes**2).sum() / sizes.sum())
+    alone = (1 + (plan.repeats - 1) * plan.repeat_correlation) / plan.repeats
+    variance = (plan.discordance - effect**2) * (alone + (size - 1) * plan.correlation) / sizes.sum()
+    return math.sqrt(max(float(variance), 0.0))
+
+
+def _power(plan: Plan, effect: float, error: float) -> float | None:
+    sizes = np.asarray(plan.questions, dtype=np.float64)
+    if len(sizes) < 2:
+        return None
+    if error == 0:
+        return 1.0 if effect else 0.0
+    with from_extra("eval"):
+        from scipy import special
+    freedom = max(float(sizes.sum() ** 2 / (sizes**2).sum()), min(len(sizes), 5)) - 1
+    return _beyond(abs(effect) / error, float(special.stdtrit(freedom, (1 + plan.level) / 2)), freedom)
+
+
+def _beyond(shift: float, critical: float, freedom: float) -> float:
+    """The probability that a noncentral t is beyond the critical value on either side."""
+    with from_extra("eval"):
+        from scipy import special
+    # SciPy gives no number far below the centre of the distribution, where the probability is 0.
+    below, above = (float(special.nctdtr(freedom, shift, end)) for end in (-critical, critical))
+    return 1 - (0.0 if math.isnan(above) else above) + (0.0 if math.isnan(below) else below)
+
+
+def _smallest_detectable(found: Callable[[float], float | None], most: float) -> float | None:
+    """The effect of up to ``most`` that is found with a probability of 0.8."""
+    if (found(most) or 0.0) < 0.8:
+        return None
+    with from_extra("eval"):
+        from scipy import optimize
+    return float(optimize.brentq(lambda size: (found(size) or 0.0) - 0.8, 0.0, most, xtol=1e-7))

@@ -1,4 +1,4 @@
-"""Figures of samples as cells: means and shares with intervals, paired differences, and why there is none.
+"""Cells computed from samples: means and shares with intervals, paired differences, and why there is none.
 
 Intervals are over videos (``eval.statistics.bootstrap``); the seeds of a question are repetitions within its video. If libraries are
 draws, videos are crossed with libraries and seeds.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from eval.statistics.bootstrap import FEW_CLUSTERS, mean_interval
+from eval.statistics.bootstrap import FEW_CLUSTERS, Interval, mean_interval
 from eval.tables.rows import SampleRow
 from eval.tables.study import cluster, keys, videos
 from eval.tables.table import Cell, Value, blank
@@ -46,12 +46,12 @@ class Values:
         return len(set(self.libraries)) > 1
 
     def crossed(self) -> list[Sequence[Hashable]]:
-        """What is crossed with the videos: seeds and libraries, where there are several."""
+        """The labels that are crossed with the videos: seeds and libraries, if there are several."""
         return [labels for labels in (self.seeds, self.libraries) if len(set(labels)) > 1]
 
 
 def correct(row: SampleRow) -> float:
-    """1 where the answer is right."""
+    """1 if the answer is right."""
     return float(row.correct)
 
 
@@ -61,13 +61,13 @@ def score(row: SampleRow) -> float:
 
 
 def tokens(row: SampleRow) -> float | None:
-    """What the sample costs in tokens as if nothing were cached; None where there is no episode."""
+    """What the sample costs in tokens as if nothing were cached; None without an episode."""
     spent = row.spent()
     return float(spent.tokens) if spent is not None else None
 
 
 def money(row: SampleRow) -> float | None:
-    """The same in USD, where prices are known."""
+    """The same in USD, if prices are known."""
     spent = row.spent()
     return spent.money if spent is not None else None
 
@@ -108,29 +108,33 @@ def interval(
     crossed: bool = False,
     also: Sequence[Sequence[str]] = (),
 ) -> Cell:
-    """The mean of numbers with its interval; ``crossed``: seeds and libraries are draws as videos are, and what ``also`` names."""
+    """The mean of numbers with its interval; ``crossed``: seeds, libraries and the labels in ``also`` are draws as videos are."""
     if not values.numbers:
         return blank(why)
     draws = [*(values.crossed() if crossed else []), *(labels for labels in also if len(set(labels)) > 1)]
     found = mean_interval(values.numbers, values.clusters, seed=seed, crossed=draws, within=within)
+    return replace(interval_cell(found), samples=tuple(dict.fromkeys(values.samples)))
+
+
+def interval_cell(found: Interval) -> Cell:
+    """An estimate with its interval as a cell."""
     return Cell(
         value=found.estimate,
         low=found.low,
         high=found.high,
-        n=len(values.numbers),
+        n=found.rows,
         clusters=found.clusters,
         mark=found.note,
-        samples=tuple(dict.fromkeys(values.samples)),
     )
 
 
 def is_sure(cell: Cell) -> bool:
-    """Whether an interval lies above zero that is over enough videos: a few that all say the same make a narrow one."""
+    """Whether an interval is above zero and over enough videos: a few that all agree make a narrow one."""
     return cell.low is not None and cell.low > 0 and (cell.clusters or 0) >= FEW_CLUSTERS
 
 
 def money_cell(rows: Sequence[SampleRow], *, way: str = "logical", part: str = "total") -> Cell:
-    """Mean money; marked where it leaves something out."""
+    """Mean money; marked if it leaves something out."""
     cell = mean(rows, lambda row: _of(row, way, part, "money"), why="no price is known")
     spends = [spent for row in rows if (spent := row.spent(way, part)) is not None]
     least = any(spent.is_least or spent.money is None for spent in spends)
@@ -138,19 +142,19 @@ def money_cell(rows: Sequence[SampleRow], *, way: str = "logical", part: str = "
 
 
 def tokens_cell(rows: Sequence[SampleRow], *, way: str = "logical", part: str = "total", of: str = "tokens") -> Cell:
-    """Mean tokens; marked where a server did not count them."""
+    """Mean tokens; marked if a server did not count them."""
     cell = mean(rows, lambda row: _of(row, way, part, of), why="no episodes")
     guessed = any(spent.estimated for row in rows if (spent := row.spent(way, part)) is not None)
     return marked(cell, "estimated") if cell.value is not None and guessed else cell
 
 
 def marked(cell: Cell, mark: str) -> Cell:
-    """A cell with a remark more."""
+    """The cell with one more remark."""
     return replace(cell, mark=f"{cell.mark}; {mark}" if cell.mark else mark)
 
 
 def count(number: int, rows: Iterable[SampleRow] | None = None) -> Cell:
-    """A whole number, and the samples behind it where these are not those of its row."""
+    """A whole number, and the samples behind it if these are not those of its row."""
     return Cell(value=number, samples=tuple(dict.fromkeys(keys(rows))) if rows is not None else None)
 
 

@@ -12,7 +12,7 @@ from controller.display import cut, round_lines, summary_record, value_text, wra
 from controller.episode import Episode
 from eval.datasets.items import Item
 from eval.runs.reading import Run
-from eval.tables.pairing import Pairs
+from eval.tables.comparisons import Pairs
 from eval.tables.rows import SampleRow
 from world_api.core.faults import EpisodeFault
 from world_api.core.identifiers import columns as width_of
@@ -25,7 +25,7 @@ _GAP = " | "
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One arm's sample, with its episode where it can be read; else ``why`` says what is wrong."""
+    """One arm's sample, with its episode if it can be read; else ``why`` says what is wrong."""
 
     row: SampleRow
     episode: Episode | None
@@ -106,7 +106,7 @@ def _side(run: Run, row: SampleRow) -> Side:
 
 
 def flip_text(flip: Flip, *, width: int, full: bool = False) -> str:
-    """A flip for a terminal: the question with its truth, then both trajectories, side by side where there is room."""
+    """A flip for a terminal: the question with its truth, then both trajectories, side by side if there is room."""
     lines = list(_question(flip, min(width, 2 * SIDE_BY_SIDE)))
     if width >= SIDE_BY_SIDE:
         half = (width - len(_GAP)) // 2
@@ -130,7 +130,7 @@ def _question(flip: Flip, width: int) -> Iterator[str]:
 
 
 def _column(side: Side, width: int, *, full: bool) -> list[list[str]]:
-    """One trajectory in blocks that stand at one height: what came out, then a round a block."""
+    """One trajectory in blocks that are aligned: the outcome, then one block a round."""
     row = side.row
     verdict = f"{row.arm}: {'RIGHT' if row.correct else 'WRONG'}, score {row.score:.2f}"
     head = [verdict, f"episode {row.cell}/{row.episode}" if row.episode else "no episode"]
@@ -149,7 +149,7 @@ def _column(side: Side, width: int, *, full: bool) -> list[list[str]]:
 
 
 def _fitted(lines: Sequence[str], width: int) -> list[str]:
-    """Lines that fit: long ones are cut, the trees of calls keep their shape."""
+    """Lines that fit: long ones are cut, trees of calls keep their shape."""
     return [cut(line, width) if width_of(line) > width else line for line in lines]
 
 

@@ -2,140 +2,218 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
-from eval.ladder.rungs import ladder_of
-from eval.tables.cells import POINTS, correct, count, interval, share, value_cell
-from eval.tables.comparisons import baseline_of, clustered_p
-from eval.tables.pairing import pairs_of
-from eval.tables.rows import SampleRow
-from eval.tables.study import Study, grouped, keys, videos
-from eval.tables.table import Cell, Column, Row, Table, blank
+from eval.statistics.bootstrap import Interval, mean_interval
+from eval.tables.accuracy import ACCURACY, SAMPLES, VIDEOS
+from eval.tables.cells import count, interval_cell
+from eval.tables.comparisons import P_CLUSTERED, PAIRS, Contrast, pairs_of
+from eval.tables.study import Group, Rows, Study, baseline_of, grouped, keys, setting_of, words
+from eval.tables.table import Cell, Figure, Figures, Table, blank, figure
 from world_api.core.faults import EvalFault
 
 #: The worlds that are the truth, whole or for one operation.
-ORACLE = "oracle"
-_ONE = ORACLE + ":"
+TRUTH, LADDER = "oracle", "oracle:"
+Part = Literal["operation", "together", "tools", "controller"]
+_Question = tuple[str, str, str, str, int]
 
-_COLUMNS = (
-    Column(key="dataset", title="dataset"),
-    Column(key="budget", title="budget"),
-    Column(key="arm", title="arm"),
-    Column(key="world", title="answered from the truth"),
-    Column(key="n", title="n", kind="count"),
-    Column(key="videos", title="videos", kind="count", aside=True),
-    Column(key="accuracy", title="accuracy", kind="share"),
-    Column(key="pairs", title="pairs", kind="count", aside=True),
-    Column(key="gain", title="gain", kind="points", about="over the worlds that are built from pixels, paired"),
-    Column(key="p_clustered", title="p, clustered", kind="p"),
+
+@dataclass(frozen=True, kw_only=True)
+class Rung:
+    """One step: what is answered from the truth (empty: nothing), on how many questions, and the share that is right."""
+
+    step: str
+    questions: int
+    accuracy: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """A part of what is lost, in shares of all questions.
+
+    ``operation``: what is gained when ``step`` alone is answered from the truth, so lost in its perception or retrieval.
+    ``together``: what all operations gain from the truth beyond the sum of the steps measured. ``tools``: what the reference
+    arm gets right more than this one when all is true; below 0 the tools help. ``controller``: what the reference
+    arm gets wrong even so. All parts together are 1 less the accuracy on the perceived worlds, whichever steps were measured.
+    """
+
+    part: Part
+    step: str
+    lost: Interval
+
+
+def ladder_of(
+    rows: Rows, *, arm: str, reference: str = "flat", built: str = "classical", seed: int = 1
+) -> tuple[tuple[Rung, ...], tuple[Loss, ...]]:
+    """The steps of an arm and what is lost where, over the questions that were asked on every one of its steps.
+
+    Steps that overlap (``detect_objects`` and ``perception``) are all shown; ``together`` then takes back what is counted twice.
+
+    Raises:
+        EvalFault: ``no_ladder``: the arm did not run on perceived and on true worlds, or the reference on true ones.
+    """
+    scores: dict[tuple[str, str], dict[_Question, float]] = {}
+    for row in rows:
+        question = (row.dataset, row.video, row.item, row.budget, row.seed)
+        scores.setdefault((row.arm, row.world), {})[question] = float(row.correct)
+    steps = sorted(world for name, world in scores if name == arm and world.startswith(LADDER))
+    own = {world: scores[arm, world] for world in (built, *steps, TRUTH) if (arm, world) in scores}
+    ideal = scores.get((reference, TRUTH), {})
+    shared = sorted(set(ideal).intersection(*own.values())) if built in own and TRUTH in own else []
+    if not shared:
+        raise EvalFault(
+            "no_ladder",
+            f"arm {arm!r} and reference {reference!r} share no questions on {built} and {TRUTH} worlds",
+            hint=f"run both on the worlds {built} and {TRUTH}, and the arm on some {LADDER}OPERATION",
+        )
+
+    def rung(world: str) -> Rung:
+        step = {built: "", TRUTH: "all"}.get(world, world.removeprefix(LADDER))
+        return Rung(step=step, questions=len(shared), accuracy=sum(own[world][at] for at in shared) / len(shared))
+
+    def lost(part: Part, step: str, value: Callable[[_Question], float]) -> Loss:
+        found = mean_interval([value(at) for at in shared], [at[1] for at in shared], seed=seed)
+        return Loss(part=part, step=step, lost=found)
+
+    def gained(step: str, at: _Question) -> float:
+        return own[step][at] - own[built][at]
+
+    losses = [lost("operation", step.removeprefix(LADDER), partial(gained, step)) for step in steps]
+    losses += [
+        lost("together", "", lambda at: gained(TRUTH, at) - sum(gained(step, at) for step in steps)),
+        lost("tools", "", lambda at: ideal[at] - own[TRUTH][at]),
+        lost("controller", "", lambda at: 1.0 - ideal[at]),
+    ]
+    return tuple(map(rung, own)), tuple(losses)
+
+
+def _is_built(world: str) -> bool:
+    """Whether worlds of that name are made from pixels."""
+    return world != TRUTH and not world.startswith(LADDER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Step(Group):
+    """An arm on one step of the ladder; ``gain`` compares it with the worlds from pixels, ``name`` says what is true."""
+
+    gain: Contrast | None
+
+
+def _of_gain(shown: Figure[Contrast]) -> Callable[[_Step], Cell]:
+    why = "it is what the others are compared with"
+    return lambda step: blank(why) if step.gain is None else shown.cell(step.gain)
+
+
+_DIFFERENCE: Figure[Contrast] = figure("gain", "points", Contrast.difference)
+_LADDER: Figures[_Step] = (
+    *words("dataset", "budget", "arm"),
+    figure("world", "text", lambda step: Cell(value=step.name), title="answered from the truth"),
+    SAMPLES,
+    figure("videos", "count", VIDEOS.cell, aside=True),
+    ACCURACY,
+    figure("pairs", "count", _of_gain(PAIRS), aside=True),
+    figure("gain", "points", _of_gain(_DIFFERENCE), about="over the worlds that are built from pixels, paired"),
+    figure("p_clustered", "p", _of_gain(P_CLUSTERED), title="p, clustered"),
 )
-_NOTHING, _ALL = "nothing", "everything"
 
 
 def ladder_table(study: Study) -> Table:
     """Each arm on worlds from pixels, with one operation from the truth, and on worlds from the truth."""
-    rows, about = [], []
-    places = grouped(study.rows, lambda row: (row.dataset, row.budget, row.arm))
-    for (dataset, budget, arm), own in places.items():
+    return study.table(
+        "ladder",
+        "The oracle ladder",
+        _LADDER,
+        _steps(study),
+        note="Paired differences over videos (95 %). What one operation from the truth gains is lost to the perception or retrieval "
+        "of that operation; what is still wrong with everything from the truth is lost to tools and controller. Gains of "
+        "single operations need not add up.",
+        empty="No arm ran both on worlds from pixels and with operations answered from the truth.",
+    )
+
+
+def _steps(study: Study) -> Iterator[_Step]:
+    for (_, _, arm), own in grouped(study.rows, lambda row: (row.dataset, row.budget, row.arm)).items():
         worlds = grouped(own, lambda row: row.world)
-        built = [world for world in worlds if world != ORACLE and not world.startswith(_ONE)]
-        for world in built:
-            steps = _steps(worlds, world, several=len(built) > 1)
-            if len(steps) < 2:
-                continue
-            for name, rung in steps.items():
-                head = tuple(Cell(value=value) for value in (dataset, budget, arm, name))
-                rows.append(Row(cells=(*head, *_cells(rung, worlds[world], study.seed)), samples=keys(rung)))
-                about += rung
-    note = "Paired differences over videos (95 %). What one operation from the truth gains is lost to the perception or retrieval "
-    note += "of that operation; what is still wrong with everything from the truth is lost to tools and controller. Gains of "
-    note += "single operations need not add up."
-    if not rows:
-        note = "No arm ran both on worlds from pixels and with operations answered from the truth."
-    return study.table("ladder", "The oracle ladder", _COLUMNS, rows, of=about, note=note)
+        built = [world for world in worlds if _is_built(world)]
+        for below in built:
+            names = {below: f"nothing ({below})" if len(built) > 1 else "nothing"}
+            names |= {world: world.removeprefix(LADDER) for world in sorted(worlds) if world.startswith(LADDER)}
+            names |= {TRUTH: "everything"} if TRUTH in worlds else {}
+            for world, name in names.items() if len(names) > 1 else ():
+                rows, setting, gain = worlds[world], setting_of(worlds[world][0]), None
+                if world != below:
+                    pairs = pairs_of(rows, worlds[below], across=("world",))
+                    gain = Contrast(setting=setting, arm=arm, against=below, pairs=pairs, seed=study.seed)
+                yield _Step(study=study, setting=setting, arm=arm, rows=rows, name=name, gain=gain)
 
 
-def _steps(worlds: Mapping[str, list[SampleRow]], built: str, *, several: bool) -> dict[str, list[SampleRow]]:
-    """The rungs above one kind of built worlds, by what is answered from the truth."""
-    label = f"{_NOTHING} ({built})" if several else _NOTHING
-    single = {world.removeprefix(_ONE): rows for world, rows in sorted(worlds.items()) if world.startswith(_ONE)}
-    whole = {_ALL: worlds[ORACLE]} if ORACLE in worlds else {}
-    return {label: worlds[built], **single, **whole}
+@dataclass(frozen=True, kw_only=True)
+class _Lost:
+    """A loss of an arm against a reference, and the samples behind it."""
+
+    dataset: str
+    budget: str
+    arm: str
+    reference: str
+    questions: int
+    loss: Loss
+    rows: Rows
+
+    @property
+    def samples(self) -> tuple[str, ...]:
+        return keys(self.rows)
+
+    @property
+    def part(self) -> str:
+        return {"operation": self.loss.step, "together": "operations together"}.get(self.loss.part, self.loss.part)
 
 
-def _cells(rung: Sequence[SampleRow], built: Sequence[SampleRow], seed: int) -> Iterator[Cell]:
-    yield count(len(rung))
-    yield count(len(videos(rung)))
-    yield share(rung, seed=seed)
-    if rung is built:
-        yield blank("it is what the others are compared with")
-        yield blank("it is what the others are compared with")
-        yield blank("it is what the others are compared with")
-        return
-    pairs = pairs_of(rung, built, across=("world",))
-    values = pairs.differences(correct)
-    p = clustered_p(values, seed)
-    yield count(len(pairs.pairs))
-    yield interval(values, seed=seed, within=POINTS, why="no pairs")
-    yield value_cell(p, "fewer than two videos")
-
-
-_LOSSES = (
-    Column(key="dataset", title="dataset"),
-    Column(key="budget", title="budget"),
-    Column(key="arm", title="arm"),
-    Column(key="reference", title="reference", about="the arm whose errors on true worlds are the controller's"),
-    Column(key="part", title="lost in", about="an operation, operations together, tools, or the controller"),
-    Column(key="questions", title="questions", kind="count", about="asked on every rung, times seeds"),
-    Column(key="lost", title="lost", kind="points"),
-)
+_LOSSES: Figures[_Lost] = (
+    *words("dataset", "budget", "arm"),
+    figure("reference", "text", lambda lost: Cell(value=lost.reference),
+           about="the arm whose errors on true worlds are the controller's"),
+    figure("part", "text", lambda lost: Cell(value=lost.part), title="lost in",
+           about="an operation, operations together, tools, or the controller"),
+    figure("questions", "count", lambda lost: count(lost.questions), about="asked on every rung, times seeds"),
+    figure("lost", "points", lambda lost: interval_cell(lost.loss.lost)),
+)  # fmt: skip
 
 
 def losses_table(study: Study) -> Table:
     """What each arm gets wrong, split into operations (perception and retrieval), tools and controller."""
-    rows, about = [], []
-    for (dataset, budget), own in grouped(study.rows, lambda row: (row.dataset, row.budget)).items():
-        reference = baseline_of(own, study.baseline)
-        built = [
-            world for world in dict.fromkeys(row.world for row in own) if world != ORACLE and not world.startswith(_ONE)
-        ]
-        for arm, world in product(grouped(own, lambda row: row.arm), built):
-            if reference is None:
-                continue
-            try:
-                rungs, losses = ladder_of(own, arm=arm, reference=reference, built=world, seed=study.seed)
-            except EvalFault:  # no ladder: this arm did not run on worlds of both kinds, or the reference did not
-                continue
-            behind = [row for row in own if row.arm in (arm, reference)]
-            for loss in losses:
-                head = tuple(
-                    Cell(value=value) for value in (dataset, budget, arm, reference, _part(loss.part, loss.step))
-                )
-                lost = loss.lost
-                figure = Cell(
-                    value=lost.estimate,
-                    low=lost.low,
-                    high=lost.high,
-                    n=lost.rows,
-                    clusters=lost.clusters,
-                    mark=lost.note,
-                )
-                rows.append(Row(cells=(*head, count(rungs[0].questions), figure), samples=keys(behind)))
-            about += behind
     return study.table(
         "losses",
         "Where accuracy is lost",
         _LOSSES,
-        rows,
-        of=about,
+        _losses(study),
         note="Shares of all questions; with what the arm gets right on worlds from pixels they make 100 %. An operation: gained "
         "where it alone is answered from the truth. Together: gained by all operations beyond the sum of these. Tools: what the "
-        "reference gets right more where all is true; below 0 the tools help. Controller: what the reference gets wrong even so."
-        if rows
-        else "No arm ran on worlds from pixels and on worlds from the truth beside a reference.",
+        "reference gets right more where all is true; below 0 the tools help. Controller: what the reference gets wrong even so.",
+        empty="No arm ran on worlds from pixels and on worlds from the truth beside a reference.",
     )
 
 
-def _part(part: str, step: str) -> str:
-    return step if part == "operation" else "operations together" if part == "together" else part
+def _losses(study: Study) -> Iterator[_Lost]:
+    for (dataset, budget), own in grouped(study.rows, lambda row: (row.dataset, row.budget)).items():
+        reference = baseline_of(own, study.baseline) or ""
+        built = [world for world in dict.fromkeys(row.world for row in own) if _is_built(world)]
+        for arm in grouped(own, lambda row: row.arm):
+            behind = [row for row in own if row.arm in (arm, reference)]
+            for world in built:
+                try:
+                    rungs, losses = ladder_of(own, arm=arm, reference=reference, built=world, seed=study.seed)
+                except EvalFault:  # this arm, or the reference, did not run on worlds of both kinds
+                    continue
+                for loss in losses:
+                    yield _Lost(
+                        dataset=dataset,
+                        budget=budget,
+                        arm=arm,
+                        reference=reference,
+                        questions=rungs[0].questions,
+                        loss=loss,
+                        rows=behind,
+                    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from eval.runs.reading import Run
@@ -18,8 +18,8 @@ from eval.tables.accuracy import (
 from eval.tables.budgets import along_table, curve_table, matched_table
 from eval.tables.comparisons import abstraction_table, comparisons_table, primary_table
 from eval.tables.ladder import ladder_table, losses_table
-from eval.tables.study import Study, study_of
-from eval.tables.table import Column, Table
+from eval.tables.study import Group, Study, study_of
+from eval.tables.table import Cell, Figure, Table, figure
 from eval.tables.tools import (
     break_even_table,
     funnel_table,
@@ -31,9 +31,9 @@ from eval.tables.tools import (
 from eval.tables.transfer import draws_tables, transfer_tables
 from world_api.core.faults import EvalFault
 
-_NOTHING = (Column(key="figure", title="figure"),)
-#: What makes each table, by its name; of several tables that are made together, by their names.
-_MAKERS: Mapping[tuple[str, ...], Callable[[Study], Table | Sequence[Table]]] = {
+Maker = Callable[[Study], Table | Sequence[Table]]
+#: The function that makes each table, by its name; tables that are made together have one function.
+_MAKERS: Mapping[tuple[str, ...], Maker] = {
     ("primary",): primary_table,
     ("main",): main_table,
     ("curve",): curve_table,
@@ -61,22 +61,41 @@ _MAKERS: Mapping[tuple[str, ...], Callable[[Study], Table | Sequence[Table]]] = 
 }
 
 
-def tables_of(run: Run | Study) -> list[Table]:
-    """Every table of a run. One that has no rows says in its note what it would want, or why it cannot be made.
+def tables_of(run: Run | Study, only: Collection[str] | None = None) -> list[Table]:
+    """Every table of a run, or ``only`` those. One without rows says in its note what it needs, or why it cannot be made.
 
     Raises:
         EvalFault: ``not_scored``.
     """
     study = run if isinstance(run, Study) else study_of(run)
-    return [table for names, make in _MAKERS.items() for table in _made(study, names, make)]
+    wanted = {names: make for names, make in _MAKERS.items() if only is None or not set(names).isdisjoint(only)}
+    made = (table for names, make in wanted.items() for table in _made_or_empty(study, names, make))
+    return [table for table in made if only is None or table.name in only]
 
 
-def _made(study: Study, names: Sequence[str], make: Callable[[Study], Table | Sequence[Table]]) -> Iterator[Table]:
+def table_of(study: Study, name: str) -> Table:
+    """One table by its name.
+
+    Raises:
+        EvalFault: ``ambiguous_pairs``: samples cannot be paired.
+        KeyError: there is no table of that name.
+    """
+    make = next((make for names, make in _MAKERS.items() if name in names), None)
+    if make is None:
+        raise KeyError(name)
+    return next(table for table in _made(make, study) if table.name == name)
+
+
+def _made_or_empty(study: Study, names: Sequence[str], make: Maker) -> Iterator[Table]:
     try:
-        made = make(study)
+        yield from _made(make, study)
     except EvalFault as fault:
         note = f"It cannot be made: {fault.message}; {fault.hint}."
+        nothing: Figure[Group] = figure("figure", "text", lambda _: Cell())
         for name in names:
-            yield study.table(name, name.replace("_", " ").capitalize(), _NOTHING, (), of=(), note=note)
-        return
-    yield from [made] if isinstance(made, Table) else made
+            yield study.table(name, name.replace("_", " ").capitalize(), (nothing,), (), note=note)
+
+
+def _made(make: Maker, study: Study) -> Sequence[Table]:
+    made = make(study)
+    return [made] if isinstance(made, Table) else made

@@ -1,15 +1,18 @@
-"""One row a sample: everything that tables, tests and charts are made of.
+"""One row per sample: what tables, tests and charts are made of; and the facts of the libraries of a run.
 
 Each journal is read once, and of its episodes only the figures are kept. *Calls* are those that the model made and that ran; what a
-system does by itself before the first round, and the submission of the answer, are none. *Malformed* counts the slips of replies and
-calls, but for calls that were well formed and only made before. *Empty* counts calls that ran and found nothing.
+system does by itself before the first round, and the submission of the answer, do not count. *Malformed* counts the slips of
+replies and calls, except calls that were well formed and only repeated. *Empty* counts calls that ran and found nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from controller.accounts import PARTS, Account, accounts_of, total
@@ -20,15 +23,119 @@ from controller.toolsets import JudgedItems
 from eval.datasets.items import Item
 from eval.runs.cells import Cell
 from eval.runs.files import SampleLine
+from eval.runs.manifest import LibraryRecord
 from eval.runs.reading import Run, refuse_unreadable
-from eval.scoring.evidence import evidence_score
+from eval.scoring.kinds import evidence_score
 from eval.scoring.score import Score
-from eval.tables.libraries import LibraryFacts, library_facts
+from tool_induction.library import find_library
+from tool_induction.library.manifest import MANIFEST_FILE, TOOLS_FILE, read_json
 from tool_induction.runtime.calls import listed_under
 from world_api.backends.chat.rule_based import RULE_BASED
-from world_api.core.canonical import canonical_json
-from world_api.core.faults import EpisodeFault, EvalFault
+from world_api.core.canonical import canonical_json, content_hash
+from world_api.core.faults import EpisodeFault, EvalFault, VideoWorldError
 from world_api.operations import EVERY_OPERATION
+
+
+@dataclass(frozen=True, kw_only=True)
+class LibraryFacts:
+    """A library as its manifest describes it.
+
+    ``tools`` are the hashes of its tools' documents by name, in the library's order. ``of`` is the hash of the library that it is
+    an arm of or was edited from, ``dropped`` the tools that edit left out; ``lineage`` are the hashes of all libraries that it was
+    edited from, oldest first. ``why`` says why nothing more is known.
+    """
+
+    name: str
+    hash: str | None
+    domain: str | None = None
+    arm: str | None = None
+    of: str | None = None
+    lineage: tuple[str, ...] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    induction: Mapping[str, Any] = field(default_factory=dict)
+    origin: str | None = None
+    why: str = ""
+
+    @property
+    def left_out(self) -> str | None:
+        """The one tool that it lacks of its parent, where that is all the difference."""
+        return self.dropped[0] if len(self.dropped) == 1 and not self.changed and self.of is not None else None
+
+
+def library_facts(name: str, hash_: str | None, *, made_by_run: Path, record: LibraryRecord | None) -> LibraryFacts:
+    """The facts of a library by name: from the run's own folder, else from where it is installed, if it is the same one.
+
+    ``record`` is what the run's manifest says of it: all that is known if the library itself is gone.
+    """
+    known = LibraryFacts(
+        name=name,
+        hash=hash_,
+        domain=_text(record.domain) if record is not None else None,
+        arm=record.arm if record is not None else None,
+        why="the library is not there any more",
+    )
+    for source in _places(name, made_by_run):
+        found = _read(source, name)
+        if found is not None and (hash_ is None or found.hash == hash_):
+            return found
+    return known
+
+
+def _places(name: str, made_by_run: Path) -> list[Traversable]:
+    places: list[Traversable] = [made_by_run / Path(name).name]
+    with contextlib.suppress(VideoWorldError):  # not installed: what the run's manifest says is all there is
+        places.append(find_library(name))
+    return [place for place in places if place.is_dir()]
+
+
+def _read(folder: Traversable, name: str) -> LibraryFacts | None:
+    try:
+        manifest, _ = read_json(folder, MANIFEST_FILE)
+        document, _ = read_json(folder, TOOLS_FILE)
+    except VideoWorldError:
+        return None
+    if not isinstance(manifest, dict) or not isinstance(document, dict):
+        return None
+    tools = document.get("tools")
+    documents = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    changes = _object(manifest.get("changes"))
+    lineage = manifest.get("lineage")
+    ancestors = lineage if isinstance(lineage, list) else []
+    edited = manifest.get("origin") == "edited" and ancestors
+    return LibraryFacts(
+        name=name,
+        hash=content_hash(document),
+        domain=_text(manifest.get("domain")),
+        arm=_text(manifest.get("arm")),
+        of=_hash_of(ancestors[-1]) if edited else _hash_of(manifest.get("of")),
+        lineage=tuple(found for item in ancestors if (found := _hash_of(item)) is not None),
+        tools={str(tool.get("tool_name")): content_hash(tool) for tool in documents},
+        dropped=_names(changes.get("dropped")),
+        changed=_names(changes.get("changed")) + _names(changes.get("added")),
+        induction=_object(manifest.get("induction")),
+        origin=_text(manifest.get("origin")),
+    )
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _hash_of(value: Any) -> str | None:
+    """The content hash in what a manifest says of another library."""
+    if isinstance(value, Mapping):
+        return _text(value.get("content_hash")) or _text(value.get("hash"))
+    return _text(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,16 +177,14 @@ class ToolUse:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleRow:
-    """A sample: its place in the design, what came out, what it cost.
+    """A sample: its place in the design, its outcome and its cost.
 
     ``library_domain`` and ``library_arm`` come from the library's manifest (no arm: the library as it was frozen),
-    ``score`` and ``details`` from the scorer. A sample
-    without an episode has its fault's code as ``reason``, counts as wrong, and has no cost. ``spend`` holds ``logical`` and
-    ``physical``, each with ``controller``, ``perception``, ``judge`` and ``total``. ``plumbing``: the rule-based model answered.
-    ``settings`` are those of the episode's task (without an episode those of the arm), ``world_hash`` the world it saw,
-    ``offered`` the tools of a library that it was offered, ``value`` what it answered in the type of the question. Rows of one
-    cell share such values.
-    ``gone``: there was an episode, and it is deleted or damaged.
+    ``score`` and ``details`` from the scorer. A sample without an episode has its fault's code as ``reason``, counts as wrong, and
+    has no cost. ``spend`` holds ``logical`` and ``physical``, each with ``controller``, ``perception``, ``judge`` and ``total``.
+    ``plumbing``: the rule-based model answered. ``settings`` are those of the episode's task (without an episode those of the arm),
+    ``world_hash`` is the world it saw, ``offered`` the tools of a library that it was offered, ``value`` the answer in the type of
+    the question. Rows of one cell share such values. ``gone``: the episode is deleted or damaged.
     """
 
     sample: str
@@ -127,19 +232,19 @@ class SampleRow:
 
     @property
     def exposure(self) -> str:
-        """What of a library and the operations the system was shown."""
+        """Which operations and tools the system could call."""
         return str(self.settings.get("exposure", "all"))
 
     def spent(self, way: str = "logical", part: str = "total") -> Spend | None:
-        """What was spent, one way; None where there is no episode."""
+        """The amounts spent, counted one way; None without an episode."""
         return self.spend.get(way, {}).get(part)
 
 
 _WELL_FORMED = frozenset({"asked_before"})
-#: what a system may offer that is neither an operation nor a tool of a library
+#: Tools that a system may offer which are neither operations nor tools of a library.
 _OWN = frozenset({SUBMIT_ANSWER, JudgedItems.name, "compose_tool"})
-#: the one text that an operation without a list is called for
-_TOLD = {"describe_segment": "caption", "query_entity_state": "answer"}
+#: The result of an operation that returns a text and no list.
+_TEXT_RESULTS = {"describe_segment": "caption", "query_entity_state": "answer"}
 
 
 def figures_of(episode: Episode, hashes: Mapping[str, str]) -> dict[str, Any]:
@@ -159,7 +264,7 @@ def figures_of(episode: Episode, hashes: Mapping[str, str]) -> dict[str, Any]:
 
 
 def spend_of(episode: Episode) -> dict[str, dict[str, Spend]]:
-    """Tokens and money, logical and physical, by what they went to and in all."""
+    """Tokens and money, logical and physical, by purpose and in total."""
     accounts = accounts_of(episode)
     return {
         way: {**{part: _spend(held[part]) for part in PARTS}, "total": _spend(total(held))}
@@ -184,7 +289,7 @@ def _spend(account: Account) -> Spend:
 
 
 def found_nothing(call: CallRecord) -> bool:
-    """Whether a call ran without a fault and came back with nothing."""
+    """Whether a call ran without a fault and found nothing."""
     if call.failed:
         return False
     result = call.result
@@ -198,8 +303,8 @@ def found_nothing(call: CallRecord) -> bool:
 
 @lru_cache(maxsize=64)
 def _holder(operation: str) -> str:
-    """Under which key an operation gives what it is called for; ``""`` for one that always gives something."""
-    return _TOLD.get(operation) or listed_under(operation) or ""
+    """The key under which an operation returns its results; ``""`` if it always returns something."""
+    return _TEXT_RESULTS.get(operation) or listed_under(operation) or ""
 
 
 def _uses(made: Sequence[CallRecord], hashes: Mapping[str, str]) -> tuple[ToolUse, ...]:
@@ -239,9 +344,9 @@ _NO_SCORE = Score(correct=False, score=0.0, scorer="none/1", details={"reason": 
 
 @dataclass(frozen=True, kw_only=True)
 class RunRows:
-    """The rows of a run, what is not among them by reason, and what is known of its libraries by name.
+    """The rows of a run, what is left out by reason, and the facts of its libraries by name.
 
-    ``unknown`` are the samples of questions whose answer nobody knows: to be looked at, and in no figure.
+    ``unknown`` are the samples of questions without a known answer: they are shown, and in no figure.
     """
 
     rows: tuple[SampleRow, ...]
@@ -265,9 +370,9 @@ def read_rows(run: Run) -> RunRows:
     Raises:
         EvalFault: ``not_scored``: there are samples, and no score of any.
     """
-    asked = [line for line in run.samples if run.has_answer(line)]
-    scored = [line for line in asked if line.sample in run.scores]
-    if asked and not scored:
+    answered = [line for line in run.samples if run.has_answer(line)]
+    scored = [line for line in answered if line.sample in run.scores]
+    if answered and not scored:
         raise EvalFault("not_scored", "no sample of the run is scored", hint="run `videoworld eval score RUN` first")
     libraries = libraries_of(run)
     by_cell: dict[str, list[SampleLine]] = {}
@@ -280,29 +385,28 @@ def read_rows(run: Run) -> RunRows:
     unknown = [row for row in found if row.sample not in scorable]
     left_out = {
         NOT_FINISHED: max(0, run.planned - len(run.samples)),
-        NOT_SCORED: len(asked) - len(scored),
-        NO_ANSWER: len(run.samples) - len(asked),
+        NOT_SCORED: len(answered) - len(scored),
+        NO_ANSWER: len(run.samples) - len(answered),
     }
-    left_out |= _not_asked(run)
+    left_out |= _never_sampled(run)
     return RunRows(rows=tuple(rows), unknown=tuple(unknown), left_out=left_out, libraries=libraries)
 
 
-def _not_asked(run: Run) -> dict[str, int]:
-    """What never became a sample: questions, not samples, are counted."""
+def _never_sampled(run: Run) -> dict[str, int]:
+    """The number of questions that never became samples."""
     records = run.manifest.datasets.values()
     missing = sum(record.missing_questions for record in records)
     return {MISSING: missing, UNUSABLE: sum(sum(record.left_out.values()) for record in records)}
 
 
 def libraries_of(run: Run) -> dict[str, LibraryFacts]:
-    """The libraries that the run's arms were given, by the names their arms have for them."""
-    told = run.manifest.libraries
+    """The libraries of the run's arms, by the names the arms use."""
     found: dict[str, LibraryFacts] = {}
     for cell in run.cells.values():
         name = cell.arm.library
         if name is not None and name not in found:
-            record = told.get(name)
-            found[name] = library_facts(name, cell.arm.library_hash, made_by_run=run.folder.libraries, told=record)
+            record = run.manifest.libraries.get(name)
+            found[name] = library_facts(name, cell.arm.library_hash, made_by_run=run.folder.libraries, record=record)
     return found
 
 
@@ -364,7 +468,7 @@ def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str], kept: di
 
 def _row(run: Run, cell: Cell, line: SampleLine, fields: Mapping[str, Any], library: LibraryFacts | None) -> SampleRow:
     item, score = run.item(line), run.scores[line.sample] if run.has_answer(line) else _NO_SCORE
-    # Only an episode that can be read and gave an answer may be right, whatever the file of scores says.
+    # Only an episode that can be read and gave an answer may be right, even if the file of scores says otherwise.
     counts = fields["outcome"] != "failed"
     return SampleRow(
         sample=line.sample,

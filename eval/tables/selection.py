@@ -1,8 +1,9 @@
 """The selected library: which tools of a library help on development questions, and a fork that keeps these, with the evidence.
 
-A tool enters if it raises accuracy or lowers cost. The evidence is of two kinds. *Left out*: the library less the same library without
-the tool, paired; this tells what the tool brings. *Use*: on the questions whose episodes called the tool, the library less the
-baseline, paired; this is weaker: the model chooses when to call a tool, and several tools of one episode cannot be told apart.
+A tool enters if it raises accuracy or lowers cost. The evidence is of two kinds. *Left out*: the library less the same library
+without the tool, paired; this shows what the tool brings. *Use*: on the questions whose episodes called the tool, the library less
+the baseline, paired; this is weaker: the model chooses when to call a tool, and the effects of several tools in one episode cannot
+be separated.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ from typing import Any, Literal
 from eval.runs.reading import Run
 from eval.statistics.bootstrap import FEW_CLUSTERS
 from eval.tables.cells import POINTS, correct, interval, is_sure, tokens
-from eval.tables.comparisons import baseline_of
-from eval.tables.pairing import Pairs, pairs_of
+from eval.tables.comparisons import Pair, Pairs, pairs_of
 from eval.tables.rows import SampleRow
-from eval.tables.study import Study, grouped, setting_of
+from eval.tables.study import Rows, Study, baseline_of, grouped, setting_of
 from eval.tables.table import Cell
-from eval.tables.tools import left_out_pairs, library_uses
+from eval.tables.tools import left_out_contrasts, library_uses
 from tool_induction.curation.fork import Edits, Fork, fork_library
 from tool_induction.domains import Domain
 from tool_induction.language.model import Call, walk_steps
@@ -33,7 +33,7 @@ By = Literal["left_out", "use", "nothing"]
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What is known of one tool: the paired difference in accuracy, and the tokens that it saves a question."""
+    """The evidence on one tool: the paired difference in accuracy, and the tokens that it saves a question."""
 
     tool: str
     by: By
@@ -58,11 +58,11 @@ class Evidence:
 
     def line(self, *, sign: str, width: int) -> str:
         """The evidence on one line, for people."""
-        gain, saved = self.accuracy.value, self.saved.value
-        told = f"accuracy {100 * gain:+.1f} points" if isinstance(gain, float) else "accuracy unknown"
-        told += f", {saved:,.0f} tokens saved" if isinstance(saved, float) else ""
+        gain, saved = self.accuracy.number, self.saved.number
+        figures = "accuracy unknown" if gain is None else f"accuracy {100 * gain:+.1f} points"
+        figures += "" if saved is None else f", {saved:,.0f} tokens saved"
         by = {"left_out": "leaving it out", "use": "its use", "nothing": "nothing"}[self.by]
-        return f"{sign}  {self.tool:{width}}  {told}, {self.pairs} pairs, by {by}: {self.why}"
+        return f"{sign}  {self.tool:{width}}  {figures}, {self.pairs} pairs, by {by}: {self.why}"
 
 
 def library_rows(study: Study, library: str, arm: str | None) -> list[SampleRow]:
@@ -88,8 +88,8 @@ def library_rows(study: Study, library: str, arm: str | None) -> list[SampleRow]
     return chosen
 
 
-def evidence_of(study: Study, own: Sequence[SampleRow], *, sure: bool = False) -> list[Evidence]:
-    """What is known of every tool that the arm was offered; ``sure``: an interval must lie above zero, not its middle alone."""
+def evidence_of(study: Study, own: Rows, *, sure: bool = False) -> list[Evidence]:
+    """The evidence on every tool that the arm was offered; ``sure``: the whole interval must be above zero."""
     left_out = _left_out(study, own)
     against = _baseline_pairs(study, own)
     found = []
@@ -103,16 +103,15 @@ def evidence_of(study: Study, own: Sequence[SampleRow], *, sure: bool = False) -
     return found
 
 
-def _left_out(study: Study, own: Sequence[SampleRow]) -> dict[str, Pairs]:
-    arm = own[0].arm
-    found: dict[str, list[tuple[SampleRow, SampleRow]]] = {}
-    for _, tool, one, other in left_out_pairs(study):
-        if one[0].arm == arm:
-            found.setdefault(tool, []).extend(pairs_of(one, other).pairs)
+def _left_out(study: Study, own: Rows) -> dict[str, Pairs]:
+    found: dict[str, list[Pair]] = {}
+    for item in left_out_contrasts(study):
+        if item.arm == own[0].arm:
+            found.setdefault(item.name, []).extend(item.pairs.pairs)
     return {tool: Pairs(pairs=tuple(pairs)) for tool, pairs in found.items()}
 
 
-def _baseline_pairs(study: Study, own: Sequence[SampleRow]) -> Pairs:
+def _baseline_pairs(study: Study, own: Rows) -> Pairs:
     pairs: list[tuple[SampleRow, SampleRow]] = []
     everyone = grouped(study.rows, setting_of)
     for setting, rows in grouped(own, setting_of).items():
@@ -140,36 +139,28 @@ def _judged(tool: str, by: By, pairs: Pairs, seed: int, *, sure: bool) -> Eviden
 
 
 def _verdict(accuracy: Cell, saved: Cell, *, sure: bool) -> tuple[bool, str]:
-    gain = accuracy.value if isinstance(accuracy.value, int | float) else None
-    if gain is None:
+    def is_above(cell: Cell) -> bool:
+        """Whether a figure is above zero; to be sure, its whole interval, over enough videos."""
+        return is_sure(cell) if sure else (cell.number or 0.0) > 0
+
+    if accuracy.number is None:
         return False, "nothing is known of it"
-    if _is_above(accuracy, sure=sure):
+    if is_above(accuracy):
         return True, "it raises accuracy"
-    if gain >= 0 and _is_above(saved, sure=sure):
+    if accuracy.number >= 0 and is_above(saved):
         return True, "it lowers cost at no loss of accuracy"
+    why = "it neither raises accuracy nor lowers cost" + ", as far as is sure" * sure
     few = sure and (accuracy.clusters or 0) < FEW_CLUSTERS
-    said = (
-        f", as far as is sure with fewer than {FEW_CLUSTERS} videos" if few else ", as far as is sure" if sure else ""
-    )
-    return False, "it neither raises accuracy nor lowers cost" + said
-
-
-def _is_above(cell: Cell, *, sure: bool) -> bool:
-    """Whether a figure lies above zero; where one has to be sure, its whole interval, over enough videos."""
-    return is_sure(cell) if sure else isinstance(cell.value, int | float) and cell.value > 0
+    return False, why + f" with fewer than {FEW_CLUSTERS} videos" * few
 
 
 def _ends(cell: Cell) -> Mapping[str, float | None]:
-    value = float(cell.value) if isinstance(cell.value, int | float) else None
-    return {"estimate": value, "low": cell.low, "high": cell.high}
-
-
-_SPLIT = "development"
+    return {"estimate": cell.number, "low": cell.low, "high": cell.high}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selected:
-    """A selection that was made: what is known of each tool, the tools that stay, and the library."""
+    """A selection: the evidence on each tool, the tools that are kept, and the library."""
 
     evidence: tuple[Evidence, ...]
     kept: tuple[str, ...]
@@ -178,9 +169,9 @@ class Selected:
 
 
 def check_split(run: Run, rows: Iterable[SampleRow], domains: Collection[Domain]) -> None:
-    """Refuse to select on anything but development questions: what tools are chosen by cannot measure them any more.
+    """Refuse to select on anything but development questions: questions that tools are chosen by cannot measure them.
 
-    A question is of development where it says so itself, or where it says nothing and the splits of its domain say so of its video.
+    A question is a development question if it says so itself, or if it says nothing and its domain puts its video in that split.
 
     Raises:
         EvalFault: ``not_development``, with what the questions are.
@@ -192,12 +183,12 @@ def check_split(run: Run, rows: Iterable[SampleRow], domains: Collection[Domain]
         domain = named.get(item.domain or "")
         of_video = domain.split_of_video(item.video_id) if domain is not None else None
         splits: set[str] = {split for split in (item.split, of_video) if split is not None}
-        found.update(splits - {_SPLIT} if splits else {"of no split"})
+        found.update(splits - {"development"} if splits else {"of no split"})
     if found:
-        told = ", ".join(f"{number} {name}" for name, number in sorted(found.items()))
+        others = ", ".join(f"{number} {name}" for name, number in sorted(found.items()))
         raise EvalFault(
             "not_development",
-            f"tools are selected on development questions only; this run asks others: {told}",
+            f"tools are selected on development questions only; this run asks others: {others}",
             hint="run the arms on a dataset with `split: development`, and select from that run",
         )
 

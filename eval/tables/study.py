@@ -1,17 +1,18 @@
-"""What all tables of a run are made from: its rows, what is left out, labels of people, and how rows are chosen and grouped.
+"""The study of a run, from which all tables are made: its samples as rows, grouped and chosen, with labels of people.
 
 Labels of open answers are a file of labelled pairs, ``RUN/labels.json``, which ``videoworld eval label RUN --take`` writes. A label
-is of an answer to a question about a video; it counts for the samples that answered just so, of the arms that it was drawn of (of all,
-if it names none). Arms are named on a command line as ``flat``, ``hier@hand_A``, ``hier@library=hand_A``, ``flat@world=oracle``.
+is of an answer to a question about a video; it counts for the samples with exactly that answer, of the arms that it was drawn of (of
+all, if it names none). Arms are named on a command line as ``flat``, ``hier@hand_A``, ``hier@library=hand_A``, ``flat@world=oracle``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 from controller.display import WATERMARK
 from eval.runs.manifest import DatasetRecord
@@ -19,9 +20,8 @@ from eval.runs.reading import Run, read_run
 from eval.runs.scoring import scored_now
 from eval.scoring.kinds import given_text
 from eval.scoring.labels import answer_key, own_pairs
-from eval.tables.libraries import LibraryFacts
-from eval.tables.rows import SampleRow, read_rows
-from eval.tables.table import Column, Row, Table
+from eval.tables.rows import LibraryFacts, SampleRow, read_rows
+from eval.tables.table import Cell, Figure, Row, Table, figure
 from tool_induction.language.diagnostics import did_you_mean
 from world_api.core.faults import EvalFault
 
@@ -38,9 +38,66 @@ class Setting:
     budget: str
 
 
+class _Subject(Protocol):
+    """The subject of a row: the keys of the samples behind it, and all samples that count for the table."""
+
+    @property
+    def samples(self) -> tuple[str, ...]: ...
+
+    @property
+    def rows(self) -> Rows: ...
+
+
+AnySubject = TypeVar("AnySubject", bound=_Subject)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The samples of one arm in one setting, all seeds together, or a part of them; ``name`` names the part."""
+
+    study: Study
+    setting: Setting
+    arm: str
+    rows: Rows
+    name: Any = None
+
+    @property
+    def samples(self) -> tuple[str, ...]:
+        """The keys of the samples."""
+        return keys(self.rows)
+
+    @property
+    def first(self) -> SampleRow:
+        """Any of the samples: they share arm and library."""
+        return self.rows[0]
+
+    @property
+    def seed(self) -> int:
+        """The seed of every resampling."""
+        return self.study.seed
+
+    @property
+    def library(self) -> LibraryFacts | None:
+        """What is known of the arm's library."""
+        return self.study.libraries.get(self.first.library or "")
+
+
+def words(*names: str) -> tuple[Figure[Any], ...]:
+    """Text columns that show attributes of the subject, or of its setting, under their own names."""
+    about = {"world": "how the worlds were made"}
+    return tuple(figure(name, "text", partial(_word, name), about=about.get(name, "")) for name in names)
+
+
+def _word(name: str, subject: Any) -> Cell:
+    return Cell(value=getattr(subject if hasattr(subject, name) else subject.setting, name))
+
+
+PLACE = words("dataset", "world", "budget", "arm")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Labels:
-    """What people say of samples, by their keys; ``why`` says why there is nothing."""
+    """Labels of people for samples, by key; ``why`` says why there are none."""
 
     right: Mapping[str, bool] = field(default_factory=dict)
     why: str = "no answer of it was labelled"
@@ -50,7 +107,7 @@ class Labels:
 class Study:
     """The rows of a run and what it takes to make tables of them. ``seed`` is that of every resampling.
 
-    ``unknown`` are the samples of questions whose answer nobody knows: they are in no table.
+    ``unknown`` are the samples of questions without a known answer: they are in no table.
     """
 
     rows: tuple[SampleRow, ...]
@@ -59,7 +116,7 @@ class Study:
     libraries: Mapping[str, LibraryFacts] = field(default_factory=dict)
     primary: Mapping[str, str | None] | None = None
     datasets: Mapping[str, DatasetRecord] = field(default_factory=dict)
-    labels: Labels = field(default_factory=Labels)  #: what people say of answers
+    labels: Labels = field(default_factory=Labels)
     seed: int = 1
 
     @property
@@ -69,42 +126,77 @@ class Study:
 
     @property
     def watermark(self) -> str | None:
-        """What must stand beside every figure, if anything."""
+        """The watermark of every figure, if the rule-based model answered."""
         return WATERMARK if any(row.plumbing for row in (*self.rows, *self.unknown)) else None
 
     @property
     def warning(self) -> str | None:
-        """What must be said of figures some of whose samples are wrong only because their episode is gone."""
+        """How many samples are wrong only because their episode is gone."""
         return warning_of(self.rows)
 
     def with_rows(self, rows: Iterable[SampleRow]) -> Study:
         """The same study of fewer samples."""
         return replace(self, rows=tuple(rows))
 
+    def groups(self, rows: Iterable[SampleRow] | None = None) -> Iterator[Group]:
+        """The samples of each arm in each setting, of all rows or of these."""
+        for setting, within in grouped(self.rows if rows is None else rows, setting_of).items():
+            for arm, own in grouped(within, lambda row: row.arm).items():
+                yield Group(study=self, setting=setting, arm=arm, rows=own)
+
+    def beside_baseline(self) -> Iterator[tuple[Group, Group | None]]:
+        """Every group with the group of the baseline in its setting, if there is one."""
+        for setting, within in grouped(self.rows, setting_of).items():
+            arms = grouped(within, lambda row: row.arm)
+            name = baseline_of(within, self.baseline)
+            groups = {arm: Group(study=self, setting=setting, arm=arm, rows=own) for arm, own in arms.items()}
+            for group in groups.values():
+                yield group, groups[name] if name is not None else None
+
     def table(
         self,
         name: str,
         title: str,
-        columns: Sequence[Column],
-        rows: Iterable[Row],
+        figures: Iterable[Figure[AnySubject]],
+        subjects: Iterable[AnySubject],
         *,
-        of: Rows | None = None,
+        of: Iterable[SampleRow] | None = None,
         note: str = "",
+        empty: str | None = None,
         left_out: Mapping[str, int] | None = None,
     ) -> Table:
-        """A table of this study, with its counts and its watermark; ``of`` are the samples it is about, each counted once (all)."""
-        about = self.rows if of is None else list({row.sample: row for row in of}.values())
+        """A table with one row a subject, with its counts and its watermark.
+
+        ``of`` are the samples it is about, each counted once; by default those of the subjects. ``empty`` is the note of a table
+        without rows, if it is another one.
+        """
+        shown, held = tuple(figures), tuple(subjects)
+        rows = (row for subject in held for row in subject.rows) if of is None else of
+        about = list({row.sample: row for row in rows}.values())
+        if not held and empty is not None:
+            note = empty
         return Table(
             name=name,
             title=title,
-            columns=tuple(columns),
-            rows=tuple(rows),
+            columns=tuple(item.column for item in shown),
+            rows=tuple(
+                Row(cells=tuple(item.cell(subject) for item in shown), samples=subject.samples) for subject in held
+            ),
             note=" ".join(part for part in (warning_of(about), note) if part),
             watermark=self.watermark,
             n=len(about),
             clusters=len(videos(about)),
             left_out={**self.left_out, **(left_out or {})},
         )
+
+
+def baseline_of(rows: Rows, preferred: str | None = None) -> str | None:
+    """The arm that others are compared with: the one preferred, else one of the system ``flat``, the plainest first."""
+    arms = {row.arm: row for row in rows}
+    if preferred is not None and preferred in arms:
+        return preferred
+    flats = [name for name, row in arms.items() if row.system == "flat" and row.library is None]
+    return min(flats, key=lambda name: (name != "flat", len(name), name), default=None)
 
 
 def warning_of(rows: Rows) -> str | None:
@@ -135,7 +227,7 @@ def study_of(run: Run) -> Study:
 
 
 def setting_of(row: SampleRow) -> Setting:
-    """What a sample may be compared within."""
+    """The setting in which a sample may be compared."""
     return Setting(dataset=row.dataset, world=row.world, budget=row.budget)
 
 
@@ -163,7 +255,7 @@ def keys(rows: Iterable[SampleRow]) -> tuple[str, ...]:
 
 
 def libraries_are_real(row: SampleRow) -> bool:
-    """Whether a sample's library is one that tools are meant to help by: no placebo and no chance composites."""
+    """Whether a sample's library is meant to help: no placebo and no random composites."""
     return row.library is not None and row.library_arm not in ("placebo", "random")
 
 
@@ -171,7 +263,7 @@ LABELS = "labels.json"
 
 
 def labels_of(run: Run, rows: Iterable[SampleRow]) -> Labels:
-    """The labels of a run's samples. A file that is not labelled to its end is none."""
+    """The labels of a run's samples; none if the file is not labelled completely."""
     path = run.folder.root / LABELS
     if not path.exists():
         return Labels()
@@ -200,7 +292,7 @@ def chosen(rows: Sequence[SampleRow], wanted: str) -> list[SampleRow]:
     """The samples of an arm, or of a system that one arm has, with filters after ``@``.
 
     Raises:
-        EvalFault: ``unknown_arm``, with the nearest; ``bad_filter``; ``several_arms``, where a system is named that has several.
+        EvalFault: ``unknown_arm``, with the nearest; ``bad_filter``; ``several_arms``, if a system is named that has several.
     """
     whole = [row for row in rows if row.arm == wanted]
     name, at, filters = wanted.partition("@")
@@ -230,13 +322,13 @@ def filtered(rows: Sequence[SampleRow], filters: Sequence[str]) -> list[SampleRo
         known = {text_of(row, key) for row in found}
         found = [row for row in found if text_of(row, key) == value]
         if not found:
-            told = ", ".join(sorted(known)[:12])
-            raise EvalFault("nothing_chosen", f"no sample has {key} {value[:60]!r}", hint=f"there is: {told}")
+            there = ", ".join(sorted(known)[:12])
+            raise EvalFault("nothing_chosen", f"no sample has {key} {value[:60]!r}", hint=f"there is: {there}")
     return found
 
 
 def text_of(row: SampleRow, key: str) -> str:
-    """What a sample has under a filter's key, as text; ``none`` where it has nothing."""
+    """The value of a sample under a filter's key, as text; ``none`` if it has none."""
     value = getattr(row, key)
     return "none" if value is None else str(value)
 
@@ -270,8 +362,8 @@ def independent(
 ) -> tuple[list[SampleRow], tuple[str, ...]]:
     """The samples with one library of each lineage, and the names of the libraries that are left out.
 
-    A library under a second name, a fork of it, what was selected from it and what came of the same induction are no further
-    draws. Of those that belong together the one with the fewest ancestors stays, of several the one that comes first.
+    A library under a second name, a fork of it, what was selected from it and the results of the same induction are no further
+    draws. Of those that belong together the one with the fewest ancestors stays, of several the first.
     """
     held = list(rows)
     hashes = {row.library: row.library_hash for row in held if row.library is not None}

@@ -1,14 +1,14 @@
 """A table as plain data: what the report renders, what LaTeX and CSV are written from.
 
 A cell knows its interval, how many samples and videos are behind it, and which; one that cannot be computed is blank and says
-why. Shares and differences of shares lie between -1 and 1 here; whoever writes them out makes percent of them.
+why. Shares are from 0 to 1 and differences of shares from -1 to 1; only the writers make percent of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 SCHEMA_VERSION = 1
 
@@ -16,13 +16,14 @@ SCHEMA_VERSION = 1
 #: change: a difference of quantities, with its sign; count: a whole number; tokens: a mean, shown whole; money: USD.
 Kind = Literal["text", "share", "points", "number", "change", "count", "tokens", "money", "seconds", "p", "yes_no"]
 Value = str | float | int | bool | None
+Subject_contra = TypeVar("Subject_contra", contravariant=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column: ``key`` is stable and names it in CSV, ``title`` heads it, ``about`` says in a sentence what stands in it.
+    """A column: ``key`` is stable and names it in CSV, ``title`` heads it, ``about`` explains it in a sentence.
 
-    One that stands ``aside`` is left out where there is little room, as on paper and in a terminal.
+    One that is ``aside`` is left out where there is little room, as on paper and in a terminal.
     """
 
     key: str
@@ -34,11 +35,11 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One figure or word. ``value`` None is blank, and ``why`` says why; it is never 0 for want of anything better.
+    """One figure or word. ``value`` None is blank, and ``why`` says why; a figure that is not known is never 0.
 
     ``low`` and ``high`` are the ends of the interval. ``n`` counts what the figure is a mean or share of, ``clusters`` the videos.
     ``mark`` is a remark that changes how it is read (``at least``, ``estimated``). ``samples`` are the keys of the samples that it
-    comes from, where these are not those of its row.
+    comes from, if these are not those of its row.
     """
 
     value: Value = None
@@ -50,6 +51,11 @@ class Cell:
     mark: str = ""
     samples: tuple[str, ...] | None = None
 
+    @property
+    def number(self) -> float | None:
+        """The value, if it is a number."""
+        return float(self.value) if isinstance(self.value, int | float) else None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
@@ -57,6 +63,32 @@ class Row:
 
     cells: tuple[Cell, ...]
     samples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure(Generic[Subject_contra]):
+    """A column together with the function that computes its cell from the subject of a row: an arm, a pair of arms, a tool."""
+
+    column: Column
+    cell: Callable[[Subject_contra], Cell]
+
+
+Figures: TypeAlias = tuple[Figure[Subject_contra], ...]
+
+
+def figure(
+    key: str,
+    kind: Kind,
+    cell: Callable[[Subject_contra], Cell],
+    *,
+    title: str | None = None,
+    about: str = "",
+    aside: bool = False,
+) -> Figure[Subject_contra]:
+    """A column and its cells; the title is the key if none is given."""
+    return Figure(
+        column=Column(key=key, title=key if title is None else title, kind=kind, about=about, aside=aside), cell=cell
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,10 +115,10 @@ class Table:
             raise ValueError(f"table {self.name}: its rows do not fit its columns")
 
     def place(self, key: str) -> int:
-        """Where a column stands.
+        """The index of a column.
 
         Raises:
-            KeyError: there is none of that key.
+            KeyError: no column has that key.
         """
         for place, column in enumerate(self.columns):
             if column.key == key:
@@ -109,21 +141,17 @@ class Table:
 
     @property
     def footer(self) -> str:
-        """What must be read with the figures: how many samples and videos, what is left out, the watermark."""
-        said = [f"{self.n:,} samples of {self.clusters:,} videos"]
-        said += [f"left out: {number:,} {why}" for why, number in self.left_out.items() if number]
-        return "; ".join(said) + "."
+        """What must be read with the figures: how many samples and videos, and what is left out."""
+        parts = [f"{self.n:,} samples of {self.clusters:,} videos"]
+        parts += [f"left out: {number:,} {why}" for why, number in self.left_out.items() if number]
+        return "; ".join(parts) + "."
 
     def record(self, index: Mapping[str, int] | None = None) -> dict[str, Any]:
         """The wire form; with an ``index`` of the samples, those behind each cell are in it as ranges (``0-39,80``)."""
+        names = ("name", "title", "note", "watermark", "n", "clusters")
         return {
             "schema_version": SCHEMA_VERSION,
-            "name": self.name,
-            "title": self.title,
-            "note": self.note,
-            "watermark": self.watermark,
-            "n": self.n,
-            "clusters": self.clusters,
+            **{name: getattr(self, name) for name in names},
             "left_out": dict(self.left_out),
             "columns": [asdict(column) for column in self.columns],
             "rows": [_row_record(row, index) for row in self.rows],

@@ -1,4 +1,4 @@
-"""Tables in words: cells, tables for a terminal, LaTeX and CSV.
+"""Tables as text: for a terminal, as LaTeX and as CSV.
 
 The same cell has the same words in all of them: shares in percent, differences with their sign, blanks as a dash. LaTeX has
 ``booktabs`` rules and everything that comes from outside escaped. CSV (RFC 4180) has figures as they are, shares from 0 to 1, with the
@@ -7,6 +7,7 @@ ends of intervals in columns of their own; text that a spreadsheet would take fo
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -23,13 +24,13 @@ _SIGNED = frozenset({"points", "change"})
 
 
 def heading(column: Column) -> str:
-    """The title of a column, with the unit where it has one."""
+    """The title of a column, with its unit if it has one."""
     unit = {"share": "%", "points": "points", "seconds": "s", "money": ""}.get(column.kind, "")
     return f"{column.title}, {unit}" if unit and unit not in column.title else column.title
 
 
 def cell_text(cell: Cell, column: Column, *, interval: bool = True) -> str:
-    """A cell in words: its value, its interval in brackets, and a sign where there is a remark (``*``)."""
+    """A cell as text: its value, its interval in brackets, and ``*`` if there is a remark."""
     if cell.value is None:
         return BLANK if cell.why else ""
     text = value_text(cell.value, column)
@@ -57,7 +58,7 @@ def value_text(value: str | float | int | bool, column: Column) -> str:
 
 
 def _places(number: float) -> int:
-    """So many decimals that small quantities keep two figures, and large ones none."""
+    """The number of decimals: small quantities keep two figures, large ones none."""
     if number != 0 and abs(number) < 0.1:
         return 4
     return 2 if abs(number) < 100 else 0
@@ -101,10 +102,9 @@ def fields_text(table: Table, place: int) -> str:
     lines = [table.title, *([f"({table.watermark})"] if table.watermark is not None else [])]
     for column, cell in pairs:
         text = cell_text(cell, column) if cell.value is not None else f"{BLANK} ({cell.why})"
+        mark = f" ({cell.mark})" if cell.mark else ""
         if cell.value != "":
-            lines.append(
-                _padded(heading(column), width) + "  " + text.rstrip("*") + (f" ({cell.mark})" if cell.mark else "")
-            )
+            lines.append(f"{_padded(heading(column), width)}  {text.rstrip('*')}{mark}")
     return "\n".join([*lines, "", *_text_notes(table, [])])
 
 
@@ -122,34 +122,17 @@ def _padded(text: str, width: int) -> str:
 
 
 _SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "_": r"\_",
-    "%": r"\%",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "'": r"\textquotesingle{}",
+    **{letter: "\\" + letter for letter in "{}$&#_%"},
+    **{letter: f"{{{letter}}}" for letter in "-?![]*"},
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "'": r"\textquotesingle{}",
     "`": r"\textasciigrave{}",
-    "-": r"{-}",
-    "?": r"{?}",
-    "!": r"{!}",
-    "[": r"{[}",
-    "]": r"{]}",
-    "*": r"{*}",
-}
+}  # fmt: skip
 _WIDE = 7  #: columns beyond which a table is made as small as the page is wide
 
 
 def escaped(text: str) -> str:
-    r"""Text that LaTeX sets as it stands, on one line. What has no printed form is left out.
+    r"""Text that LaTeX sets literally, on one line. Characters without a printed form are left out.
 
     Ligatures (``--``, ``?```) are broken up, and brackets are kept from being read as an argument of ``\\``.
     """
@@ -157,15 +140,13 @@ def escaped(text: str) -> str:
 
 
 def _printed(text: str) -> str:
-    """Without control signs, lone surrogates, unassigned and private signs; whatever separates words is a space."""
-    kept = []
-    for letter in text:
-        category = unicodedata.category(letter)
-        if category.startswith("Z") or letter in "\t\n\r\f\v":
-            kept.append(" ")
-        elif category not in ("Cc", "Cf", "Cs", "Cn", "Co"):
-            kept.append(letter)
-    return "".join(kept)
+    """Without control characters, lone surrogates, unassigned and private characters; all that separates words is a space."""
+    categories = ((letter, unicodedata.category(letter)) for letter in text)
+    return "".join(
+        " " if category[0] == "Z" or letter in "\t\n\r\f\v" else letter
+        for letter, category in categories
+        if category not in ("Cc", "Cf", "Cs", "Cn", "Co") or letter in "\t\n\r\f\v"
+    )
 
 
 def latex(table: Table) -> str:
@@ -186,9 +167,7 @@ def latex(table: Table) -> str:
         column_format="".join("l" if column.kind in ("text", "yes_no") else "r" for _, column in columns),
     )
     wide = len(columns) > _WIDE
-    label = "".join(
-        letter if letter.isascii() and (letter.isalnum() or letter in "-:") else "-" for letter in table.name
-    )
+    label = re.sub("[^A-Za-z0-9:]", "-", table.name)
     said = sorted({remarks(cell) for row in table.rows for cell in row.cells if cell.value is not None} - {""})
     notes = [table.watermark or "", table.footer, table.note, "* " + "; ".join(said) if said else ""]
     lines = [
@@ -210,13 +189,13 @@ def latex(table: Table) -> str:
 
 
 def _is_in_latex(table: Table, place: int, column: Column) -> bool:
-    """Not what stands aside, nor a column that is blank in every row."""
+    """Whether a column is neither aside nor blank in every row."""
     return not column.aside and (not table.rows or any(row.cells[place].value not in (None, "") for row in table.rows))
 
 
 def _latex_cell(cell: Cell, column: Column) -> str:
-    text = escaped(cell_text(cell, column))
-    return "{--}" if text == escaped(BLANK) else text
+    text = cell_text(cell, column)
+    return "{--}" if text == BLANK else escaped(text)
 
 
 #: How a field begins that spreadsheets compute, or that hides such a beginning.
@@ -226,7 +205,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "�
 def comma_separated(table: Table) -> str:
     """The table with one line a row under a line of headings; lines end in CR LF.
 
-    Beside each figure stand, if any row has them, its ``KEY_low``, ``KEY_high``, ``KEY_n``, ``KEY_clusters`` and
+    Beside each figure are, if any row has them, its ``KEY_low``, ``KEY_high``, ``KEY_n``, ``KEY_clusters`` and
     ``KEY_remark`` (why it is blank, or how it is to be read). The last columns say the table's ``watermark`` and what was
     ``left_out``, the same in each row, so that they go where the figures go.
 

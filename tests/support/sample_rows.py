@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eval.tables.rows import SampleRow, Spend, ToolUse
+from eval.tables import SampleRow, Spend, ToolUse
 
 ORDINARY: dict[str, Any] = {
     "system": "flat",

@@ -8,13 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from eval.datasets.adapters import Raw, without_letters
-from eval.datasets.benchmarks import ADAPTERS
-from eval.datasets.items import Dataset, LeftOut
-from eval.datasets.loading import Wanted, assemble, load_dataset
-from eval.datasets.protocols import load_protocol, packaged_protocols
-from eval.datasets.subtitles import subtitles_to_build_with
-from eval.scoring.scorers import check_protocol
+from eval.datasets import (
+    ADAPTERS,
+    Dataset,
+    LeftOut,
+    Raw,
+    Wanted,
+    assemble,
+    load_dataset,
+    load_protocol,
+    packaged_protocols,
+    subtitles_to_build_with,
+)
+from eval.scoring import check_protocol
 from tests.support import published_files
 from tool_induction.domains import packaged_domains
 from world_api.core.faults import EvalFault
@@ -184,10 +190,13 @@ def test_videomme_reads_the_table_and_the_authors_json_alike(tmp_path: Path) -> 
     assert table.missing == other.missing == ()
 
 
-def test_options_lose_their_letters_only_where_all_have_them() -> None:
-    assert without_letters(("A. 4.", "B.", "(C) 5")) == ("4.", "", "5")
-    assert without_letters(("A. 4.", "9")) == ("A. 4.", "9")
-    assert without_letters(("B. x", "A. y")) == ("B. x", "A. y")
+def test_options_lose_their_letters_only_where_all_have_them(tmp_path: Path) -> None:
+    lists = [["A. 4.", "B.", "(C) 5"], ["A. 4.", "9"], ["B. x", "A. y"]]
+    questions = [{"question_id": str(n), "question": "q", "options": own, "answer": "A"} for n, own in enumerate(lists)]
+    path = tmp_path / "Video-MME.json"
+    path.write_text(json.dumps([{"videoID": "v", "questions": questions}]))
+    found = [item.question.options for item in load_dataset("videomme", annotations=path).items]
+    assert found == [("4.", "(blank)", "5"), ("A. 4.", "9"), ("B. x", "A. y")]
 
 
 def test_videomme_subtitles_are_those_of_the_video(tmp_path: Path) -> None:

@@ -12,9 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eval.datasets.benchmarks import ADAPTERS
-from eval.datasets.files import json_files
-from eval.datasets.loading import load_dataset
+from eval.datasets import ADAPTERS, load_dataset
 from tests.support import published_files
 from world_api.core.faults import EvalFault
 
@@ -116,14 +114,19 @@ def test_no_byte_of_an_archive_that_is_another_is_a_traceback(tmp_path: Path, me
         for flip in (0x01, 0xFF):
             path.write_bytes(whole[:place] + bytes([whole[place] ^ flip]) + whole[place + 1 :])
             try:
-                json_files(path)
+                load_dataset("locomo", annotations=path)
             except EvalFault as fault:
                 codes.add(fault.code)
     for size in range(0, len(whole), 7):
         path.write_bytes(whole[:size])
         with pytest.raises(EvalFault):
-            json_files(path)
-    assert "bad_dataset" in codes and codes <= {"bad_dataset", "dataset_unreadable", "dataset_too_large"}
+            load_dataset("locomo", annotations=path)
+    assert "bad_dataset" in codes and codes <= {
+        "bad_dataset",
+        "dataset_unreadable",
+        "dataset_too_large",
+        "no_annotations",
+    }
 
 
 def test_no_file_of_an_archive_is_lost_in_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,10 +135,10 @@ def test_no_file_of_an_archive_is_lost_in_silence(tmp_path: Path, monkeypatch: p
         for name in ("a/1.json", "b/1.json"):
             archive.writestr(name, "[]")
     with pytest.raises(EvalFault, match=r"two files named '1\.json'"):
-        json_files(path)
+        load_dataset("locomo", annotations=path)
     monkeypatch.setattr("eval.datasets.files.MAX_FILES", 1)
     with pytest.raises(EvalFault, match="more than 1 entries"):
-        json_files(path)
+        load_dataset("locomo", annotations=path)
 
 
 ROWS = st.text(alphabet=st.characters(codec="utf-8"), max_size=200)

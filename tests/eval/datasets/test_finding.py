@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.datasets.files import VideoFolder
+from eval.datasets import VideoFolder
 
 
 def file(path: Path) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eval.datasets.loading import load_dataset
+from eval.datasets import load_dataset
 from world_api.core.faults import EvalFault
 
 QUESTION = {
@@ -76,18 +76,18 @@ def test_the_hash_covers_items_and_protocol_and_no_videos(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("record", "code", "told"),
     [
-        ([], "bad_dataset", "not a JSON object"),
+        ([], "bad_dataset", "should be a valid dictionary"),
         ({"schema_version": 7}, "other_schema_version", "version 7"),
-        ({"schema_version": 1, "name": "a b"}, "bad_dataset", "name is not"),
-        ({"schema_version": 1, "name": "a", "vidoes": {}}, "bad_dataset", "'vidoes' is not a key"),
-        ({"schema_version": 1, "name": "a", "questions": "../q.jsonl"}, "bad_dataset", "not a file of this folder"),
-        ({"schema_version": 1, "name": "a", "questions": "/q.jsonl"}, "bad_dataset", "not a file of this folder"),
-        ({"schema_version": 1, "name": "a", "videos": []}, "bad_dataset", "videos is not an object"),
+        ({"schema_version": 1, "name": "a b"}, "bad_dataset", "name: "),
+        ({"schema_version": 1, "name": "a", "vidoes": {}}, "bad_dataset", "vidoes is not a key"),
+        ({"schema_version": 1, "name": "a", "questions": "../q.jsonl"}, "bad_dataset", "inside this folder"),
+        ({"schema_version": 1, "name": "a", "questions": "/q.jsonl"}, "bad_dataset", "inside this folder"),
+        ({"schema_version": 1, "name": "a", "videos": []}, "bad_dataset", "videos: "),
         ({"schema_version": 1, "name": "a", "videos": {"K": {"file": "k"}}}, "bad_dataset", "not a video id"),
         ({"schema_version": 1, "name": "a", "videos": {"k": {"file": "../../k.mp4"}}}, "bad_dataset", "inside this folder"),
-        ({"schema_version": 1, "name": "a", "videos": {"k": {"path": "k.mp4"}}}, "bad_dataset", "inside this folder"),
+        ({"schema_version": 1, "name": "a", "videos": {"k": {"path": "k.mp4"}}}, "bad_dataset", "videos.k.file is missing"),
         ({"schema_version": 1, "name": "a", "videos": {"hall": {"file": "h.mp4"}}}, "bad_dataset", "does not name the videos"),
-        ({"schema_version": 1, "name": "a", "protocol": 3}, "bad_dataset", "protocol is not"),
+        ({"schema_version": 1, "name": "a", "protocol": 3}, "bad_dataset", "protocol: "),
     ],
 )  # fmt: skip
 def test_a_dataset_file_that_is_wrong_is_refused_by_name(tmp_path: Path, record: Any, code: str, told: str) -> None:

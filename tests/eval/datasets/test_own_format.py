@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.questions import Question
-from eval.datasets.files import MAX_LINE_BYTES
-from eval.datasets.items import BadItem, Item, item_from_record, item_record
-from eval.datasets.loading import load_dataset
+from eval.datasets import BadItem, Item, item_from_record, item_record, load_dataset
 from world_api.core.faults import EvalFault
 from world_api.core.spans import TimeSpan
 
@@ -117,7 +115,7 @@ def test_all_faults_are_told_at_once_and_counted(tmp_path: Path) -> None:
 def test_an_id_that_stands_twice_is_told_with_both_lines(tmp_path: Path) -> None:
     fault = load(tmp_path, line(), line(id="q2"), line())
     assert fault is not None
-    assert "line 3: the id 'q1' stands here a second time (first on line 1)" in fault.message
+    assert "line 3: the id 'q1' is there a second time (first on line 1)" in fault.message
 
 
 @pytest.mark.parametrize(
@@ -129,7 +127,7 @@ def test_an_id_that_stands_twice_is_told_with_both_lines(tmp_path: Path) -> None
         (b'{"answer": NaN}', "line 2: it is not JSON"),
         (b"[" * 5000, "line 2: it is not JSON"),
         (b'{"a": ' + b"[" * 30 + b"]" * 30 + b"}", "nested more than"),
-        (b"x" * (MAX_LINE_BYTES + 10), "more than"),
+        (b"x" * (2**20 + 10), "more than"),
     ],
 )
 def test_bytes_that_are_no_question_are_told_with_their_line(tmp_path: Path, raw: bytes, told: str) -> None:

@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.datasets.benchmarks import ADAPTERS
-from eval.datasets.files import ENDINGS
-from eval.datasets.items import OPTIONAL, REQUIRED
-from eval.datasets.loading import Described
+from eval.datasets import ADAPTERS, ENDINGS, OPTIONAL, REQUIRED, Described
 from tests.support.command_line import Cli
 from tool_induction.domains.yaml_text import read_yaml
 

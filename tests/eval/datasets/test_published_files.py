@@ -10,8 +10,8 @@ import pytest
 from controller import SystemContext, answer_many
 from controller.questions import Question
 from controller.records.recorder import Answered
-from eval.datasets.loading import ensure_text_worlds, load_dataset
-from eval.scoring.scorers import score_value
+from eval.datasets import ensure_text_worlds, load_dataset
+from eval.scoring import score_value
 from world_api.api import open_session
 from world_api.backends.chat.rule_based import RuleBasedChatModel
 from world_api.backends.clocks import SystemClock

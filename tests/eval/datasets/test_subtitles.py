@@ -10,8 +10,7 @@ from typing import Any
 import av
 import pytest
 
-from eval.datasets.items import VideoFile
-from eval.datasets.subtitles import subtitles_to_build_with
+from eval.datasets import VideoFile, subtitles_to_build_with
 from eval.runs.worlds import build
 from tests.support.building import Silent, StandingClock
 from tests.support.numbered_film import HEIGHT, WIDTH, drawn

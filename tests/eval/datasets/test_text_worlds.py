@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from eval.datasets.items import Dataset
-from eval.datasets.loading import ensure_text_worlds, load_dataset
+from eval.datasets import Dataset, ensure_text_worlds, load_dataset
 from tests.support import published_files
 from world_api.api import open_session
 from world_api.core.faults import EvalFault, OperationFault, VideoWorldError

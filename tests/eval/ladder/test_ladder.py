@@ -14,8 +14,8 @@ from controller.records.journal import Journal
 from controller.records.recorder import answer_recorded
 from controller.records.replay import replay_recorded
 from controller.systems import SystemContext
-from eval.ladder import ladder_of, open_ladder, operations_on
-from eval.tables.rows import SampleRow
+from eval.ladder import open_ladder, operations_on
+from eval.tables import SampleRow, ladder_of
 from tests.support.sample_rows import sample_row
 from tool_induction import LibraryTools, compile_document
 from world_api.api import open_session

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.report.writing import Written, write_report
+from eval.report import Written, write_report
 from tests.support.numbered_film import encode
 from tests.support.reports import run_with_film
 

@@ -8,11 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from eval.report.charts import figure_of, shade
-from eval.report.index import Sets
-from eval.tables.registry import tables_of
-from eval.tables.rows import SampleRow
-from eval.tables.study import Study
-from eval.tables.table import Table
+from eval.report.episodes import Sets
+from eval.tables import SampleRow, Study, Table, tables_of
 from tests.support.sample_rows import hier_row, sample_row, spend, use
 
 DOMAINS = ("A_locate_count", "B_order_cause")

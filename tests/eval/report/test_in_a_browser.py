@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.report.writing import Choices, Written, write_report
+from eval.report import Choices, Written, write_report
 from eval.runs.files import RunFolder
 from eval.runs.scoring import score_run
 from tests.support.browser import Browser, Tab

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from controller.display import WATERMARK
-from eval.report.writing import Choices, Written, write_report
+from eval.report import Choices, Written, write_report
 from eval.runs.files import RunFolder
 from eval.runs.scoring import score_run
 from tests.support.browser import Browser, Tab

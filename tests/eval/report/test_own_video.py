@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from eval.report.own_video import own_questions
+from eval.report import own_questions
 from tests.support.browser import Browser
 from tests.support.command_line import Outcome
 from tests.support.reports import give_video, index_of

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from controller.display import WATERMARK
-from eval.report.writing import Choices, Written, write_report
+from eval.report import Choices, Written, write_report
 from eval.runs.bundle import pack
 from eval.runs.files import RunFolder
 from eval.runs.reading import read_run
 from eval.runs.scoring import score_run
-from eval.tables.registry import tables_of
+from eval.tables import tables_of
 from tests.support.numbered_film import number_in
 from tests.support.reports import blocks_of, hostile_questions, index_of, places_of, unpacked
 from tests.support.runs import CONFIGURATION, made_run, prepare, run_here
@@ -30,24 +30,25 @@ def page_of(written: Written) -> str:
     return written.page.read_text(encoding="utf-8")
 
 
-def test_two_reports_of_a_run_have_the_same_bytes(finished: Path, written: Written, tmp_path: Path) -> None:
-    again = write_report(finished, tmp_path)
-    assert again.page.read_bytes() == written.page.read_bytes()
-    tables = sorted(path.name for path in (written.page.parent / "tables").iterdir())
-    assert len(tables) == 2 * written.tables > 0
-    for name in tables:
-        assert (tmp_path / "tables" / name).read_bytes() == (written.page.parent / "tables" / name).read_bytes()
+#: One video, one seed, two arms: what a page shows of such a run takes a fraction of the time.
+SMALL = CONFIGURATION.replace("[1, 2]", "[1]").replace(", {arm: placebo, of: hand_A}", "")
+SMALL = "\n".join(line for line in SMALL.splitlines() if "flat_again" not in line and "blind" not in line)
 
 
-def test_an_episode_that_was_deleted_and_asked_again_gives_the_same_report(tmp_path: Path) -> None:
-    run = made_run(tmp_path)
-    before = write_report(run, tmp_path / "before").page.read_bytes()
-    journal = next(path for path in sorted((run / "episodes").iterdir()) if path.name.startswith("hier"))
+@pytest.fixture
+def small_run(tmp_path: Path) -> Path:
+    """A run of few samples for a test to change."""
+    return made_run(tmp_path, configuration=SMALL, videos=("made",))
+
+
+def test_an_episode_that_was_deleted_and_asked_again_gives_the_same_report(small_run: Path, tmp_path: Path) -> None:
+    before = write_report(small_run, tmp_path / "before").page.read_bytes()
+    journal = next(path for path in sorted((small_run / "episodes").iterdir()) if path.name.startswith("hier"))
     lines = (journal / "episodes.jsonl").read_bytes().splitlines(keepends=True)
     (journal / "episodes.jsonl").write_bytes(b"".join(lines[:1] + lines[2:]))
-    assert run_here(run).complete
-    score_run(RunFolder(run))
-    assert write_report(run, tmp_path / "after").page.read_bytes() == before
+    assert run_here(small_run).complete
+    score_run(RunFolder(small_run))
+    assert write_report(small_run, tmp_path / "after").page.read_bytes() == before
 
 
 def test_every_figure_of_a_table_has_as_many_episodes_behind_it_as_it_says(written: Written) -> None:
@@ -102,12 +103,18 @@ def test_a_later_report_needs_no_video_and_no_world(own_run: Path, written: Writ
     assert again.page.read_bytes() == written.page.read_bytes()
 
 
-def test_a_bundle_gives_the_same_report(own_run: Path, written: Written, tmp_path: Path) -> None:
+def test_a_second_report_from_a_bundle_has_the_same_bytes(own_run: Path, written: Written, tmp_path: Path) -> None:
     bundle = tmp_path / "packed.vwbundle"
     pack(RunFolder(own_run), bundle)
     again = write_report(bundle)
     assert again.page == tmp_path / "packed-report" / "report.html"
     assert again.page.read_bytes() == written.page.read_bytes()
+    tables = sorted(path.name for path in (written.page.parent / "tables").iterdir())
+    assert len(tables) == 2 * written.tables > 0
+    for name in tables:
+        assert (again.page.parent / "tables" / name).read_bytes() == (
+            written.page.parent / "tables" / name
+        ).read_bytes()
 
 
 def test_without_worlds_the_page_says_that_pictures_are_missing(own_run: Path) -> None:
@@ -124,27 +131,25 @@ def test_a_page_holds_no_more_pictures_than_asked_for_and_says_so(own_run: Path)
     assert "The page holds 3 pictures at most" in page_of(told)
 
 
-def test_a_page_that_would_grow_too_large_tells_results_in_a_line_and_says_so(own_run: Path) -> None:
-    told = write_report(own_run, choices=Choices(most_bytes=0, most_frames=0))
-    assert "told in a line only" in page_of(told)
-    assert told.bytes < write_report(own_run, choices=Choices(most_frames=0)).bytes
+def test_a_page_that_would_grow_too_large_tells_results_in_a_line_and_says_so(small_run: Path) -> None:
+    cut = write_report(small_run, choices=Choices(most_bytes=0, most_frames=0))
+    assert "shown in one line only" in page_of(cut)
+    assert cut.bytes < write_report(small_run, choices=Choices(most_frames=0)).bytes
 
 
-def test_an_episode_that_cannot_be_read_costs_the_others_nothing(own_run: Path) -> None:
-    journal = sorted((own_run / "episodes").iterdir())[0] / "episodes.jsonl"
+def test_a_damaged_episode_costs_the_others_nothing_and_an_unfinished_run_says_how_much_is_missing(
+    small_run: Path,
+) -> None:
+    journal = sorted((small_run / "episodes").iterdir())[0] / "episodes.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(lines[0].replace(b'"outcome":"', b'"outcome":"x') + b"".join(lines[1:]))
-    told = write_report(own_run, choices=Choices(most_frames=0))
-    assert told.damaged == 1
-    assert told.episodes == len(index_of(told.page)["item"]) - 1
-    assert "1 episode cannot be read (recording_damaged)" in page_of(told)
-
-
-def test_a_run_that_is_not_finished_says_how_much_is_missing(own_run: Path) -> None:
-    samples = RunFolder(own_run).samples
-    lines = samples.read_bytes().splitlines(keepends=True)
-    samples.write_bytes(b"".join(lines[:-7]))
-    assert "The run is not finished: 7 samples still to be asked." in page_of(write_report(own_run))
+    samples = RunFolder(small_run).samples
+    samples.write_bytes(b"".join(samples.read_bytes().splitlines(keepends=True)[:-3]))
+    found = write_report(small_run, choices=Choices(most_frames=0))
+    assert found.damaged == 1
+    assert found.episodes == len(index_of(found.page)["item"]) - 1
+    assert "1 episode cannot be read (recording_damaged)" in page_of(found)
+    assert "The run is not finished: 3 samples still to be asked." in page_of(found)
 
 
 def test_whatever_shows_the_rule_based_model_is_watermarked(written: Written) -> None:
@@ -177,8 +182,8 @@ def test_the_page_begins_with_the_contrast_that_was_named_before_and_the_accurac
 
 
 def test_a_run_without_a_named_contrast_begins_with_its_arms_and_says_so(tmp_path: Path) -> None:
-    lines = [line for line in CONFIGURATION.splitlines() if not line.startswith("primary:")]
-    run = made_run(tmp_path, configuration="\n".join(lines).replace("[1, 2]", "[1]"), videos=("made",))
+    lines = [line for line in SMALL.splitlines() if not line.startswith("primary:")]
+    run = made_run(tmp_path, configuration="\n".join(lines), videos=("made",))
     lead = page_of(write_report(run, choices=Choices(most_frames=0))).partition("What was run</h2>")[0]
     assert "The run names no primary contrast." in lead
     assert "Accuracy by arm" in lead
@@ -186,8 +191,8 @@ def test_a_run_without_a_named_contrast_begins_with_its_arms_and_says_so(tmp_pat
 
 
 def test_where_the_contrast_is_of_one_domain_its_chart_says_that_it_is_of_all(tmp_path: Path) -> None:
-    of_one = CONFIGURATION.replace("world: classical}", "world: classical, domain: A_locate_count}")
-    run = made_run(tmp_path, configuration=of_one.replace("[1, 2]", "[1]"), videos=("made",))
+    of_one = SMALL.replace("world: classical}", "world: classical, domain: A_locate_count}")
+    run = made_run(tmp_path, configuration=of_one, videos=("made",))
     lead = page_of(write_report(run, choices=Choices(most_frames=0))).partition("What was run</h2>")[0]
     assert "(films, classical, usual, A_locate_count)" in lead
     assert "over the questions of all domains" in lead
@@ -230,7 +235,7 @@ def test_charts_are_well_formed_and_tell_what_they_show(written: Written) -> Non
 @pytest.fixture
 def hostile_run(tmp_path: Path) -> Path:
     """A run in which questions, options and references are markup."""
-    config = prepare(tmp_path, configuration=CONFIGURATION.replace("[1, 2]", "[1]"), videos=("made",))
+    config = prepare(tmp_path, configuration=SMALL, videos=("made",))
     lines = [{"schema_version": 1, "video": "made", **line} for line in hostile_questions()]
     (tmp_path / "films" / "questions.jsonl").write_text("".join(json_line(line) + "\n" for line in lines))
     outcome = run_here(config)

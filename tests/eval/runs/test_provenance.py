@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.report.overview import overview_of
+from eval.report.page import overview_of
 from eval.runs.reading import read_run
 from tests.eval.runs.test_running import FEW
 from tests.support.runs import Silent, prepare, run_here

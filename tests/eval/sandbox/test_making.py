@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from eval.commands.sandbox import app
-from eval.datasets.own_format import load_folder
+from eval.datasets import load_dataset
 from eval.sandbox import SAMPLE_RATE, FilmFacts, FilmFiles, make_film, read_facts, tell, write_facts, write_mp4
 from eval.sandbox import films as filming
 from world_api.build import Truth, read_truth
@@ -128,7 +128,7 @@ def test_every_event_has_its_sentence_in_the_truth(truth: Truth, facts: FilmFact
 
 
 def test_the_folder_is_a_dataset_of_its_films(folder: Path, files: FilmFiles) -> None:
-    dataset = load_folder(folder)
+    dataset = load_dataset(folder)
     assert dataset.videos["sandbox-test-0008"].path == files.video
     assert dataset.items
     assert {item.domain for item in dataset.items} >= {"A_locate_count", "B_order_cause"}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.evidence import CitedSpan
-from eval.scoring.evidence import evidence_score
+from eval.scoring import evidence_score
 from world_api.core.spans import TimeSpan
 
 
@@ -26,7 +26,7 @@ def test_the_union_of_what_is_cited_is_compared_with_the_union_of_what_is_true()
 
 def test_an_episodes_cited_spans_are_taken_as_they_are() -> None:
     found = evidence_score([CitedSpan(start_time=1.0, end_time=3.0, returned_by=["call_0"])], spans((1, 3)))
-    assert found is not None and found.record() == {"iou": 1.0, "precision": 1.0, "recall": 1.0}
+    assert found is not None and (found.iou, found.precision, found.recall) == (1.0, 1.0, 1.0)
 
 
 def test_nothing_cited_scores_zero_and_nothing_known_scores_nothing() -> None:

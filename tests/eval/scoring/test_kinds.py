@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from controller.questions import Question
-from eval.datasets.items import Item
-from eval.scoring.scorers import score_value
+from eval.datasets import Item
+from eval.scoring import score_value
 from world_api.core.faults import EvalFault
 
 OPTIONS = {"choice": ("in", "out", "above"), "order": ("ann", "ben", "carl", "dora")}

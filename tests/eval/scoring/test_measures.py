@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from eval.runs.reading import read_run
-from eval.scoring.measures import measures_of
-from eval.tables.accuracy import measures_table
-from eval.tables.study import study_of
+from eval.scoring import measures_of
+from eval.tables import study_of, table_of
 from tests.support.runs import made_run
 
 
@@ -34,7 +33,7 @@ def test_thresholds_are_those_that_were_scored_and_choices_have_no_measure_of_th
 
 
 def test_a_run_has_a_row_for_each_arm_and_kind_with_its_own_measures(tmp_path: Path) -> None:
-    table = measures_table(study_of(read_run(made_run(tmp_path / "run"))))
+    table = table_of(study_of(read_run(made_run(tmp_path / "run"))), "measures")
     place = {column.key: number for number, column in enumerate(table.columns)}
     rows = {(row.cells[place["arm"]].value, row.cells[place["kind"]].value): row for row in table.rows}
     found = rows["flat", "interval"].cells

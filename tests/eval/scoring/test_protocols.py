@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from controller.questions import Question
-from eval.datasets.items import Item
-from eval.scoring.score import Context, Score, Verdict
-from eval.scoring.scorers import (
-    ENTRY_POINT_GROUP,
+from eval.datasets import Item
+from eval.scoring import (
     Answered,
+    Context,
+    Score,
+    Verdict,
     check_protocol,
     score_all,
     score_value,
@@ -55,11 +56,11 @@ shouting.version = 3
 @pytest.fixture
 def third_party(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [
-        metadata.EntryPoint(name="shouting", value=f"{__name__}:shouting", group=ENTRY_POINT_GROUP),
-        metadata.EntryPoint(name="absent", value="no_such_package:score", group=ENTRY_POINT_GROUP),
-        metadata.EntryPoint(name="choice", value=f"{__name__}:shouting", group=ENTRY_POINT_GROUP),
+        metadata.EntryPoint(name="shouting", value=f"{__name__}:shouting", group="video_world_api.scorers"),
+        metadata.EntryPoint(name="absent", value="no_such_package:score", group="video_world_api.scorers"),
+        metadata.EntryPoint(name="choice", value=f"{__name__}:shouting", group="video_world_api.scorers"),
     ]
-    monkeypatch.setattr(metadata, "entry_points", lambda group: points if group == ENTRY_POINT_GROUP else [])
+    monkeypatch.setattr(metadata, "entry_points", lambda group: points if group == "video_world_api.scorers" else [])
     monkeypatch.setattr(metadata.EntryPoint, "load", lambda self: _load(self.value))
 
 

@@ -22,10 +22,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.questions import Question
-from eval.datasets.items import Item
+from eval.datasets import Item
+from eval.scoring import score_value
 from eval.scoring.kinds import overlap, squad_tokens
 from eval.scoring.published import category_f1, first_letter, last_named, tokens_of
-from eval.scoring.scorers import score_value
 
 LETTERS = "ABCDE"
 STEMS = """

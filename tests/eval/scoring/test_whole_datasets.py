@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eval.datasets.loading import load_dataset
-from eval.scoring.scorers import Answered, check_protocol, score_all
+from eval.datasets import load_dataset
+from eval.scoring import Answered, check_protocol, score_all
 
 FILES = {"m3bench-robot": "m3bench_robot.json", "nextqa": "nextqa_val.csv", "locomo": "locomo10.zip"}
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eval.statistics.association import cohen_kappa, correlation, kendall_tau
+from eval.statistics import cohen_kappa, correlation, kendall_tau
 from world_api.core.faults import EvalFault
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.simulated_runs import Coverage, Scenario, coverage, simulate
-from eval.statistics.bootstrap import Floats, Indices, Method, mean_interval
+from eval.statistics import Floats, Indices, Method, mean_interval
 
 BINARY, UNEQUAL = Scenario(), Scenario(sizes="unequal")
 SKEWED = Scenario(sizes="unequal", outcome="skewed")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmarks.simulated_runs import Scenario, simulate
-from eval.statistics.bootstrap import cells_of, drawn_means, mean_interval
+from eval.statistics import mean_interval
 from world_api.core.faults import EvalFault
 
 
@@ -121,16 +121,9 @@ def test_a_factor_of_one_level_changes_only_the_way_of_counting() -> None:
 
 def test_drawing_in_portions_is_drawing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     values, videos = run(30)
-    cells = cells_of(np.array(values), [videos])
-    whole = drawn_means(cells, seed=6, draws=1_000)
+    whole = mean_interval(values, videos, seed=6, draws=1_000)
     monkeypatch.setattr("eval.statistics.bootstrap._MOST_NUMBERS", 700)
-    assert np.array_equal(drawn_means(cells, seed=6, draws=1_000), whole)
-
-
-def test_the_spread_of_the_draws_is_the_standard_error_of_the_mean() -> None:
-    values = np.random.default_rng(2).normal(size=12)
-    spread = drawn_means(cells_of(values, [list(range(12))]), seed=1, draws=60_000).std()
-    assert spread == pytest.approx(values.std(ddof=1) / np.sqrt(12), rel=0.01)
+    assert mean_interval(values, videos, seed=6, draws=1_000) == whole
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eval.statistics.bootstrap import mean_interval
-from eval.statistics.power import Plan, _beyond, power, standard_error
+from eval.statistics import Plan, mean_interval, significance
 from world_api.core.faults import EvalFault
 
 Random = np.random.Generator
@@ -42,28 +41,30 @@ def test_the_contrast_finds_the_effect_as_often_as_its_power_says(questions: tup
         interval = mean_interval(values, videos, seed=trial, draws=500)
         assert interval.low is not None and interval.high is not None
         found += not interval.low <= 0 <= interval.high
-    assert np.std(means) == pytest.approx(standard_error(plan, effect), rel=0.12)
-    said = power(questions, effect=effect).power
+    planned = significance(questions, effect=effect)
+    assert np.std(means) == pytest.approx(planned.standard_error, rel=0.12)
+    said = planned.power
     assert said is not None
     assert found / 400 == pytest.approx(said, abs=0.08)
 
 
-@pytest.mark.parametrize("freedom", [2.0, 4.0, 9.0, 60.0])
-@pytest.mark.parametrize("shift", [0.0, 1.0, 2.8])
-def test_the_tails_are_those_of_the_noncentral_t(freedom: float, shift: float) -> None:
-    critical = float(stats.t.ppf(0.975, freedom))
-    theirs = stats.nct.sf(critical, freedom, shift) + stats.nct.cdf(-critical, freedom, shift)
-    assert _beyond(shift, critical, freedom) == pytest.approx(theirs, abs=1e-9)
+@pytest.mark.parametrize("videos", [3, 5, 10, 61])
+@pytest.mark.parametrize("effect", [0.0, 0.1, 0.24])
+def test_the_power_is_that_of_the_noncentral_t(videos: int, effect: float) -> None:
+    found = significance([1] * videos, effect=effect)
+    critical, shift = float(stats.t.ppf(0.975, videos - 1)), effect / found.standard_error
+    theirs = stats.nct.sf(critical, videos - 1, shift) + stats.nct.cdf(-critical, videos - 1, shift)
+    assert found.power == pytest.approx(theirs, abs=1e-9)
 
 
 def test_without_an_effect_the_error_of_the_test_is_left() -> None:
-    assert power([10] * 30, effect=0.0).power == pytest.approx(0.05, abs=2e-3)
+    assert significance([10] * 30, effect=0.0).power == pytest.approx(0.05, abs=2e-3)
 
 
 def test_more_videos_help_more_than_more_questions_and_seeds_help_a_little() -> None:
-    base = power([10] * 20, effect=0.08)
-    videos, questions = power([10] * 40, effect=0.08), power([20] * 20, effect=0.08)
-    seeds = power([10] * 20, effect=0.08, repeats=3)
+    base = significance([10] * 20, effect=0.08)
+    videos, questions = significance([10] * 40, effect=0.08), significance([20] * 20, effect=0.08)
+    seeds = significance([10] * 20, effect=0.08, repeats=3)
     assert base.power is not None and videos.power is not None
     assert questions.power is not None and seeds.power is not None
     assert base.power < questions.power < videos.power
@@ -71,20 +72,20 @@ def test_more_videos_help_more_than_more_questions_and_seeds_help_a_little() -> 
 
 
 def test_the_detectable_difference_is_found_with_four_fifths() -> None:
-    found = power([15] * 30, effect=0.05)
+    found = significance([15] * 30, effect=0.05)
     assert found.detectable is not None
-    assert power([15] * 30, effect=found.detectable).power == pytest.approx(0.8, abs=0.005)
+    assert significance([15] * 30, effect=found.detectable).power == pytest.approx(0.8, abs=0.005)
 
 
 def test_what_cannot_be_shown_is_said() -> None:
-    assert power([3, 3, 3], effect=0.05).detectable is None
-    assert "no difference" in power([3, 3, 3], effect=0.05).text
-    one = power([40], effect=0.05)
+    assert significance([3, 3, 3], effect=0.05).detectable is None
+    assert "no difference" in significance([3, 3, 3], effect=0.05).text
+    one = significance([40], effect=0.05)
     assert one.power is None and "one video" in one.text
 
 
 @pytest.mark.parametrize("wrong", [{"questions": []}, {"questions": [0]}, {"discordance": 2.0}, {"effect": 0.5}])
 def test_a_plan_that_is_none_is_named(wrong: dict[str, Any]) -> None:
     with pytest.raises(EvalFault) as caught:
-        power(**{"questions": [5, 5], "effect": 0.05, **wrong})
+        significance(**{"questions": [5, 5], "effect": 0.05, **wrong})
     assert caught.value.code == "bad_plan"

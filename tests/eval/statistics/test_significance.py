@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eval.statistics.significance import holm, mcnemar, sign_flip
+from eval.statistics import holm, mcnemar, sign_flip
 from world_api.core.faults import EvalFault
 
 

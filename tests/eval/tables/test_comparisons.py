@@ -8,13 +8,7 @@ from typing import Any
 
 import pytest
 
-from eval.tables.accuracy import main_table
-from eval.tables.comparisons import CONTROLS, abstraction_table, compare, comparisons_table, primary_table
-from eval.tables.ladder import ladder_table, losses_table
-from eval.tables.pairing import concerns, pairs_of
-from eval.tables.rows import SampleRow
-from eval.tables.study import Study, chosen, filtered
-from eval.tables.transfer import own_other_table, transfer_tables
+from eval.tables import CONTROLS, SampleRow, Study, chosen, compare, concerns, filtered, pairs_of, table_of, tables_of
 from tests.support.sample_rows import hier_row, sample_row, spend
 from world_api.core.faults import EvalFault
 
@@ -60,7 +54,7 @@ def test_a_question_that_two_seeds_asked_is_one_pair_of_mcnemars_test() -> None:
             *(hier(lambda video, number: number < 2, seed=seed) for seed in range(seeds)),
             *(flat(lambda video, number: number == 3 and video < 6, seed=seed) for seed in range(seeds)),
         ]
-        table = comparisons_table(study(*parts))
+        table = table_of(study(*parts), "comparisons")
         return table.cell(0, "pairs").value, table.cell(0, "only_arm").value, table.cell(0, "p_mcnemar").value
 
     assert p_of(1)[:2] == (48, 24)
@@ -91,7 +85,7 @@ def test_samples_that_cannot_be_told_apart_are_refused() -> None:
 
 def test_a_difference_is_that_of_the_same_questions_and_counts_both_ways() -> None:
     found = study(flat(lambda video, number: number == 0), hier(lambda video, number: number in (1, 2)))
-    table = comparisons_table(found)
+    table = table_of(found, "comparisons")
     assert table.cell(0, "difference").value == pytest.approx(0.25)
     assert (table.cell(0, "only_arm").value, table.cell(0, "only_against").value) == (24, 12)
     assert (table.cell(0, "pairs").value, table.cell(0, "videos").value) == (48, 12)
@@ -101,7 +95,7 @@ def test_a_difference_is_that_of_the_same_questions_and_counts_both_ways() -> No
 def test_failed_samples_count_as_wrong_and_are_counted() -> None:
     rows = flat(lambda video, number: True)
     broken = replace(rows[0], correct=False, score=0.0, outcome="failed", reason="endpoint_unreachable", spend={})
-    table = main_table(study([broken, *rows[1:]]))
+    table = table_of(study([broken, *rows[1:]]), "main")
     assert table.cell(0, "accuracy").value == pytest.approx(47 / 48)
     assert (table.cell(0, "failed").value, table.samples(0, "failed")) == (1, (broken.sample,))
     assert (table.cell(0, "tokens").n, table.cell(0, "accuracy").n) == (47, 48)
@@ -110,7 +104,7 @@ def test_failed_samples_count_as_wrong_and_are_counted() -> None:
 def test_money_that_leaves_something_out_is_marked() -> None:
     rows = flat(lambda video, number: True)
     priced = [replace(row, spend=spend(tokens=10, money=0.5)) for row in rows[:10]]
-    table = main_table(study(priced + rows[10:]))
+    table = table_of(study(priced + rows[10:]), "main")
     assert table.cell(0, "money").value == pytest.approx(0.5)
     assert (table.cell(0, "money").n, table.cell(0, "money").mark) == (10, "at least")
 
@@ -118,8 +112,8 @@ def test_money_that_leaves_something_out_is_marked() -> None:
 def test_the_p_values_of_a_table_are_adjusted_together() -> None:
     better = lambda video, number: number < 2 and video != 3  # noqa: E731 - a rule, named once
     arms = [flat(better, arm=f"flat{number}", system="other") for number in range(4)]
-    alone = comparisons_table(study(flat(lambda video, number: False), arms[0])).cell(0, "p_holm").value
-    together = comparisons_table(study(flat(lambda video, number: False), *arms))
+    alone = table_of(study(flat(lambda video, number: False), arms[0]), "comparisons").cell(0, "p_holm").value
+    together = table_of(study(flat(lambda video, number: False), *arms), "comparisons")
     assert isinstance(alone, float)
     assert together.cell(0, "p_clustered").value == alone
     assert together.cell(0, "p_holm").value == pytest.approx(min(1.0, 4 * alone))
@@ -128,13 +122,13 @@ def test_the_p_values_of_a_table_are_adjusted_together() -> None:
 def test_the_primary_contrast_is_the_one_that_was_named() -> None:
     named = {"arm": "hier", "against": "flat", "budget": "usual", "world": "oracle", "library": "hand_B"}
     parts = (flat(lambda *_: False), hier(lambda *_: False), hier(lambda *_: True, library="hand_B"))
-    table = primary_table(study(*parts, primary=named))
+    table = table_of(study(*parts, primary=named), "primary")
     assert table.cell(0, "arm").value == "hier@hand_B"
     assert table.cell(0, "difference").value == 1.0
-    pooled = primary_table(study(*parts, primary={**named, "library": None}))
+    pooled = table_of(study(*parts, primary={**named, "library": None}), "primary")
     assert pooled.cell(0, "difference").value == pytest.approx(0.5)
     assert (pooled.cell(0, "arm").value, pooled.cell(0, "pairs").value) == ("hier", 96)
-    assert "no pairs" in primary_table(study(*parts, primary={**named, "world": "classical"})).note
+    assert "no pairs" in table_of(study(*parts, primary={**named, "world": "classical"}), "primary").note
 
 
 def controls(right: Right) -> dict[str, list[SampleRow]]:
@@ -146,11 +140,11 @@ def controls(right: Right) -> dict[str, list[SampleRow]]:
 def test_abstraction_is_claimed_only_where_all_controls_are_beaten() -> None:
     some = lambda video, number: number == 0  # noqa: E731
     rivals = controls(some)
-    won = abstraction_table(study(hier(lambda *_: True), *rivals.values()))
+    won = table_of(study(hier(lambda *_: True), *rivals.values()), "abstraction")
     assert won.cell(0, "claim").value is True
     assert (won.cell(0, "abstraction").value, won.cell(0, "beaten").value) == (pytest.approx(0.75), 4)
     rivals["hints"] = hier(lambda video, number: not (video == 0 and number), system="hints", arm="hints@hand_A")
-    lost = abstraction_table(study(hier(lambda *_: True), *rivals.values()))
+    lost = table_of(study(hier(lambda *_: True), *rivals.values()), "abstraction")
     assert lost.cell(0, "claim").value is False
     assert lost.cell(0, "beaten").value == 3
     assert lost.cell(0, "abstraction").value == pytest.approx(3 / 48)
@@ -159,7 +153,7 @@ def test_abstraction_is_claimed_only_where_all_controls_are_beaten() -> None:
 def test_a_control_that_was_not_run_leaves_the_claim_open() -> None:
     rivals = controls(lambda *_: False)
     del rivals["flat+compose"]
-    table = abstraction_table(study(hier(lambda *_: True), *rivals.values()))
+    table = table_of(study(hier(lambda *_: True), *rivals.values()), "abstraction")
     assert table.cell(0, "claim").value is None
     assert table.cell(0, "claim").why == "not run: flat+compose"
 
@@ -167,7 +161,7 @@ def test_a_control_that_was_not_run_leaves_the_claim_open() -> None:
 def test_hints_of_another_library_are_no_control() -> None:
     rivals = controls(lambda *_: False)
     rivals["hints"] = hier(lambda *_: False, system="hints", arm="hints@hand_B", library="hand_B")
-    table = abstraction_table(study(hier(lambda *_: True), *rivals.values()))
+    table = table_of(study(hier(lambda *_: True), *rivals.values()), "abstraction")
     assert table.cell(0, "claim").why == "not run: hints"
 
 
@@ -192,7 +186,7 @@ def test_transfer_crosses_libraries_with_domains() -> None:
         library(False, True, name="two", made_for="B"),
         library(True, True, name="nothing", made_for="A", arm="placebo"),
     )
-    accuracy, difference, own_other = transfer_tables(study(*parts))
+    accuracy, difference, own_other = tables_of(study(*parts), ("transfer", "transfer_difference", "own_other"))
     one = accuracy.column("library").index("one")
     assert (accuracy.cell(one, "domain:A").value, accuracy.cell(one, "domain:B").value) == (1.0, 0.0)
     assert difference.cell(one, "domain:B").value == pytest.approx(-0.25)
@@ -203,7 +197,7 @@ def test_transfer_crosses_libraries_with_domains() -> None:
 
 
 def test_own_less_other_is_blank_where_there_is_no_other() -> None:
-    table = own_other_table(study(library(True, True, name="one", made_for="A")))
+    table = table_of(study(library(True, True, name="one", made_for="A")), "own_other")
     assert table.cell(0, "difference").value is None
     assert table.cell(0, "other").why == "no library was induced for another"
 
@@ -214,10 +208,10 @@ def test_the_ladder_pairs_worlds_of_one_arm() -> None:
         flat(lambda video, number: number < 2, world="oracle:detect_objects"),
         flat(lambda *_: True, world="oracle"),
     ]
-    table = ladder_table(study(*parts))
+    table = table_of(study(*parts), "ladder")
     assert table.column("world") == ["nothing", "detect_objects", "everything"]
     assert [table.cell(row, "gain").value for row in range(3)] == [None, pytest.approx(0.25), pytest.approx(0.75)]
-    losses = losses_table(study(*parts))
+    losses = table_of(study(*parts), "losses")
     lost = dict(zip(losses.column("part"), losses.column("lost"), strict=True))
     assert lost["detect_objects"] == pytest.approx(0.25)
     assert sum(float(str(value)) for value in lost.values()) == pytest.approx(0.75)

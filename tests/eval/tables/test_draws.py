@@ -7,14 +7,19 @@ from typing import Any
 
 import pytest
 
-from eval.tables.comparisons import CONTROLS, abstraction_table, compare, comparisons_table, primary_table
-from eval.tables.libraries import LibraryFacts
-from eval.tables.registry import tables_of
-from eval.tables.rows import SampleRow
-from eval.tables.selection import evidence_of, library_rows
-from eval.tables.study import Study, independent
-from eval.tables.transfer import draws_tables, own_other_table
-from eval.tables.writing import write_tables
+from eval.tables import (
+    CONTROLS,
+    LibraryFacts,
+    SampleRow,
+    Study,
+    compare,
+    evidence_of,
+    independent,
+    library_rows,
+    table_of,
+    tables_of,
+    write_tables,
+)
 from tests.support.sample_rows import hier_row, sample_row, spend, use
 
 PRIMARY = {"arm": "hier", "against": "flat", "budget": "usual", "world": "oracle", "domain": None, "library": None}
@@ -51,18 +56,18 @@ def test_the_primary_contrast_never_mixes_datasets() -> None:
             place = {"video": f"v{video}", "dataset": dataset}
             rows += [sample_row("flat", f"q{video}", **place), hier_row(f"q{video}", correct=right, **place)]
     study = Study(rows=tuple(rows), primary=PRIMARY)
-    table = primary_table(study)
+    table = table_of(study, "primary")
     assert table.column("dataset") == ["easy", "hard"]
     assert table.column("difference") == [1.0, 0.0]
     assert table.column("pairs") == [4, 4]
     assert table.cell(0, "p_holm").value == pytest.approx(2 * 0.125)
-    assert "hier@hand_A" not in comparisons_table(study).column("arm")
-    named = primary_table(Study(rows=tuple(rows), primary={**PRIMARY, "dataset": "hard"}))
+    assert "hier@hand_A" not in table_of(study, "comparisons").column("arm")
+    named = table_of(Study(rows=tuple(rows), primary={**PRIMARY, "dataset": "hard"}), "primary")
     assert named.column("dataset") == ["hard"]
 
 
 def test_where_libraries_are_draws_every_interval_crosses_them_and_no_p_value_ignores_them() -> None:
-    table = primary_table(Study(rows=tuple(by_video({"one": 19, "two": 1})), primary=PRIMARY))
+    table = table_of(Study(rows=tuple(by_video({"one": 19, "two": 1})), primary=PRIMARY), "primary")
     gain, score, tokens = (table.cell(0, key) for key in ("difference", "score_difference", "tokens_difference"))
     assert (score.low, score.high) == (gain.low, gain.high)
     assert gain.low is not None
@@ -72,7 +77,7 @@ def test_where_libraries_are_draws_every_interval_crosses_them_and_no_p_value_ig
     for key in ("p_clustered", "p_mcnemar", "p_holm"):
         assert table.cell(0, key).value is None
         assert "libraries are draws" in table.cell(0, key).why
-    alone = primary_table(Study(rows=tuple(by_video({"one": 19})), primary=PRIMARY))
+    alone = table_of(Study(rows=tuple(by_video({"one": 19})), primary=PRIMARY), "primary")
     assert alone.cell(0, "p_clustered").value is not None
 
 
@@ -104,19 +109,21 @@ def test_forks_do_not_make_five_libraries() -> None:
         "induced": facts("induced", log_sha256="1")
     }
     study = Study(rows=rows, libraries=made, primary=PRIMARY)
-    table = draws_tables(study)[0]
+    table = tables_of(study, ("draws", "variance"))[0]
     assert table.column("libraries") == [2, 2]
     assert "too few for a claim" in table.cell(0, "difference").mark
     assert table.left_out["of libraries that are made from others of the run"] == 80
-    assert primary_table(study).cell(0, "pairs").value == 40
+    assert table_of(study, "primary").cell(0, "pairs").value == 40
 
 
 def test_libraries_that_nobody_induced_make_no_claim_about_inducing() -> None:
     names = [f"hand_{number}" for number in range(5)]
     rows = tuple(by_video(dict.fromkeys(names, 10)))
-    by_hand = draws_tables(Study(rows=rows, libraries={name: facts(name) for name in names}))[0]
+    by_hand = tables_of(Study(rows=rows, libraries={name: facts(name) for name in names}), ("draws", "variance"))[0]
     assert "not induced" in by_hand.cell(0, "difference").mark
-    induced = draws_tables(Study(rows=rows, libraries={name: facts(name, log_sha256=name) for name in names}))[0]
+    induced = tables_of(
+        Study(rows=rows, libraries={name: facts(name, log_sha256=name) for name in names}), ("draws", "variance")
+    )[0]
     assert "claim" not in induced.cell(0, "difference").mark
 
 
@@ -129,11 +136,11 @@ def test_own_less_other_crosses_libraries_where_a_domain_has_several() -> None:
         ]
         return Study(rows=tuple(found))
 
-    one = own_other_table(rows({"a": ("A_locate_count", 20), "b": ("B_order_cause", 5)}))
+    one = table_of(rows({"a": ("A_locate_count", 20), "b": ("B_order_cause", 5)}), "own_other")
     assert one.cell(0, "p_clustered").value is not None
     assert one.cell(0, "difference").value == pytest.approx(0.75)
-    several = own_other_table(
-        rows({"a": ("A_locate_count", 20), "again": ("A_locate_count", 10), "b": ("B_order_cause", 5)})
+    several = table_of(
+        rows({"a": ("A_locate_count", 20), "again": ("A_locate_count", 10), "b": ("B_order_cause", 5)}), "own_other"
     )
     assert several.cell(0, "difference").value == pytest.approx(0.5)
     assert "draws" in several.cell(0, "p_clustered").why
@@ -153,7 +160,7 @@ def test_two_arms_of_one_exposure_are_two_and_a_dead_arm_pulls_no_other_down() -
                 hier_row(f"q{video}", correct=library == "hand_A", **place),
                 hier_row(f"q{video}", arm=f"hier-tools@{library}", outcome="failed", **place),
             ]
-    table = own_other_table(Study(rows=tuple(rows)))
+    table = table_of(Study(rows=tuple(rows)), "own_other")
     own = dict(zip(table.column("arm"), table.column("own_accuracy"), strict=True))
     assert own == {"hier": 1.0, "hier-tools": 0.0}
 
@@ -168,11 +175,11 @@ def test_a_few_videos_that_all_say_the_same_claim_nothing() -> None:
             rows.append(hints_row(f"q{video}", "hand_A", **place))
         return Study(rows=tuple(rows))
 
-    few = abstraction_table(study(2))
+    few = table_of(study(2), "abstraction")
     assert (few.cell(0, "abstraction").low, few.cell(0, "p").value) == (1.0, 0.5)
     assert (few.cell(0, "claim").value, few.cell(0, "beaten").value) == (None, 0)
     assert few.cell(0, "claim").why == "fewer than 10 videos"
-    enough = abstraction_table(study(12))
+    enough = table_of(study(12), "abstraction")
     assert (enough.cell(0, "claim").value, enough.cell(0, "beaten").value) == (True, 4)
 
 
@@ -206,10 +213,10 @@ def against_hints(
 
 def test_arms_that_both_have_libraries_are_paired_library_by_library() -> None:
     study = against_hints()
-    table = primary_table(study)
+    table = table_of(study, "primary")
     assert (table.cell(0, "pairs").value, table.cell(0, "unpaired").value) == (24, 0)
     assert (table.cell(0, "difference").value, table.cell(0, "only_arm").value) == (0.0, 12)
-    named = primary_table(Study(rows=study.rows, primary={**study.primary, "library": "hand_A"}))
+    named = table_of(Study(rows=study.rows, primary={**study.primary, "library": "hand_A"}), "primary")
     assert (named.cell(0, "difference").value, named.cell(0, "unpaired").value) == (1.0, 0)
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.tables.registry import tables_of
-from eval.tables.rows import SampleRow
-from eval.tables.study import Study
-from eval.tables.writing import comma_separated, latex, table_text
+from eval.tables import SampleRow, Study, comma_separated, latex, table_text, tables_of
 from tests.support.sample_rows import hier_row, sample_row
 
 NONE = {"outcome": "failed", "reason": "endpoint_unreachable", "spend": {}, "rounds": 0, "calls": 0}

@@ -12,13 +12,8 @@ import pytest
 
 from controller.display import WATERMARK
 from eval.runs.reading import read_run
-from eval.scoring.labels import answer_key
-from eval.tables.comparisons import compare
-from eval.tables.registry import tables_of
-from eval.tables.rows import SampleRow
-from eval.tables.study import Study, grouped, study_of
-from eval.tables.table import Table
-from eval.tables.writing import write_tables
+from eval.scoring import answer_key
+from eval.tables import SampleRow, Study, Table, compare, grouped, study_of, tables_of, write_tables
 from tests.support.reports import places_of
 from tests.support.runs import made_run
 

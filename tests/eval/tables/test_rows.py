@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from eval.report import overview
+from eval.report import page
 from eval.runs.bundle import pack
 from eval.runs.files import RunFolder
 from eval.runs.reading import read_run
 from eval.runs.scoring import score_run
-from eval.tables.registry import tables_of
-from eval.tables.rows import SampleRow, read_rows, rows_of
+from eval.tables import SampleRow, read_rows, rows_of, tables_of
 from tests.support.journals import edit_lines
 from tests.support.runs import CONFIGURATION, QUESTIONS, made_run, prepare, run_here
 from world_api.core.canonical import json_line, parse_json
@@ -158,6 +157,6 @@ def test_questions_that_were_never_asked_are_in_what_tables_leave_out(tmp_path: 
             "left out: 5 questions of missing videos; left out: 4 entries of datasets that cannot be asked"
             in table.footer
         )
-    told = [value for fact in overview._questions(run) for value in fact.values]
+    told = [value for fact in page._questions(run) for value in fact.values]
     assert any("1 video with 5 questions missing" in value for value in told)
     assert "left out: 3 of its file: its answer is not published" in told

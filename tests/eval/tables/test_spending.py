@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from eval.tables.budgets import along_table, curve_table, matched_table
-from eval.tables.study import Study
+from eval.tables import Study, table_of
 from tests.support.sample_rows import hier_row, sample_row, spend
 
 
@@ -26,11 +25,11 @@ def test_an_arm_is_matched_with_a_baseline_that_spends_no_less() -> None:
             )
             for number in range(6)
         ]
-    table = matched_table(Study(rows=tuple(rows)))
+    table = table_of(Study(rows=tuple(rows)), "matched")
     assert (table.cell(0, "against").value, table.cell(0, "tokens_against").value) == ("flat usual, 2 votes", 200.0)
     assert table.cell(0, "difference").value == pytest.approx(0.5)
     assert set(table.samples(0, "difference")) == {row.sample for row in rows}
-    alone = matched_table(Study(rows=tuple(row for row in rows if row.seed == 1)))
+    alone = table_of(Study(rows=tuple(row for row in rows if row.seed == 1)), "matched")
     assert "never spends as much" in alone.cell(0, "difference").mark
 
 
@@ -46,7 +45,7 @@ def curve(*points: tuple[str, int, int]) -> Study:
 
 def test_along_the_curve_the_baseline_spends_as_much_as_the_arm() -> None:
     study = curve(("f1", 3, 100), ("f2", 6, 200), ("f3", 6, 400), ("h1", 9, 150), ("h2", 12, 300), ("h3", 12, 500))
-    table = along_table(study)
+    table = table_of(study, "along")
     assert table.column("budget") == ["all", "h1", "h2", "h3"]
     assert table.cell(1, "difference").value == pytest.approx(9 / 12 - 4.5 / 12)
     assert table.cell(1, "against").value == "50 % flat f1 and 50 % flat f2"
@@ -64,12 +63,12 @@ def test_the_baseline_at_its_own_spend_is_no_different_from_itself() -> None:
     rows = [
         replace(row, arm="again", sample="again" + row.sample) for row in curve(("f1", 3, 100), ("f2", 6, 200)).rows
     ]
-    table = along_table(Study(rows=(*curve(("f1", 3, 100), ("f2", 6, 200)).rows, *rows)))
+    table = table_of(Study(rows=(*curve(("f1", 3, 100), ("f2", 6, 200)).rows, *rows)), "along")
     assert set(table.column("difference")) == {0.0}
 
 
 def test_the_front_is_that_of_each_world() -> None:
     study = curve(("f1", 3, 100), ("f2", 3, 200), ("h1", 6, 200), ("h2", 5, 300), ("h3", 7, 400))
-    table = curve_table(study)
+    table = table_of(study, "curve")
     front = dict(zip(table.column("budget"), table.column("front"), strict=True))
     assert front == {"f1": True, "f2": False, "h1": True, "h2": False, "h3": True}

@@ -9,24 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eval.datasets.protocols import load_protocol, packaged_protocols
+from eval.datasets import load_protocol, packaged_protocols
 from eval.runs.manifest import DatasetRecord
-from eval.tables.accuracy import baselines_table, scorers_table
-from eval.tables.budgets import curve_table, overlap, winner
-from eval.tables.libraries import LibraryFacts
-from eval.tables.rows import SampleRow
-from eval.tables.selection import evidence_of, library_rows
-from eval.tables.study import Labels, Study
-from eval.tables.table import Cell
-from eval.tables.tools import (
-    break_even,
-    break_even_table,
-    leave_one_out_table,
-    tool_use_table,
-    tools_table,
-    yields_table,
-)
-from eval.tables.transfer import Incomplete, components, draws_tables
+from eval.tables import Cell, Labels, LibraryFacts, SampleRow, Study, evidence_of, library_rows, table_of, tables_of
+from eval.tables.budgets import overlap, winner
+from eval.tables.tools import break_even
+from eval.tables.transfer import Incomplete, components
 from tests.support.sample_rows import hier_row, sample_row, spend, use
 
 OFFERED = ("locate", "count", "never")
@@ -48,7 +36,7 @@ STUDY = Study(
 
 
 def test_every_tool_is_told_with_right_and_wrong_uses_apart() -> None:
-    table = tools_table(STUDY)
+    table = table_of(STUDY, "tools")
     assert table.column("tool") == list(OFFERED)
     assert [table.cell(0, key).value for key in ("calls", "used", "right", "wrong", "templates")] == [6, 3, 2, 1, 2]
     assert table.cell(0, "hash").value == "hash of locate"
@@ -58,7 +46,7 @@ def test_every_tool_is_told_with_right_and_wrong_uses_apart() -> None:
 
 
 def test_use_of_a_library_is_summed_up() -> None:
-    table = tool_use_table(STUDY)
+    table = table_of(STUDY, "tool_use")
     assert table.cell(0, "used").value == pytest.approx(0.75)
     assert table.cell(0, "accuracy_used").value == pytest.approx(2 / 3)
     assert table.cell(0, "accuracy_unused").value == 0.0
@@ -92,7 +80,7 @@ def left_out_study(*, with_: int, without: int, cost: int = 0) -> Study:
 
 
 def test_leaving_a_tool_out_says_what_it_brings() -> None:
-    table = leave_one_out_table(left_out_study(with_=8, without=5))
+    table = table_of(left_out_study(with_=8, without=5), "leave_one_out")
     assert table.column("tool") == ["locate"]
     assert table.cell(0, "difference").value == pytest.approx(0.3)
 
@@ -151,7 +139,7 @@ def test_a_failed_episode_votes_only_where_nobody_answered() -> None:
 
 def test_votes_cost_what_all_voters_cost() -> None:
     rows = [vote("A", seed=1), vote("B", seed=2, correct=True), vote("B", seed=3, correct=True)]
-    table = curve_table(Study(rows=tuple(rows)))
+    table = table_of(Study(rows=tuple(rows)), "curve")
     points = dict(zip(table.column("voters"), range(len(table.rows)), strict=True))
     assert table.cell(points[3], "tokens").value == pytest.approx(600)
     assert table.cell(points[3], "accuracy").value == 1.0
@@ -186,7 +174,7 @@ def test_few_libraries_are_too_few_for_a_claim() -> None:
     rows = [sample_row("flat", f"q{video}", video=f"v{video}") for video in range(8)]
     rows += [hier_row(f"q{video}", video=f"v{video}", library=name, correct=name == "one" or video < 4)
              for name in ("one", "two") for video in range(8)]  # fmt: skip
-    draws, variance = draws_tables(Study(rows=tuple(rows)))
+    draws, variance = tables_of(Study(rows=tuple(rows)), ("draws", "variance"))
     whole = draws.column("domain").index("all")
     assert draws.cell(whole, "difference").value == pytest.approx(0.75)
     assert "too few for a claim" in draws.cell(whole, "difference").mark
@@ -204,11 +192,11 @@ def test_induction_is_earned_back_by_the_tokens_saved() -> None:
     rows = [sample_row("flat", f"q{number}", video=f"v{number}", spend=spend(tokens=1000)) for number in range(10)]
     rows += [hier_row(f"q{number}", video=f"v{number}", spend=spend(tokens=600)) for number in range(10)]
     study = Study(rows=tuple(rows), libraries={"hand_A": facts("hand_A", induction=INDUCED, tools={"a": "1"})})
-    table = break_even_table(study)
+    table = table_of(study, "break_even")
     assert (table.cell(0, "induction").value, table.cell(0, "amortised").value) == (10_000, 1_000)
     assert table.cell(0, "break_even").value == 25
     assert table.cell(0, "building").value is None
-    yields = yields_table(study)
+    yields = table_of(study, "yields")
     assert (yields.cell(0, "first_pass_yield").value, yields.cell(0, "admission_yield").value) == (0.5, 0.75)
 
 
@@ -221,17 +209,17 @@ def test_who_saves_nothing_never_breaks_even() -> None:
 def test_a_placebo_was_not_induced_whatever_its_manifest_carries() -> None:
     rows = (hier_row("q", library="placebo"),)
     made = facts("placebo", arm="placebo", induction=INDUCED)
-    table = yields_table(Study(rows=rows, libraries={"placebo": made}))
+    table = table_of(Study(rows=rows, libraries={"placebo": made}), "yields")
     assert table.cell(0, "written").why == "the library was not induced"
 
 
 def test_agreement_with_labels_stands_by_arm() -> None:
     rows = [sample_row("flat", f"q{number}", correct=number % 2 == 0, scorer="judge/1") for number in range(8)]
     labels = {row.sample: row.correct for row in rows[:6]} | {rows[0].sample: False}
-    table = scorers_table(Study(rows=tuple(rows), labels=Labels(right=labels)))
+    table = table_of(Study(rows=tuple(rows), labels=Labels(right=labels)), "scorers")
     assert (table.cell(0, "labelled").value, table.cell(0, "false_right").value) == (6, 1)
     assert table.cell(0, "agreement").value == pytest.approx(5 / 6)
-    unlabelled = scorers_table(Study(rows=tuple(rows)))
+    unlabelled = table_of(Study(rows=tuple(rows)), "scorers")
     assert unlabelled.cell(0, "agreement").why == "no answer of it was labelled"
 
 
@@ -246,7 +234,7 @@ def test_agreement_with_labels_stands_by_arm() -> None:
 )
 def test_chance_is_a_share(protocol: dict[str, Any], value: float | None, why: str) -> None:
     record = DatasetRecord(hash="h", protocol={**protocol, "published": [{"system": "s", "accuracy": 60.2}]})
-    table = baselines_table(Study(rows=(), datasets={"set": record}))
+    table = table_of(Study(rows=(), datasets={"set": record}), "baselines")
     assert table.column("kind") == ["chance", "published"]
     assert (table.cell(0, "accuracy").value, table.cell(0, "accuracy").why) == (value, why)
     assert table.cell(1, "accuracy").value == pytest.approx(0.602)

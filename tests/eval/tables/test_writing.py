@@ -9,8 +9,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.tables.table import Cell, Column, Kind, Row, Table
-from eval.tables.writing import cell_text, comma_separated, escaped, guarded, latex, value_text
+from eval.tables import Cell, Column, Kind, Row, Table, cell_text, comma_separated, latex
+from eval.tables.writing import escaped, guarded, value_text
 
 #: Commands that escaped text may hold; nothing else may begin with a backslash.
 _ALLOWED = re.compile(

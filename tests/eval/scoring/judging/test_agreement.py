@@ -10,10 +10,16 @@ from typing import Any
 
 import pytest
 
-from eval.scoring.agreement import compared, length_bias, measure_agreement
-from eval.scoring.judge import WordsJudge, families_of, same_family
-from eval.scoring.labels import LabelledPair, read_pairs, shipped_pairs
-from eval.scoring.score import Verdict
+from eval.scoring import (
+    LabelledPair,
+    LengthBias,
+    Verdict,
+    WordsJudge,
+    measure_agreement,
+    read_pairs,
+    same_family,
+    shipped_pairs,
+)
 from tests.support.chat_server import KEY, ChatServer, Received
 from tests.support.command_line import Cli
 from world_api.backends.chat.completions import completion
@@ -38,13 +44,32 @@ class Knowing:
         return Verdict(yes=pair.right != (pair.category in self.wrong), judge=self.name)
 
 
-def made(*labels: tuple[bool, bool, str], arm: str = "") -> tuple[list[LabelledPair], list[Verdict]]:
-    """Pairs from (label, verdict, answer)."""
+class Scripted:
+    """Gives each answer its verdict."""
+
+    name = "j"
+
+    def __init__(self, verdicts: dict[str, Verdict]) -> None:
+        self.verdicts = verdicts
+
+    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+        return self.verdicts[given]
+
+
+def bias_of(yes: list[bool], labels: list[bool], lengths: list[int]) -> LengthBias:
+    """The length bias of verdicts on answers of these lengths."""
+    answers = [f"{place} ".ljust(length + 6, "x") for place, length in enumerate(lengths)]
+    pairs, verdicts = made(*zip(labels, yes, answers, strict=True))
+    return measure_agreement(Scripted(verdicts), pairs, seed=1).length_bias
+
+
+def made(*labels: tuple[bool, bool, str], arm: str = "") -> tuple[list[LabelledPair], dict[str, Verdict]]:
+    """Pairs from (label, verdict, answer), and the verdicts by answer."""
     pairs = [
-        LabelledPair(id=str(n), question=f"q{n}", accepted=("x",), answer=answer, right=right, arms=(arm,))
+        LabelledPair(id=arm + str(n), question=f"q{n}", accepted=("x",), answer=answer, right=right, arms=(arm,))
         for n, (right, _, answer) in enumerate(labels)
     ]
-    return pairs, [Verdict(yes=yes, judge="j") for _, yes, _ in labels]
+    return pairs, {answer: Verdict(yes=yes, judge="j") for _, yes, answer in labels}
 
 
 def test_the_shipped_pairs_are_many_of_every_kind_and_each_once() -> None:
@@ -93,7 +118,7 @@ def test_agreement_is_told_by_arm() -> None:
         made((True, True, "a"), (False, False, "b"), arm="flat"),
         made((True, False, "c"), (False, True, "d"), arm="hier"),
     )
-    found = compared("j", flat[0] + hier[0], flat[1] + hier[1])
+    found = measure_agreement(Scripted(flat[1] | hier[1]), flat[0] + hier[0])
     assert {arm: share.agreed for arm, share in found.arms.items()} == {"flat": 2, "hier": 0}
     assert (found.arm_kappas["flat"].kappa, found.arm_kappas["hier"].kappa) == (1.0, -1.0)
     assert "arm hier: 0 of 2, kappa -1.00" in found.text
@@ -101,7 +126,8 @@ def test_agreement_is_told_by_arm() -> None:
 
 def test_replies_that_could_not_be_read_are_counted() -> None:
     pairs, _ = made((True, True, "a"), (False, False, "b"))
-    found = compared("j", pairs, [Verdict(yes=False, judge="j", fault="judge_unreadable")] * 2)
+    unreadable = {pair.answer: Verdict(yes=False, judge="j", fault="judge_unreadable") for pair in pairs}
+    found = measure_agreement(Scripted(unreadable), pairs)
     assert (found.total.unreadable, found.total.false_no) == (2, 1)
 
 
@@ -111,7 +137,7 @@ def test_a_judge_that_likes_length_is_found_out_and_one_that_does_not_is_not() -
     lengths = [draw.randint(3, 400) for _ in labels]
     liking = [length > 80 if draw.random() < 0.5 else label for label, length in zip(labels, lengths, strict=True)]
     fair = [label if draw.random() < 0.85 else not label for label in labels]
-    biased, unbiased = (length_bias(yes, labels, lengths, seed=1) for yes in (liking, fair))
+    biased, unbiased = (bias_of(yes, labels, lengths) for yes in (liking, fair))
     assert biased.low is not None and biased.low > 0.1
     assert unbiased.low is not None and unbiased.high is not None and unbiased.low < 0 < unbiased.high
 
@@ -119,7 +145,7 @@ def test_a_judge_that_likes_length_is_found_out_and_one_that_does_not_is_not() -
 def test_that_right_answers_are_longer_is_no_bias() -> None:
     labels = [True] * 50 + [False] * 50
     lengths = [200 + n for n in range(50)] + [20 + n for n in range(50)]
-    assert length_bias(labels, labels, lengths, seed=1).correlation is None
+    assert bias_of(labels, labels, lengths).correlation is None
 
 
 def test_words_alone_are_a_poor_judge() -> None:
@@ -162,7 +188,6 @@ def test_a_file_without_pairs_is_named(tmp_path: Path, content: str) -> None:
 def test_a_judge_of_the_family_it_judges_is_told_of(judge: str, judged: str, shared: bool) -> None:
     warning = same_family(judge, [judged])
     assert (warning is not None) is shared
-    assert bool(families_of(judge) & families_of(judged)) is shared
     if warning is not None:
         assert judge in warning and judged in warning
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from controller.questions import Question
-from eval.datasets.items import Item
-from eval.scoring.judge import JudgeCounts, ModelJudge, PublishedWording
-from eval.scoring.scorers import Answered, score_all, score_value
+from eval.datasets import Item
+from eval.scoring import Answered, JudgeCounts, ModelJudge, PublishedWording, score_all, score_value
 from tests.support.chat_server import KEY, ChatServer, Received, SteppingClock
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.endpoint import Endpoint
@@ -74,7 +73,7 @@ def test_two_arms_with_the_same_answer_send_the_same_request_and_only_one(chat_s
     scores = score_all(answers, judge=judge)
     assert [score.correct for score in scores] == [True] * 5
     assert len(chat_server.received) == 1
-    assert (judge.counts.asked, judge.counts.remembered) == (1, 4)
+    assert (judge.counts.requested, judge.counts.remembered) == (1, 4)
 
 
 def test_a_server_without_forms_or_temperature_is_asked_without_them(chat_server: ChatServer) -> None:
@@ -192,7 +191,7 @@ def test_a_server_that_fails_is_a_fault_and_no_verdict(chat_server: ChatServer, 
     chat_server.play(chat_server.refusal(401, "wrong key"))
     judge = judge_on(served(chat_server), record=tmp_path / "judgements.jsonl")
     assert fault_of(lambda: judge.verdict(QUESTION, ACCEPTED, "a folder")).code == "endpoint_refused_key"
-    assert judge.counts.asked == 0
+    assert judge.counts.requested == 0
     chat_server.play(completion(model="judging-model", content=YES))
     assert judge.verdict(QUESTION, ACCEPTED, "a folder").yes
 
@@ -242,7 +241,7 @@ def test_equal_answers_side_by_side_are_one_request(tmp_path: Path) -> None:
     judge = judge_on(model, record=file)
     scores = score_all([Answered(item=ITEM, value="a folder", answer=None)] * 20, judge=judge, workers=6)
     assert [score.correct for score in scores] == [True] * 20
-    assert (model.asked, judge.counts.asked, judge.counts.remembered) == (1, 1, 19)
+    assert (model.asked, judge.counts.requested, judge.counts.remembered) == (1, 1, 19)
     assert judge.counts.usage == judge_on_one().usage
     assert len(file.read_text(encoding="utf-8").splitlines()) == 1
 

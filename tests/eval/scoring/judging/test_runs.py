@@ -10,19 +10,10 @@ from typing import Any
 import pytest
 
 from controller.questions import Question
-from eval.datasets.items import Item
+from eval.datasets import Item
 from eval.runs.reading import read_run
-from eval.scoring.labels import (
-    GivenAnswer,
-    LabelledPair,
-    arms_beside,
-    draw_to_label,
-    merged,
-    read_pairs,
-    write_to_label,
-)
-from eval.tables.accuracy import scorers_table
-from eval.tables.study import study_of
+from eval.scoring import GivenAnswer, LabelledPair, arms_beside, draw_to_label, merged, read_pairs, write_to_label
+from eval.tables import study_of, table_of
 from tests.support.chat_server import KEY, ChatServer
 from tests.support.command_line import Cli
 from tests.support.runs import made_run
@@ -148,7 +139,7 @@ def test_a_run_is_judged_labelled_and_its_judge_measured_by_arm(
     again = cli("eval", "label", run, "--take", str(labels), "--by", "somebody", store=None)
     assert again.status == 0 and (Path(run) / "labels.json").read_text() == first
     assert "somebody" in first and all(pair.video for pair in read_pairs(Path(run) / "labels.json"))
-    table = scorers_table(study_of(read_run(Path(run))))
+    table = table_of(study_of(read_run(Path(run))), "scorers")
     agreed = [row for row in range(len(table.rows)) if table.cell(row, "labelled").value]
     assert agreed and all(table.cell(row, "agreement").value == 1.0 for row in agreed)
 
