@@ -135,12 +135,12 @@ def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") 
 def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
     """Faults of the splits that questions name, by the guard of their domains; libraries are not checked."""
     from tool_induction.domains.domain_file import load_domain
-    from tool_induction.domains.guard import Asked, PlannedQuestion, leaks
+    from tool_induction.domains.guard import PlannedQuestion, leaks
 
     groups: dict[tuple[str, SplitName], list[PlannedQuestion]] = {}
     for item in dataset.items:
         if item.split is not None and item.domain in packaged:
-            question = Asked(video_id=item.video_id, question=item.question.text, template=item.template or "")
+            question = PlannedQuestion(video_id=item.video_id, question=item.question.text, template=item.template or "")
             groups.setdefault((item.domain, item.split), []).append(question)
     for (domain, split), questions in sorted(groups.items()):
         try:
