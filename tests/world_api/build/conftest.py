@@ -16,8 +16,7 @@ from world_api.build import Stage
 from world_api.build.checkpoint import RowStore
 from world_api.build.scheduler import Scheduler
 from world_api.core.ports import Image
-from world_api.media import DEFAULT_LIMITS, Frame, VideoPass, probe
-from world_api.media.frames import Scaler, decoded_frame
+from world_api.media import DEFAULT_LIMITS, Frame, Scaler, VideoPass, decoded_frame, probe
 
 Draw = Callable[[float], Image]
 

@@ -19,8 +19,8 @@ from world_api.backends.classical import ClassicalDetector
 from world_api.core.faults import OperationFault
 from world_api.core.lexicon import content_words
 from world_api.core.spans import TimeSpan
-from world_api.media import Frame, VideoFrames
-from world_api.media.frames import DecodedPixels, Scaler
+from world_api.media import Frame, Scaler, VideoFrames
+from world_api.media.frames import DecodedPixels
 from world_api.operations import OPERATIONS, run
 from world_api.session.overlay import Overlay
 from world_api.session.session import Session

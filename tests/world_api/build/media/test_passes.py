@@ -34,7 +34,6 @@ from world_api.media import (
     probe,
     release,
 )
-from world_api.media.decoder import DecoderProcess
 
 pytestmark = pytest.mark.media
 
@@ -136,7 +135,10 @@ def test_a_place_that_is_not_found_means_from_the_beginning(film: Path) -> None:
 
 
 def test_nothing_is_left_out_for_a_decoder_that_died_before_it_told_of_a_frame(film: Path) -> None:
-    process = DecoderProcess(DEFAULT_LIMITS)
+    worker = MediaWorker()
+    worker.start()
+    process = worker.detach()
+    assert process is not None
     process.kill()
     decode = pass_over(film, process=process)
     assert [round((frame.time, release(frame))[0], 3) for frame in decode] == [n / 10 for n in range(600)]
@@ -147,7 +149,10 @@ def test_nothing_is_left_out_for_one_that_died_where_a_pass_goes_on(film: Path) 
     notes: list[PassState] = []
     for frame in pass_over(film, noted=notes.append):
         release(frame)
-    process = DecoderProcess(DEFAULT_LIMITS)
+    worker = MediaWorker()
+    worker.start()
+    process = worker.detach()
+    assert process is not None
     process.kill()
     decode = pass_over(film, resume_from=notes[1], process=process)
     first = round((next(frame for frame in decode)).time, 3)
