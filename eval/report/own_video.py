@@ -40,7 +40,7 @@ from world_api.world.tables import SESSION_TABLES
 
 if TYPE_CHECKING:
     from eval.runs.progress import ProgressDisplay
-    from world_api.build.builder import Progress
+    from world_api.build import Progress
 
 _MOST_TOLD = 8
 _HINT = 'one question a line, such as {"question": "When does somebody enter?", "kind": "interval"}'

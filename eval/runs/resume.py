@@ -30,7 +30,7 @@ from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.world.files import not_writable, write_atomically
 
 if TYPE_CHECKING:
-    from world_api.build.builder import Progress
+    from world_api.build import Progress
     from world_api.core.ports import Clock
 
 #: Worker processes of a run that was killed end with their sample; the lock is waited for so long (seconds).

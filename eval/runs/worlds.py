@@ -17,7 +17,7 @@ from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.identifiers import is_name
 
 if TYPE_CHECKING:
-    from world_api.build.builder import Progress
+    from world_api.build import Progress
     from world_api.core.ports import Clock
     from world_api.session.session import Session
     from world_api.session.vision import VisionConfig
