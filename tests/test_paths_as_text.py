@@ -22,6 +22,8 @@ from world_api.backends.clocks import SystemClock
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("world_api", "tool_induction", "controller", "eval")
+#: Areas for code that extends the package: the package gives them paths, and no user writes one as text.
+EXTENDING = ("world_api.build", "world_api.media")
 
 
 def public_functions() -> list[tuple[str, Any]]:
@@ -29,6 +31,8 @@ def public_functions() -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for path in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("__init__.py")):
         module = importlib.import_module(".".join(path.parent.relative_to(ROOT).parts))
+        if module.__name__ in EXTENDING:
+            continue
         for name in getattr(module, "__all__", ()):
             thing = getattr(module, name)
             if inspect.isfunction(thing):

@@ -140,7 +140,9 @@ def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
     groups: dict[tuple[str, SplitName], list[PlannedQuestion]] = {}
     for item in dataset.items:
         if item.split is not None and item.domain in packaged:
-            question = PlannedQuestion(video_id=item.video_id, question=item.question.text, template=item.template or "")
+            question = PlannedQuestion(
+                video_id=item.video_id, question=item.question.text, template=item.template or ""
+            )
             groups.setdefault((item.domain, item.split), []).append(question)
     for (domain, split), questions in sorted(groups.items()):
         try:

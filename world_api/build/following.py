@@ -28,7 +28,7 @@ from world_api.core.files import hash_bytes, link, not_writable, write_atomicall
 from world_api.media.container import Probe
 from world_api.media.decode_pass import PassState, Timeline
 from world_api.media.decoder import MediaWorker, VideoPass
-from world_api.media.growing_file import being_written
+from world_api.media.growing_file import being_written, is_being_written
 from world_api.world.manifest import write_manifest
 from world_api.world.storage import find_rows, rows_path
 
@@ -153,9 +153,9 @@ class _Followed:
 
 
 def _wait_for(video: Path, following: Following) -> None:
-    """Wait for a file that is about to be written; probing reports one that does not appear."""
+    """Wait for a file that is about to be written, or being recorded; probing reports one that does not appear."""
     until = monotonic() + following.settled
-    while not (video.is_file() and video.stat().st_size) and monotonic() < until:
+    while not (video.is_file() and video.stat().st_size) and (monotonic() < until or is_being_written(video)):
         sleep(min(_STEP, following.settled))
 
 
@@ -252,7 +252,6 @@ def follow_stream(job: Job, address: str, following: Following) -> BuildReport:
     try:
         return follow_world(job, following)
     except VideoWorldError:
-        recording.stop()
         if recording.fault is not None:
             raise recording.fault from None
         raise

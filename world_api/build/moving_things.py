@@ -13,7 +13,7 @@ from world_api.build.camera_motion import CameraWatch, Look
 from world_api.build.descriptors import colour_words, describe, light_gains
 from world_api.build.people import People, PersonScorer, PersonVotes
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec, box_columns, scaled
-from world_api.build.tracker import Candidate, Tracker
+from world_api.build.tracker import Candidate, Tracker, TwoPictures
 from world_api.core.ports import Image, Vector
 from world_api.core.spans import Box, known_time, round_time
 from world_api.media.frames import Frame
@@ -60,27 +60,6 @@ class Followed:
     next_colours: float = 0.0
     last_blob: Blob | None = None
     colours: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TwoPictures:
-    """Describes blobs in a picture (BGR) and in the one before it, which is of ``before_time`` (seconds)."""
-
-    before_picture: Image
-    before_time: float
-    picture: Image
-    scene: Background
-
-    def before(self, blob: Blob, time: float) -> Vector | None:
-        """Describe a blob of an earlier time, if the picture before is not older."""
-        return self._describe(self.before_picture, blob) if time >= self.before_time else None
-
-    def now(self, blob: Blob) -> Vector | None:
-        """Describe a blob of the picture."""
-        return self._describe(self.picture, blob)
-
-    def _describe(self, picture: Image, blob: Blob) -> Vector | None:
-        return describe(picture[blob.place], blob.mask, light_gains(self.scene.picture))
 
 
 class Notes:

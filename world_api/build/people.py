@@ -39,11 +39,9 @@ class PersonScorer(Protocol):
 
     def person_score(self, image: Image, box: Box) -> float:
         """Positive for a person who fills the box (pixels of ``image``), negative for anything else."""
-        ...
 
     def people(self, image: Image) -> Sequence[DetectedObject]:
         """The people in a small picture, the most confident first; fast enough for one call every second."""
-        ...
 
 
 @dataclass(kw_only=True)

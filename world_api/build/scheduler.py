@@ -42,11 +42,9 @@ class Progress(Protocol):
 
     def update(self, stage: str, done: float, total: float) -> None:
         """Report that a stage has finished ``done`` of ``total`` seconds of video."""
-        ...
 
     def say(self, text: str) -> None:
         """Report a message, such as what the build waits for."""
-        ...
 
 
 class SharedFrame:

@@ -266,14 +266,11 @@ class CutsWorker:
         time = round_time(finding.time)
         if any(abs(row["time"] - time) < _SAME for row in self._rows):
             return
-        likeness = 0.0
         if finding.change.kind == "fade" and self._opens_the_video(finding.time):
             return
-        if finding.change.kind == "cut":
-            sides = self._sides(finding)
-            if sides is None or sides.has_dark or sides.likeness >= _SAME_LOOK or sides.comes_back:
-                return
-            likeness = sides.likeness
+        likeness = self._likeness(finding) if finding.change.kind == "cut" else 0.0
+        if likeness is None:
+            return
         self._rows.append(
             {
                 "time": time,
@@ -288,39 +285,19 @@ class CutsWorker:
         """Whether there was only black before: then it is the beginning of the first shot."""
         return self._clip.number == 0 and (self._first_light is None or time <= self._first_light)
 
-    def _sides(self, finding: _Finding) -> _Sides | None:
-        """The frames around a cut; None if they are no longer kept."""
+    def _likeness(self, finding: _Finding) -> float | None:
+        """The cosine of the pictures on both sides of a cut; None if it is no cut or they are no longer kept."""
         at, number = finding.time, finding.change.number
         earlier = [seen for seen in self._seen if seen.number < number]
         after = [seen for seen in self._seen if seen.number >= number and seen.time < at + _COMES_BACK]
-        if not earlier or not after:
+        if not earlier or not after or min(earlier[-1].brightness, after[0].brightness) < _DARK:
             return None
         before = [seen for seen in earlier if seen.time >= at - _COMES_BACK] or earlier[-1:]
-        return _Sides(before=before, after=after)
-
-
-class _Sides:
-    """The frames on both sides of a possible cut, each in order and at least one."""
-
-    def __init__(self, *, before: list[_Seen], after: list[_Seen]) -> None:
-        self._before, self._after = before, after
-
-    @property
-    def has_dark(self) -> bool:
-        """Whether one of the two pictures at the cut is nearly black."""
-        return min(self._before[-1].brightness, self._after[0].brightness) < _DARK
-
-    @property
-    def likeness(self) -> float:
-        """The cosine of the descriptors of the two pictures at the cut."""
-        return float(self._before[-1].look @ self._after[0].look)
-
-    @property
-    def comes_back(self) -> bool:
-        """Whether any picture after it is similar to one before it."""
-        before = np.stack([seen.look for seen in self._before])
-        after = np.stack([seen.look for seen in self._after])
-        return bool((before @ after.T).max() >= _SAME_LOOK)
+        likeness = float(before[-1].look @ after[0].look)
+        if likeness >= _SAME_LOOK:
+            return None
+        comes_back = np.stack([seen.look for seen in before]) @ np.stack([seen.look for seen in after]).T
+        return None if float(comes_back.max()) >= _SAME_LOOK else likeness
 
 
 #: A scene continues if a picture of the last this many seconds comes back within the next this many: the shot between was a

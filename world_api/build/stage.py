@@ -136,11 +136,9 @@ class Worker(Protocol):
 
     def see(self, frame: Frame) -> None:
         """Process one sampled frame of the clip's window; frames come in time order."""
-        ...
 
     def finish(self) -> Records:
         """The rows of the clip's own span, by table."""
-        ...
 
 
 class FrameStage(Protocol):
@@ -149,11 +147,9 @@ class FrameStage(Protocol):
     @property
     def spec(self) -> StageSpec:
         """Its description."""
-        ...
 
     def open(self, clip: Clip) -> Worker:
         """Return a fresh worker for one clip; it must not share state with another."""
-        ...
 
 
 @runtime_checkable
@@ -163,11 +159,9 @@ class RowStage(Protocol):
     @property
     def spec(self) -> StageSpec:
         """Its description."""
-        ...
 
     def make_rows(self, clip: Clip) -> Records:
         """The rows of one clip, by table."""
-        ...
 
 
 Stage = FrameStage | RowStage
@@ -179,7 +173,6 @@ class SeesTogether(Protocol):
 
     def see(self, workers: Sequence[Worker], frame: Frame) -> None:
         """Feed a frame to workers of this stage."""
-        ...
 
 
 @runtime_checkable
@@ -188,7 +181,6 @@ class ReportsLosses(Protocol):
 
     def losses(self, *, start: float, duration: float) -> Sequence[LossNote]:
         """What was lost of a video that begins at ``start`` on the file's own clock and has this duration (seconds)."""
-        ...
 
 
 def box_of(row: Record) -> Box:

@@ -10,7 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from math import prod
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from world_api.build.stage import Clip, FrameStage, Records, RowStage, Stage, StageSpec, Worker, clip_span
 from world_api.core.faults import BackendFault
@@ -18,7 +21,6 @@ from world_api.media.container import Limits, Probe
 from world_api.media.decoder import MediaWorker
 from world_api.media.frames import Frame, PixelFormat, Pixels, Scaler
 from world_api.media.process import ChildProcess, Message, ProcessGone, Wire
-from world_api.media.shared_memory import PictureMemory, anonymous_file
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
@@ -33,10 +35,8 @@ class StageProcess:
 
     def __init__(self, maker: str) -> None:
         self._maker = maker
-        shared = anonymous_file()
-        self._pictures = PictureMemory(shared)
         self._usual: list[PictureKey] = []  #: pictures that were requested of the last frame
-        self._process = ChildProcess("world_api.build.stage_process:serve", maker, str(shared), shared=(shared,))
+        self._process = ChildProcess("world_api.build.stage_process:serve", maker)
 
     @property
     def pid(self) -> int:
@@ -53,13 +53,17 @@ class StageProcess:
 
     def see(self, clips: list[int], frame: Frame) -> None:
         """Feed a frame to open clips, with the pictures that were requested of the last frame; raises as :meth:`open`."""
-        self._pictures.clear()
-        sent = [[key, self._pictures.write(frame.picture(*key))] for key in self._usual]
-        answer = self._ask({"see": clips, "t": frame.time, "shape": frame.shape, "pictures": sent})
+        pictures = [frame.picture(*key) for key in self._usual]
+        sent = [[key, picture.shape] for key, picture in zip(self._usual, pictures, strict=True)]
+        answer = self._ask(
+            {"see": clips, "t": frame.time, "shape": frame.shape, "pictures": sent},
+            b"".join(picture.tobytes() for picture in pictures),
+        )
         while "picture" in answer:
             side, made = answer["picture"]
             self._usual.append((side, made))
-            answer = self._ask({"place": self._pictures.write(frame.picture(side, made))})
+            picture = frame.picture(side, made)
+            answer = self._ask({"shape": picture.shape}, picture.tobytes())
         self._usual = [key for key in self._usual if list(key) in answer["used"]]
 
     def finish(self, clip: int) -> Records:
@@ -71,9 +75,9 @@ class StageProcess:
         """End the process, in any state; may be called again."""
         self._process.end()
 
-    def _ask(self, request: Message) -> Message:
+    def _ask(self, request: Message, payload: bytes = b"") -> Message:
         try:
-            self._process.notify(request)
+            self._process.notify(request, payload)
             return self._process.receive()[0]
         except ProcessGone as gone:
             raise BackendFault(
@@ -163,12 +167,15 @@ class _SentPixels:
 
     turn = 0
 
-    def __init__(self, request: Message, memory: PictureMemory, wire: Wire) -> None:
+    def __init__(self, request: Message, payload: bytes, wire: Wire) -> None:
         self.height, self.width = request["shape"]
-        self._places = {(side, made): place for (side, made), place in request["pictures"]}
-        self._memory = memory
         self._wire = wire
+        self._pictures: dict[PictureKey, Image] = {}
         self.used: list[PictureKey] = []
+        at = 0
+        for (side, made), shape in request["pictures"]:
+            self._pictures[side, made] = _picture(payload[at : at + prod(shape)], shape)
+            at += prod(shape)
 
     def video_frame(self) -> VideoFrame:
         """Not available."""
@@ -177,35 +184,39 @@ class _SentPixels:
     def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
         """The displayed picture."""
         key = (max_side, pixel_format)
-        if key not in self._places:
+        if key not in self._pictures:
             self._wire.send({"picture": key})
-            self._places[key] = self._wire.receive()[0]["place"]
+            message, payload = self._wire.receive()
+            self._pictures[key] = _picture(payload, message["shape"])
         self.used.append(key)
-        return self._memory.read(self._places[key])
+        return self._pictures[key].copy()
 
     def kept(self) -> Pixels:
         """Not available."""
         raise RuntimeError("a stage in a process of its own can request only pictures")
 
 
+def _picture(data: bytes, shape: Sequence[int]) -> Image:
+    return np.frombuffer(data, dtype=np.uint8).reshape(shape)
+
+
 class StageServer:
     """Runs one stage for another process."""
 
-    def __init__(self, wire: Wire, stage: FrameStage, memory: PictureMemory) -> None:
+    def __init__(self, wire: Wire, stage: FrameStage) -> None:
         self._wire = wire
         self._stage = stage
-        self._memory = memory
         self._open: dict[int, Worker] = {}
         self._scaler = Scaler()
 
-    def answer(self, request: Message) -> tuple[Message, bytes]:
+    def answer(self, request: Message, payload: bytes) -> tuple[Message, bytes]:
         """Answer one request.
 
         Raises:
             Closed: the other side is gone.
         """
         if "see" in request:
-            pixels = _SentPixels(request, self._memory, self._wire)
+            pixels = _SentPixels(request, payload, self._wire)
             frame = Frame(pixels, time=request["t"], scaler=self._scaler)
             for number in request["see"]:
                 self._open[number].see(frame)
@@ -222,13 +233,13 @@ class StageServer:
         return {"rows": {table: [_plain(row) for row in found] for table, found in rows.items()}}, b""
 
 
-def serve(wire: Wire, maker: str, shared: str) -> StageServer:
+def serve(wire: Wire, maker: str) -> StageServer:
     """Make the server, with the stage that ``maker`` makes, in a process of its own."""
     import cv2
 
     cv2.setNumThreads(1)  # its pictures are small
     module, _, function = maker.partition(":")
-    return StageServer(wire, getattr(import_module(module), function)(), PictureMemory(int(shared)))
+    return StageServer(wire, getattr(import_module(module), function)())
 
 
 def _not_available(*_: object) -> Any:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Protocol
 
-from world_api.build.background import Blob, unite
-from world_api.core.ports import Vector
+from world_api.build.background import Background, Blob, unite
+from world_api.build.descriptors import describe, light_gains
+from world_api.core.ports import Image, Vector
 from world_api.core.spans import Box
 
 #: A track without a blob for this long (seconds) ends.
@@ -135,19 +135,28 @@ _LOOKS, _WAY, _SIZE = 12.0, 1.0, 0.5
 _MOST = 4
 
 
-class Looks(Protocol):
-    """Describes blobs as unit vectors; None if too little is visible."""
+@dataclass(frozen=True, kw_only=True)
+class TwoPictures:
+    """Describes blobs in a picture (BGR) and in the one before it, which is of ``before_time`` (seconds)."""
+
+    before_picture: Image
+    before_time: float
+    picture: Image
+    scene: Background
 
     def before(self, blob: Blob, time: float) -> Vector | None:
-        """A blob of an earlier time, if that is the time of the picture before this one."""
-        ...
+        """Describe a blob of an earlier time, if the picture before is not older."""
+        return self._describe(self.before_picture, blob) if time >= self.before_time else None
 
     def now(self, blob: Blob) -> Vector | None:
-        """A blob of the current picture."""
-        ...
+        """Describe a blob of the picture."""
+        return self._describe(self.picture, blob)
+
+    def _describe(self, picture: Image, blob: Blob) -> Vector | None:
+        return describe(picture[blob.place], blob.mask, light_gains(self.scene.picture))
 
 
-def split_groups(real: Sequence[Candidate], blobs: Sequence[Blob], looks: Looks) -> list[Meeting]:
+def split_groups(real: Sequence[Candidate], blobs: Sequence[Blob], looks: TwoPictures) -> list[Meeting]:
     """Find shared blobs that split; return each part with the things assigned to it."""
     found: list[Meeting] = []
     for members in _groups(real):
@@ -192,7 +201,7 @@ def join_groups(
     ]
 
 
-def share(members: Sequence[Candidate], blob: Blob, time: float, looks: Looks) -> list[Candidate]:
+def share(members: Sequence[Candidate], blob: Blob, time: float, looks: TwoPictures) -> list[Candidate]:
     """Let things share a blob; return those that have left it, as far as is known."""
     for track in members:
         if track.shared is None and track.last_blob is not None:
@@ -247,7 +256,9 @@ def _columns(blobs: Sequence[Blob]) -> list[list[Blob]]:
     return columns
 
 
-def _assigned(members: Sequence[Candidate], parts: Sequence[list[Blob]], region: Blob, looks: Looks) -> list[Meeting]:
+def _assigned(
+    members: Sequence[Candidate], parts: Sequence[list[Blob]], region: Blob, looks: TwoPictures
+) -> list[Meeting]:
     """The most likely assignment of the parts of a shared blob to its things, with as many parts as possible assigned."""
     members, whole = members[:_MOST], [unite(list(column)) for column in parts[:_MOST]]
     seen = [looks.now(blob) for blob in whole]
@@ -309,7 +320,7 @@ class Tracker:
         self.alive: list[Candidate] = []
         self._count = 0
 
-    def step(self, blobs: Sequence[Blob], time: float, looks: Looks) -> list[Candidate]:
+    def step(self, blobs: Sequence[Blob], time: float, looks: TwoPictures) -> list[Candidate]:
         """Assign blobs to tracks; return the tracks seen at this time."""
         claims, meetings = self._claims(blobs, time, looks)
         seen = []
@@ -343,7 +354,7 @@ class Tracker:
     def _by_priority(self) -> list[Candidate]:
         return sorted(self.alive, key=lambda item: (item.confirmed_at is None, item.born, item.number))
 
-    def _claims(self, blobs: Sequence[Blob], time: float, looks: Looks) -> tuple[Claims, list[Meeting]]:
+    def _claims(self, blobs: Sequence[Blob], time: float, looks: TwoPictures) -> tuple[Claims, list[Meeting]]:
         """The blobs of each track that has its own, and the tracks that share some.
 
         Confirmed tracks come first, and each takes one blob before any takes pieces.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
     from world_api.media.decode_pass import DecodePass, LossNote, PassState
     from world_api.media.decoder import MediaWorker, VideoFrames, VideoPass, VideoSound, release
-    from world_api.media.frames import Frame, PixelFormat, Want
+    from world_api.media.frames import Frame, PixelFormat, Scaler, Want, decoded_frame
     from world_api.media.subtitles import Cue, Subtitles, SubtitleSource, choose_subtitles, look_into, read_subtitles
 
 #: The module of each name; it is imported when the name is first used.
@@ -25,14 +25,14 @@ _HOMES = {
     "container": "DEFAULT_LIMITS Limits Probe probe",
     "decode_pass": "DecodePass LossNote PassState",
     "decoder": "MediaWorker VideoFrames VideoPass VideoSound release",
-    "frames": "Frame PixelFormat Want",
+    "frames": "Frame PixelFormat Scaler Want decoded_frame",
     "subtitles": "Cue SubtitleSource Subtitles choose_subtitles look_into read_subtitles",
 }
 
 __all__ = [
     "DEFAULT_LIMITS", "Cue", "DecodePass", "Frame", "Limits", "LossNote", "MediaWorker", "PassState", "PixelFormat",
-    "Probe", "SubtitleSource", "Subtitles", "VideoFrames", "VideoPass", "VideoSound", "Want", "choose_subtitles",
-    "look_into", "probe", "read_audio", "read_subtitles", "release",
+    "Probe", "Scaler", "SubtitleSource", "Subtitles", "VideoFrames", "VideoPass", "VideoSound", "Want",
+    "choose_subtitles", "decoded_frame", "look_into", "probe", "read_audio", "read_subtitles", "release",
 ]  # fmt: skip
 
 

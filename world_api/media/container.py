@@ -37,10 +37,6 @@ class Limits:
     memory: int = 8 << 30
     network: bool = False
 
-    def record(self) -> dict[str, Any]:
-        """The JSON form."""
-        return asdict(self)
-
 
 DEFAULT_LIMITS = Limits()
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from math import prod
 from pathlib import Path
 from threading import Lock
@@ -40,7 +40,7 @@ class DecoderProcess(ChildProcess):
         self.shared = anonymous_file()
         super().__init__(
             "world_api.media.decoder_server:serve",
-            json.dumps(limits.record()),
+            json.dumps(asdict(limits)),
             str(self.shared),
             shared=(self.shared,),
             timeout=limits.timeout,

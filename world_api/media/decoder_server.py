@@ -75,7 +75,7 @@ class DecoderServer:
             "capture": self._capture,
         }
 
-    def answer(self, request: Message) -> Answer | None:
+    def answer(self, request: Message, payload: bytes = b"") -> Answer | None:
         """Answer one request.
 
         Raises:

@@ -58,15 +58,12 @@ class Pixels(Protocol):
 
     def video_frame(self) -> VideoFrame:
         """The stored (not yet rotated) picture."""
-        ...
 
     def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
         """A displayed picture of that size and format, if the decoding process made one."""
-        ...
 
     def kept(self) -> Pixels:
         """The same pixels in memory that is not reused."""
-        ...
 
 
 @dataclass(kw_only=True)
@@ -233,13 +230,6 @@ def decoded_frame(raw: VideoFrame, *, time: float, scaler: Scaler, fitter: Fitte
     return Frame(pixels, time=time, scaler=scaler)
 
 
-def is_sampled(fps: float | None, time: float, previous: float | None) -> bool:
-    """Whether a frame is the first in its step of ``1 / fps`` seconds; without a rate every frame is sampled."""
-    if fps is None or previous is None:
-        return True
-    return math.floor(time * fps + 1e-6) > math.floor(previous * fps + 1e-6)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Want:
     """Frames at a rate (a second; None for every frame) inside spans of time (seconds, half-open, in order).
@@ -252,11 +242,13 @@ class Want:
     picture: tuple[int, PixelFormat] | None = None
 
     def takes(self, time: float, previous: float | None) -> bool:
-        """Whether a frame is wanted."""
+        """Whether a frame is wanted: it is in a span, and the first in its step of ``1 / fps`` seconds."""
         # Called for every frame: a generator would cost more than the loop.
         for start, end in self.spans:
             if start <= time < end:
-                return is_sampled(self.fps, time, previous)
+                if self.fps is None or previous is None:
+                    return True
+                return math.floor(time * self.fps + 1e-6) > math.floor(previous * self.fps + 1e-6)
         return False
 
     def record(self) -> dict[str, Any]:

@@ -206,8 +206,8 @@ class ChildProcess:
             if "done" in message:
                 return
 
-    def notify(self, message: Message) -> None:
-        """Send a message without waiting for an answer.
+    def notify(self, message: Message, payload: bytes = b"") -> None:
+        """Send a message and raw bytes without waiting for an answer.
 
         Raises:
             ProcessGone: the process died, or was ended.
@@ -216,7 +216,7 @@ class ChildProcess:
             if not self._files:
                 raise ProcessGone("it was ended")
             try:
-                self._wire.send(message)
+                self._wire.send(message, payload)
             except Closed:
                 raise ProcessGone(self._end_reason()) from None
 
@@ -263,9 +263,8 @@ def _finish(process: subprocess.Popen[bytes], files: list[int], writing: Lock) -
 class Service(Protocol):
     """What a child process does with requests."""
 
-    def answer(self, request: Message) -> tuple[Message, bytes] | None:
-        """The last message about a request and its raw bytes; None if the request needs no answer."""
-        ...
+    def answer(self, request: Message, payload: bytes) -> tuple[Message, bytes] | None:
+        """Return the last message about a request and its raw bytes; None if the request needs no answer."""
 
 
 def serve() -> None:
@@ -280,13 +279,12 @@ def serve() -> None:
     service: Service = getattr(import_module(module), name)(wire, *sys.argv[2:])
     with suppress(Closed):
         while True:
-            request, _ = wire.receive()
-            _answer(service, request, wire)
+            _answer(service, *wire.receive(), wire)
 
 
-def _answer(service: Service, request: Message, wire: Wire) -> None:
+def _answer(service: Service, request: Message, payload: bytes, wire: Wire) -> None:
     try:
-        if (answer := service.answer(request)) is not None:
+        if (answer := service.answer(request, payload)) is not None:
             wire.send({**answer[0], "done": True}, answer[1])
     except Closed:
         raise

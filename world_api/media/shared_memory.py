@@ -9,13 +9,11 @@ import mmap
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.core.ports import Image
 from world_api.media.frames import Frame, Want
 
 if TYPE_CHECKING:
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 _LEAST, _HEADROOM = 1 << 20, 4
 #: All slots together hold about this many bytes; the least and the greatest number of slots.
 _TOGETHER, _FEWEST, _MOST = 64 << 20, 4, 32
-_GROWTH = 1 << 20
 
 Bytes = NDArray[np.uint8]
 
@@ -54,41 +51,6 @@ class Slots:
     def record(self) -> dict[str, int]:
         """The JSON form, without the handle: each process has a descriptor of its own."""
         return {"count": self.count, "size": self.size}
-
-
-class PictureMemory:
-    """A shared file of the pictures of one frame at a time; it grows as needed."""
-
-    def __init__(self, handle: int) -> None:
-        self._handle = handle
-        self._memory: mmap.mmap | None = None
-        self._size = 0
-        self._end = 0
-
-    def clear(self) -> None:
-        """Start with another frame."""
-        self._end = 0
-
-    def write(self, picture: Image) -> dict[str, Any]:
-        """Append a picture; return its place as JSON."""
-        start, end = self._end, self._end + picture.size
-        if end > self._size:
-            os.ftruncate(self._handle, -(-end // _GROWTH) * _GROWTH)
-        self._bytes(start, end).reshape(picture.shape)[:] = picture
-        self._end = end
-        return {"at": start, "shape": picture.shape}
-
-    def read(self, place: dict[str, Any]) -> Image:
-        """Return a copy of the picture at a place."""
-        shape = tuple(place["shape"])
-        return self._bytes(place["at"], place["at"] + prod(shape)).reshape(shape).copy()
-
-    def _bytes(self, start: int, end: int) -> Bytes:
-        """Part of the file, which is mapped again if it has grown."""
-        if self._memory is None or end > self._size:
-            self._size = os.fstat(self._handle).st_size
-            self._memory = mmap.mmap(self._handle, self._size)
-        return np.frombuffer(self._memory, dtype=np.uint8)[start:end]
 
 
 def anonymous_file() -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -10,14 +9,12 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
-from av.filter import Graph
 from numpy.typing import NDArray
 
 from tests.support.building import Silent, StandingClock
 from tests.support.command_line import Cli
 from world_api.api import build_world, open_session
 from world_api.media import DecodePass, VideoFrames, probe
-from world_api.media.frames import Fitter
 from world_api.operations import run
 from world_api.options import BuildOptions, Listening
 from world_api.world import open_world
@@ -121,36 +118,3 @@ def test_a_frame_looked_up_is_the_frame_that_stages_saw(part: Part, tmp_path: Pa
         for time, small in zip(times, frames.pictures_played_at(times, 160), strict=True):
             assert np.abs(played[time].astype(int) - frames.frame_played_at(time)).mean() < 2
             assert played[time].shape == (480, 640, 3) and small.shape == (120, 160, 3)
-
-
-@pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv444p", "yuv420p10le", "nv12", "gray", "rgb24", "yuvj420p"])
-@pytest.mark.parametrize(("width", "height"), [(640, 360), (360, 640), (17, 401), (1280, 960), (2, 2), (3000, 2)])
-def test_a_frame_of_any_size_and_format_is_fitted_with_its_proportions(
-    width: int, height: int, pixel_format: str
-) -> None:
-    grey = np.full((height, width, 3), 180, np.uint8)
-    raw = av.VideoFrame.from_ndarray(grey, format="bgr24").reformat(format=pixel_format)
-    fitter = Fitter(640, 480)
-    picture = fitter.fit(raw).to_ndarray(format="bgr24")
-    assert picture.shape == (480, 640, 3)
-    bright = picture.mean(axis=2) > 90
-    rows, columns = np.flatnonzero(bright.any(axis=1)), np.flatnonzero(bright.any(axis=0))
-    share = min(640 / width, 480 / height)
-    assert len(columns) == pytest.approx(max(2, share * width), abs=4)
-    assert len(rows) == pytest.approx(max(2, share * height), abs=4)
-    assert rows.mean() == pytest.approx(239.5, abs=4) and columns.mean() == pytest.approx(319.5, abs=4)
-
-
-def test_a_picture_size_that_changes_with_every_frame_leaves_no_filter_graphs_behind() -> None:
-    fitter, before = Fitter(64, 48), count_graphs()
-    sizes = [(width, 100 - width) for width in range(20, 80, 2)]
-    for width, height in [*sizes, *sizes]:
-        fitted = fitter.fit(av.VideoFrame(width, height, "yuv420p"))
-        assert (fitted.width, fitted.height) == (64, 48)
-    assert count_graphs() - before <= 4
-
-
-def count_graphs() -> int:
-    """How many filter graphs there are in this process."""
-    gc.collect()
-    return sum(isinstance(thing, Graph) for thing in gc.get_objects())

@@ -6,16 +6,18 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+import av
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.support.building import made_clip, made_source, sampled_for
-from world_api.build.descriptors import look_of
 from world_api.build.key_frames import KeyFrames, Looks
 from world_api.build.links import Stitches
 from world_api.build.shots import Cuts, SceneCuts
 from world_api.build.stage import Clip, Records, RowStage, Stage, clip_span
 from world_api.core import Image
+from world_api.media import Scaler, decoded_frame
 from world_api.media.frames import Frame
 
 pytestmark = pytest.mark.media
@@ -130,6 +132,13 @@ def test_a_fade_over_a_join_is_one_boundary_however_long(make_frames: MakeFrames
 def test_a_video_that_opens_in_black_begins_with_its_first_shot(make_frames: MakeFrames) -> None:
     frames = make_frames(lambda t: (scene(1) * min(1.0, max(0.0, t - 2.0))).astype(np.uint8), start=0, end=8, rate=10)
     assert times(run(Cuts(), frames, clip()), "cuts") == []
+
+
+def look_of(picture: Image) -> NDArray[np.float32]:
+    """The descriptor that the stage makes of a picture."""
+    raw = av.VideoFrame.from_ndarray(picture, format="bgr24")
+    (row,) = run(Looks(), [decoded_frame(raw, time=0.0, scaler=Scaler())], clip())["looks"]
+    return np.array(row["vector"], np.float32)
 
 
 def test_a_look_is_a_unit_vector_that_knows_pictures_apart() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, made_source
-from world_api.build.descriptors import colour_words
 from world_api.build.moving_things import MovingThings
 from world_api.build.stage import Records
 from world_api.core import Box, DetectedObject, Image, TimeSpan
@@ -157,36 +156,6 @@ def test_a_clip_gives_rows_of_its_own_span_alone(
     assert second
     assert max(row["time"] for row in first) < 30 <= min(row["time"] for row in second)
     assert {row["track"][:5] for row in second} == {"t0001"}
-
-
-@pytest.mark.parametrize(
-    ("bgr", "word"),
-    [
-        ((10, 10, 10), "black"),
-        ((240, 240, 240), "white"),
-        ((128, 128, 128), "grey"),
-        ((30, 30, 200), "red"),
-        ((30, 200, 230), "yellow"),
-        ((60, 150, 50), "green"),
-        ((180, 80, 40), "blue"),
-        ((150, 40, 110), "purple"),
-        ((170, 120, 240), "pink"),
-        ((20, 120, 240), "orange"),
-        ((25, 55, 100), "brown"),
-    ],
-)
-def test_each_colour_has_its_word(bgr: tuple[int, int, int], word: str) -> None:
-    picture = np.full((40, 40, 3), bgr, np.uint8)
-    assert colour_words(picture, np.full((40, 40), 255, np.uint8)) == [word]
-
-
-def test_colours_are_those_under_the_mask_the_largest_first() -> None:
-    picture = np.zeros((60, 60, 3), np.uint8)
-    picture[:, :40] = (30, 30, 200)
-    picture[:20] = (0, 255, 0)
-    mask = np.zeros((60, 60), np.uint8)
-    mask[20:] = 255
-    assert colour_words(picture, mask) == ["red", "black"]
 
 
 class Counted(Frame):

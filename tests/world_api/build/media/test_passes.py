@@ -22,7 +22,7 @@ from tests.world_api.build.conftest import encode
 from world_api.core import Image, MediaFault
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
 from world_api.media.decode_pass import DecodePass, PassState
-from world_api.media.decoder import DecoderProcess, MediaWorker, VideoPass, release
+from world_api.media.decoder import MediaWorker, VideoPass, release
 from world_api.media.frames import Frame, Want
 
 pytestmark = pytest.mark.media
@@ -125,7 +125,10 @@ def test_a_place_that_is_not_found_means_from_the_beginning(film: Path) -> None:
 
 
 def test_nothing_is_left_out_for_a_decoder_that_died_before_it_told_of_a_frame(film: Path) -> None:
-    process = DecoderProcess(DEFAULT_LIMITS)
+    worker = MediaWorker()
+    worker.start()
+    process = worker.detach()
+    assert process is not None
     process.kill()
     decode = pass_over(film, process=process)
     assert [round((frame.time, release(frame))[0], 3) for frame in decode] == [n / 10 for n in range(600)]
@@ -136,7 +139,10 @@ def test_nothing_is_left_out_for_one_that_died_where_a_pass_goes_on(film: Path) 
     notes: list[PassState] = []
     for frame in pass_over(film, noted=notes.append):
         release(frame)
-    process = DecoderProcess(DEFAULT_LIMITS)
+    worker = MediaWorker()
+    worker.start()
+    process = worker.detach()
+    assert process is not None
     process.kill()
     decode = pass_over(film, resume_from=notes[1], process=process)
     first = round((next(frame for frame in decode)).time, 3)

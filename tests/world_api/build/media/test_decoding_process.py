@@ -1,0 +1,367 @@
+"""Decoding processes that answer single requests: whose they are, and that none is left behind."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import asdict, replace
+from math import inf
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from av.filter import Graph
+
+from tests.support.building import Silent, StandingClock
+from tests.support.decoders import is_alive, number_of
+from tests.support.subtitle_files import video_with
+from world_api import open_world
+from world_api.api import build_world
+from world_api.core.faults import MediaFault
+from world_api.core.ports import Image
+from world_api.core.spans import TimeSpan
+from world_api.media import (
+    DEFAULT_LIMITS,
+    Limits,
+    MediaWorker,
+    SubtitleSource,
+    VideoFrames,
+    VideoPass,
+    VideoSound,
+    Want,
+    choose_subtitles,
+    probe,
+    release,
+)
+from world_api.media.decoder import DecoderProcess
+from world_api.media.decoder_server import DecoderServer
+from world_api.media.frames import Fitter
+from world_api.media.process import Message, Wire
+from world_api.media.shared_memory import Slots, anonymous_file
+from world_api.media.subtitles import read_source
+from world_api.options import BuildOptions, Listening
+from world_api.recipes import speech_stage
+
+pytestmark = pytest.mark.media
+
+MakeVideo = Callable[..., Path]
+
+
+@pytest.fixture
+def film(make_video: MakeVideo) -> Path:
+    """Six seconds at ten frames a second, lighter from frame to frame."""
+    return make_video("film.mp4", [np.full((48, 64, 3), 40 + n, np.uint8) for n in range(60)])
+
+
+def halt(worker: MediaWorker) -> int:
+    """Start a worker's process and stop it in its tracks: it lives, and says nothing. Its number."""
+    number = number_of(worker._started())
+    os.kill(number, signal.SIGSTOP)
+    return number
+
+
+def test_a_decoder_that_says_nothing_is_ended_and_named(film: Path) -> None:
+    with closing(MediaWorker(Limits(timeout=0.8))) as worker:
+        number = halt(worker)
+        with pytest.raises(MediaFault) as caught:
+            worker.probe(film)
+        assert caught.value.code == "decoder_stalled"
+        assert caught.value.hint
+        assert not is_alive(number)
+
+
+def test_a_worker_that_died_of_a_request_answers_the_next(film: Path) -> None:
+    with closing(MediaWorker(Limits(timeout=6.0))) as worker:
+        halt(worker)
+        with pytest.raises(MediaFault):
+            worker.ask({"do": "probe"}, film)
+        message, _ = worker.ask({"do": "probe"}, film)
+    assert message["probe"]["width"] == 64
+
+
+def test_a_worker_that_named_a_fault_answers_the_next_request(film: Path, tmp_path: Path) -> None:
+    with closing(MediaWorker()) as worker:
+        for _ in range(3):
+            with pytest.raises(MediaFault) as caught:
+                worker.probe(tmp_path / "gone.mp4")
+            assert caught.value.code == "no_such_file"
+            assert worker.probe(film).width == 64
+
+
+def test_random_access_outlives_its_process(film: Path) -> None:
+    frames = VideoFrames(film)
+    first = frames.frame_played_at(12.0)
+    process = frames._worker._process
+    assert process is not None
+    os.kill(number_of(process), signal.SIGKILL)
+    with pytest.raises(MediaFault) as caught:
+        frames.frame_played_at(12.0)
+    assert caught.value.code == "decoder_died"
+    assert np.array_equal(frames.frame_played_at(12.0), first)
+
+
+def handed_over(film: Path) -> tuple[MediaWorker, DecoderProcess]:
+    worker = MediaWorker()
+    worker.probe(film)
+    process = worker.detach()
+    assert process is not None
+    return worker, process
+
+
+def test_a_process_that_was_handed_over_outlives_its_worker(film: Path) -> None:
+    worker, process = handed_over(film)
+    assert worker.detach() is None
+    worker.close()
+    del worker
+    gc.collect()
+    assert is_alive(number_of(process))
+    process.end()
+    assert not is_alive(number_of(process))
+    process.end()
+
+
+def test_a_worker_that_handed_its_process_over_starts_another_and_ends_only_that(film: Path) -> None:
+    worker, process = handed_over(film)
+    worker.probe(film)
+    own = worker.detach()
+    assert own is not None
+    assert number_of(own) != number_of(process)
+    own.end()
+    assert is_alive(number_of(process))
+    process.end()
+
+
+def test_a_process_that_nobody_holds_any_more_is_ended(film: Path) -> None:
+    worker, process = handed_over(film)
+    worker.start()
+    kept = worker._process
+    assert kept is not None
+    numbers = [number_of(process), number_of(kept)]
+    del worker, process, kept
+    gc.collect()
+    assert [is_alive(number) for number in numbers] == [False, False]
+
+
+def everything(film: Path, process: DecoderProcess) -> VideoPass:
+    wants = (Want(fps=None, spans=((0.0, inf),)),)
+    return VideoPass(source=probe(film), limits=DEFAULT_LIMITS, wants=wants, process=process)
+
+
+def test_a_pass_ends_the_process_it_was_given_though_it_never_began(film: Path) -> None:
+    _, process = handed_over(film)
+    everything(film, process).close()
+    assert not is_alive(number_of(process))
+
+
+def test_a_pass_ends_the_process_it_was_given_once_it_is_through(film: Path) -> None:
+    _, process = handed_over(film)
+    for frame in everything(film, process):
+        assert is_alive(number_of(process))
+        release(frame)
+    assert not is_alive(number_of(process))
+
+
+def test_an_answer_that_was_broken_off_is_not_taken_for_the_next_one(
+    film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: DecoderProcess, request: Message) -> tuple[Message, bytes]:
+        self.notify(request)
+        raise KeyboardInterrupt
+
+    with closing(MediaWorker()) as worker:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(DecoderProcess, "ask", interrupted)
+            worker.ask({"do": "frames", "times": [1.0], "longest_side": None}, film)
+        assert worker.probe(film).width == 64
+
+
+pytestmark = pytest.mark.media
+
+#: A picture and two text streams are three streams; with sound they are four.
+TEXTS = (("subrip", "eng", b"first"), ("subrip", "fre", b"second"))
+FEW = Limits(streams=2)
+
+
+@pytest.fixture
+def spoken_film(tmp_path: Path) -> Path:
+    return video_with(tmp_path / "film.mkv", TEXTS, sound="eng")
+
+
+def test_a_video_is_opened_once_to_look_inside(spoken_film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    real = av.open
+
+    def counted(file: str, *arguments: object, **options: object) -> object:
+        opened.append(file)
+        return real(file, *arguments, **options)  # type: ignore[call-overload]  # av's own
+
+    monkeypatch.setattr(av, "open", counted)
+    ours, theirs = os.pipe()
+    wire = Wire(read_from=ours, write_to=theirs)
+    answer = DecoderServer(wire, json.dumps(asdict(DEFAULT_LIMITS)), "-1").answer(
+        {"do": "texts", "path": str(spoken_film)}
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert answer is not None
+    message, _ = answer
+    assert opened == [f"file:{spoken_film}"]
+    assert [text["language"] for text in message["texts"]] == ["en", "fr"]
+    assert (message["has_sound"], message["language"]) == (True, "en")
+
+
+def texts(spoken_film: Path, limits: Limits) -> None:
+    with closing(MediaWorker(limits)) as worker:
+        choose_subtitles(spoken_film, worker=worker)
+
+
+def cues(spoken_film: Path, limits: Limits) -> None:
+    source = SubtitleSource(kind="embedded", name="stream 2", language="en", path=spoken_film, stream=2)
+    with closing(MediaWorker(limits)) as worker:
+        read_source(source, spoken_film, worker)
+
+
+def sound(spoken_film: Path, limits: Limits) -> None:
+    with closing(VideoSound(probe(spoken_film), limits=limits)) as hear:
+        hear(TimeSpan(start=0.0, end=1.0))
+
+
+def words_of_a_recipe(spoken_film: Path, limits: Limits) -> None:
+    with closing(MediaWorker(limits)) as worker:
+        speech_stage(spoken_film, Listening(speech="off"), worker)
+
+
+@pytest.mark.parametrize("ask", [texts, cues, sound, words_of_a_recipe])
+def test_what_is_asked_for_is_read_within_the_limits_that_were_given(
+    spoken_film: Path, ask: Callable[[Path, Limits], None]
+) -> None:
+    ask(spoken_film, DEFAULT_LIMITS)
+    with pytest.raises(MediaFault) as caught:
+        ask(spoken_film, FEW)
+    assert caught.value.code == "too_many_streams"
+
+
+def test_a_build_with_wider_limits_reads_the_words_of_a_file_that_the_usual_ones_refuse(tmp_path: Path) -> None:
+    many = [("subrip", "eng", f"line {number}".encode()) for number in range(DEFAULT_LIMITS.streams)]
+    spoken_film = video_with(tmp_path / "many.mkv", many)
+    options = BuildOptions(
+        listening=Listening(speech="off"), limits=Limits(streams=len(many) + 1),
+        without=("screen_texts", "moving_things", "stitches", "look_links"),
+    )  # fmt: skip
+    store = tmp_path / "store"
+    report = build_world(spoken_film, store, progress=Silent(), clock=StandingClock(), options=options)
+    assert open_world(store, report.video_id).rows("speech").column("text").to_pylist() == ["line 0"]
+
+
+pytestmark = pytest.mark.media
+
+Tell = Callable[..., list[Message]]
+
+
+@pytest.fixture
+def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
+    """Everything that is told of the frames of a video of two seconds, without the numbers of slots."""
+    video = make_video("room.mp4", [empty_room] * 20, rate=10)
+
+    def told(*, batch: int, limits: Limits = DEFAULT_LIMITS, stops: bool = False, end: float = 2.0) -> list[Message]:
+        source, handle = probe(video), anonymous_file()
+        slots = Slots.for_frames(source.width, source.height, handle=handle)
+        ours, theirs = os.pipe()
+        wire = Wire(read_from=ours, write_to=theirs)
+        # No more frames than there are slots, so that none is waited for.
+        want = Want(fps=5.0, spans=((0.0, end),), picture=(32, "bgr"))
+        request: Message = {
+            "do": "decode", "source": source.record(), "wants": [want.record()], "state": None, "skip": 0.0, "after": -1.0,
+            "settled": None, "stops": stops, "slots": slots.record(), "batch": batch,
+        }  # fmt: skip
+        answer = DecoderServer(wire, json.dumps(asdict(limits)), str(handle)).answer(request)
+        assert answer is not None
+        wire.send({**answer[0], "done": True})
+        messages: list[Message] = []
+        while not (messages and "done" in messages[-1]):
+            message = wire.receive(timeout=1.0)[0]
+            message.pop("slot", None)
+            messages.append(message)
+        for file in (ours, theirs, handle):
+            os.close(file)
+        return messages
+
+    return told
+
+
+@pytest.mark.parametrize("batch", [3, 4])
+def test_frames_told_together_are_those_told_one_by_one(tell: Tell, batch: int) -> None:
+    together = tell(batch=batch)
+    assert together == tell(batch=1)
+    assert len([message for message in together if "t" in message]) == 20
+    assert len([message for message in together if "pictures" in message]) == 10
+
+
+@pytest.mark.parametrize("batch", [3, 4])
+def test_a_video_longer_than_the_limit_ends_at_the_same_frame(tell: Tell, batch: int) -> None:
+    limits = replace(DEFAULT_LIMITS, duration=0.95)
+    together = tell(batch=batch, limits=limits)
+    assert together == tell(batch=1, limits=limits)
+    assert together[-1]["cut"]
+    assert together[-1]["end"]["last_time"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("batch", [3, 4])
+def test_nothing_is_told_after_the_last_frame_that_is_wanted(tell: Tell, batch: int) -> None:
+    together = tell(batch=batch, stops=True, end=1.0)
+    assert together == tell(batch=1, stops=True, end=1.0)
+    assert together[-1] == {"stopped": True, "done": True}
+    assert max(message["t"] for message in together if "t" in message) == pytest.approx(1.0)
+
+
+def test_to_send_nothing_is_no_sign_of_life() -> None:
+    ours, theirs = os.pipe()
+    wire = Wire(read_from=ours, write_to=theirs)
+    before = wire.sent_at
+    wire.flush()
+    assert wire.sent_at == before
+    wire.hold({"t": 1.0})
+    wire.hold({"t": 2.0})
+    wire.flush()
+    assert wire.sent_at > before
+    assert [wire.receive(timeout=1.0)[0] for _ in range(2)] == [{"t": 1.0}, {"t": 2.0}]
+    os.close(ours)
+    os.close(theirs)
+
+
+@pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv444p", "yuv420p10le", "nv12", "gray", "rgb24", "yuvj420p"])
+@pytest.mark.parametrize(("width", "height"), [(640, 360), (360, 640), (17, 401), (1280, 960), (2, 2), (3000, 2)])
+def test_a_frame_of_any_size_and_format_is_fitted_with_its_proportions(
+    width: int, height: int, pixel_format: str
+) -> None:
+    grey = np.full((height, width, 3), 180, np.uint8)
+    raw = av.VideoFrame.from_ndarray(grey, format="bgr24").reformat(format=pixel_format)
+    fitter = Fitter(640, 480)
+    picture = fitter.fit(raw).to_ndarray(format="bgr24")
+    assert picture.shape == (480, 640, 3)
+    bright = picture.mean(axis=2) > 90
+    rows, columns = np.flatnonzero(bright.any(axis=1)), np.flatnonzero(bright.any(axis=0))
+    share = min(640 / width, 480 / height)
+    assert len(columns) == pytest.approx(max(2, share * width), abs=4)
+    assert len(rows) == pytest.approx(max(2, share * height), abs=4)
+    assert rows.mean() == pytest.approx(239.5, abs=4) and columns.mean() == pytest.approx(319.5, abs=4)
+
+
+def test_a_picture_size_that_changes_with_every_frame_leaves_no_filter_graphs_behind() -> None:
+    fitter, before = Fitter(64, 48), count_graphs()
+    sizes = [(width, 100 - width) for width in range(20, 80, 2)]
+    for width, height in [*sizes, *sizes]:
+        fitted = fitter.fit(av.VideoFrame(width, height, "yuv420p"))
+        assert (fitted.width, fitted.height) == (64, 48)
+    assert count_graphs() - before <= 4
+
+
+def count_graphs() -> int:
+    """How many filter graphs there are in this process."""
+    gc.collect()
+    return sum(isinstance(thing, Graph) for thing in gc.get_objects())
