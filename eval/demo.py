@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 from world_api.core.identifiers import video_id_from_file_name
@@ -166,5 +167,49 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
+ABLATION = Path("ablation")
+CONFIGURATION = "ablation.yaml"
+SEED, FILMS, MINUTES = 1, 3, 3
+
+
+def ablation_steps(folder: Path) -> list[Step]:
+    """The commands, in order."""
+    films, configuration, run = str(folder / "films"), str(folder / CONFIGURATION), str(folder / "run")
+    make = ("sandbox", "make", "--seed", str(SEED), "--count", str(FILMS), "--minutes", str(MINUTES))
+    return [
+        Step(why="Make three films with truth and questions", arguments=(*make, "--split", "test", "--out", films)),
+        Step(why="What there is to be asked", arguments=("eval", "check", films)),
+        Step(
+            why="What the experiment would ask, take and show; nothing is asked",
+            arguments=("eval", "run", configuration, "--dry-run"),
+        ),
+        Step(why="Build the worlds, ask the questions", arguments=("eval", "run", configuration)),
+        Step(why="Score the episodes again: the same scores", arguments=("eval", "score", run)),
+        Step(why="Hierarchical against flat", arguments=("eval", "compare", run, "hier@library=hand_A", "flat")),
+        Step(
+            why="Sanity: flat against itself must cover zero", arguments=("eval", "compare", run, "flat-again", "flat")
+        ),
+        Step(
+            why="Sanity: tools that find nothing must not help",
+            arguments=("eval", "compare", run, "hier@library=placebo_hand_A", "flat"),
+        ),
+        Step(why="Libraries against domains", arguments=("eval", "transfer", run)),
+        Step(why="The report", arguments=("eval", "report", run)),
+    ]
+
+
+def run_ablation(folder: Path, run: Runner, say: Callable[[str], None]) -> int:
+    """Run the commands until one fails; its exit status, or 0. A configuration that is there is taken as it is."""
+    configuration = folder / CONFIGURATION
+    if not configuration.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        configuration.write_bytes((files("eval") / CONFIGURATION).read_bytes())
+    status = run_steps(ablation_steps(folder), folder, run, say)
+    if not status:
+        say(f"Open {folder / 'run' / 'report' / 'report.html'} in a browser.")
+        say("What the rule-based model answers is plumbing, not a result.")
+    return status
+
+
 if __name__ == "__main__":
-    sys.exit(main(os.environ))
+    sys.exit(run_ablation(ABLATION, videoworld, _say) if sys.argv[1:] == ["ablation"] else main(os.environ))

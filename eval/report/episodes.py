@@ -27,7 +27,7 @@ from controller.records.conditions import Conditions
 from eval.report.index import Place
 from eval.report.page import Pool, packed
 from eval.report.pictures import Chosen, FrameKey, Moment, moments_of
-from eval.runs.reading import Run
+from eval.runs.run import Run
 from eval.tables.rows import SampleRow
 from world_api.core.faults import EpisodeFault
 

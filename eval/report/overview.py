@@ -10,9 +10,8 @@ from controller.display import plural
 from eval.report.episodes import Gathered
 from eval.report.page import Fact, FactGroup, Pool
 from eval.report.pictures import Gallery
-from eval.runs.cells import Arm
-from eval.runs.manifest import Stretch
-from eval.runs.reading import Run
+from eval.runs.records import Arm, Provenance
+from eval.runs.run import Run
 from world_api.core.canonical import canonical, content_hash
 
 _HASH = 12
@@ -57,8 +56,8 @@ def _run(run: Run) -> Iterator[Fact]:
     for name, value in hashes:
         if value:
             yield Fact(name=name, values=[value[:_HASH]], is_code=True)
-    if len(run.stretches) > 1:
-        told = [_stretch(one, count) for one, count in run.stretches]
+    if len(run.provenance) > 1:
+        told = [_provenance(one, count) for one, count in run.provenance]
         yield Fact(name="asked by", values=told)
     settings = {key: value for key, value in manifest.settings.items() if value not in (None, "", [], {})}
     if settings:
@@ -67,7 +66,7 @@ def _run(run: Run) -> Iterator[Fact]:
         yield Fact(name="overridden", values=list(manifest.overrides))
 
 
-def _stretch(one: Stretch, count: int) -> str:
+def _provenance(one: Provenance, count: int) -> str:
     """Who asked so many of a run's samples."""
     parts = [one.git[:40] if one.git is not None else "", f"loop {one.loop[:_HASH]}", one.endpoint or ""]
     return f"{plural(count, 'sample')} of {one.planned:,} planned: " + ", ".join(part for part in parts if part)

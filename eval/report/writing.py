@@ -24,7 +24,7 @@ from eval.report.overview import notes_of, overview_of
 from eval.report.page import Page, Pool, html_of, packed
 from eval.report.pictures import PictureCache, Worlds, choose, pictures_of, worlds_of
 from eval.report.sections import lead_of, section_of
-from eval.runs.reading import Run, read_run
+from eval.runs.run import Run, read_run
 from eval.runs.scoring import scored_now
 from eval.tables.registry import tables_of
 from eval.tables.rows import SampleRow

@@ -36,8 +36,8 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from eval.runs.files import RunFolder
-from eval.runs.reading import Run, read_run
+from eval.runs.records import RunFolder
+from eval.runs.run import Run, read_run
 from world_api.core.canonical import canonical, content_hash, parse_json
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.world.files import hash_file, not_writable, open_regular

@@ -26,14 +26,12 @@ from controller.systems.baselines import (
     transcript_tokens,
 )
 from eval.datasets.items import Item
-from eval.runs.cells import Cell
 from eval.runs.configuration import ConfigurationDocument
-from eval.runs.experiment import Experiment, limits_of
-from eval.runs.files import RunFolder
+from eval.runs.experiment import Experiment, check_same_run, limits_of, resume_state
 from eval.runs.plan import Plan, WorldNeeded, make_plan
-from eval.runs.progress import duration
-from eval.runs.reading import read_run
-from eval.runs.resume import check_same_run, resume_state
+from eval.runs.records import Cell, RunFolder
+from eval.runs.run import read_run
+from eval.runs.scheduler import duration
 from eval.runs.worlds import PERCEIVED, TRUE, open_for
 from eval.statistics.power import USUAL_REPEAT_CORRELATION, Power, power
 from world_api.backends.chat.completions import IMAGE_TOKENS, Usage, estimate_tokens

@@ -28,11 +28,9 @@ from controller.records.journal import Journal
 from controller.records.recorder import answer, opened
 from controller.systems.base import SystemContext
 from eval.datasets.items import Item
-from eval.runs.cells import Cell
 from eval.runs.configuration import Configuration
-from eval.runs.files import Cost, RunFolder, fault_record
 from eval.runs.libraries import load_run_libraries
-from eval.runs.manifest import configuration_of, read_manifest
+from eval.runs.records import Cell, Cost, RunFolder, configuration_of, fault_record, read_manifest
 from eval.runs.worlds import open_for
 from tool_induction.domains.domain import Domain
 from tool_induction.domains.loading import load_domain, packaged_domains
@@ -355,7 +353,7 @@ def open_runner(folder: RunFolder, *, environment: Mapping[str, str]) -> SampleR
 
 def serve(folder: RunFolder, requests: IO[bytes], outcomes: IO[bytes]) -> None:
     """Run the samples that are requested, one after the other, until ``requests`` ends."""
-    from eval.runs.reading import read_items
+    from eval.runs.run import read_items
 
     try:
         runner = open_runner(folder, environment=os.environ)

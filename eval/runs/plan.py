@@ -18,12 +18,10 @@ from controller.records.recorder import refuse_unpriced
 from controller.systems.registry import build_system, own_system, system_names
 from eval.datasets.items import Dataset, Item, VideoFile, item_record
 from eval.datasets.loading import load_dataset
-from eval.runs.cells import Arm, Cell, Sample
 from eval.runs.configuration import ArmPart, Configuration, ConfigurationDocument, DatasetPart
 from eval.runs.executor import SampleRunner, domain_named
-from eval.runs.files import RunFolder
 from eval.runs.libraries import libraries_of
-from eval.runs.manifest import DatasetRecord, LibraryRecord, Manifest
+from eval.runs.records import Arm, Cell, DatasetRecord, LibraryRecord, Manifest, RunFolder, Sample
 from eval.runs.worlds import can_be_built, hash_of, profiles_of
 from eval.scoring.scorers import check_protocol
 from tool_induction.domains.domain import SplitName

@@ -11,11 +11,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from eval.runs.cells import Cell
 from eval.runs.configuration import JudgePart
-from eval.runs.files import RunFolder, SampleLine, ScoreLine
-from eval.runs.manifest import Manifest
-from eval.runs.reading import Run, read_run, refuse_unreadable
+from eval.runs.records import Cell, Manifest, RunFolder, SampleLine, ScoreLine
+from eval.runs.run import Run, read_run, refuse_unreadable
 from eval.scoring.judge import BY_WORDS, judge_of, same_family
 from eval.scoring.score import AnswerJudge, Score
 from eval.scoring.scorers import Answered, score_all, score_value

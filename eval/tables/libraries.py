@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from eval.runs.manifest import LibraryRecord
+from eval.runs.records import LibraryRecord
 from tool_induction.libraries.manifest import MANIFEST_FILE, TOOLS_FILE, read_json
 from tool_induction.library import find_library
 from world_api.core.canonical import content_hash

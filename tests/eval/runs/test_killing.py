@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from eval.runs.executor import SubprocessWorker
-from eval.runs.reading import read_run
+from eval.runs.run import read_run
 from eval.runs.scoring import score_run
 from tests.eval.runs.test_running import names
 from tests.support.runs import Silent, prepare, run_here

@@ -10,8 +10,8 @@ import pytest
 
 from controller.records.journal import EPISODES
 from eval.runs.experiment import Outcome
-from eval.runs.files import LineFile, RunFolder, SampleLine
-from eval.runs.reading import read_run
+from eval.runs.records import RunFolder, SampleLine, read_lines
+from eval.runs.run import read_run
 from eval.runs.scoring import score_run
 from eval.tables.rows import rows_of
 from tests.support.journals import edit_lines
@@ -32,7 +32,7 @@ def names(run: Path) -> Counter[tuple[str, str]]:
 
 
 def samples(run: Path) -> list[SampleLine]:
-    return list(LineFile(run / "samples.jsonl", SampleLine))
+    return list(read_lines(run / "samples.jsonl", SampleLine))
 
 
 def drop_lines(path: Path, *places: int) -> None:
@@ -135,7 +135,7 @@ def test_files_that_may_not_be_read_are_no_wrong_answers(tmp_path: Path, monkeyp
         assert caught.value.code == "recording_not_readable"
         assert str(run / "episodes") in caught.value.message
     assert (run / "scores.jsonl").read_bytes() == scores
-    monkeypatch.setattr("eval.runs.files.open_regular", refuse)
+    monkeypatch.setattr("eval.runs.records.open_regular", refuse)
     with pytest.raises(EvalFault) as other:
         read_run(run)
     assert other.value.code == "run_not_readable"
