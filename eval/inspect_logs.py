@@ -468,12 +468,7 @@ def _files(run: Run, out: Path) -> list[tuple[Path, list[Condition]]]:
 
 
 def _write(record: Record, path: Path) -> None:
-    """Validate a log with Inspect's own type and write it whole or not at all.
-
-    Raises:
-        EvalFault: ``not_exportable``, with the place that the installed version of Inspect refuses.
-        StoreFault: ``store_not_writable``.
-    """
+    """Validate a log with Inspect's own type and write it whole or not at all."""
     from inspect_ai.log import EvalLog, write_eval_log
     from pydantic import ValidationError
 

@@ -13,7 +13,7 @@ from world_api.exposure.lazy import Room, lazy_group
 ROOMS: dict[str, Room] = {
     "check": Room("eval.commands.datasets", "check_app", "Say which videos and worlds of a dataset are there."),
     "run": Room("eval.commands.runs", "run_app", "Run an experiment: systems, libraries, datasets, seeds, budgets."),
-    "score": Room("eval.commands.runs", "score_app", "Score a run's episodes again; no model answers anew."),
+    "score": Room("eval.commands.runs", "score_app", "Score a run's episodes again; no question is asked again."),
     "label": Room("eval.commands.results", "label_app", "Draw open answers of a run for people to label."),
     "judge": Room("eval.commands.results", "judge_app", "Measure a judge of open answers against labelled pairs."),
     "compare": Room("eval.commands.tables", "compare_app", "Compare two arms of a run, paired, with intervals."),

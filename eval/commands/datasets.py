@@ -15,7 +15,7 @@ from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, comma
 
 check_app = command_app()
 
-_MOST_TOLD = 8
+_MOST_SHOWN = 8
 
 
 @check_app.command()
@@ -66,7 +66,7 @@ def _page(record: dict[str, Any]) -> str:
     if record["as_of"]:
         lines.append(f"  asked in the middle of the video: {record['as_of']:,}")
     if left_out["questions"]:
-        reasons = "; ".join(f"{count} x {reason}" for reason, count in list(left_out["reasons"].items())[:_MOST_TOLD])
+        reasons = "; ".join(f"{count} x {reason}" for reason, count in list(left_out["reasons"].items())[:_MOST_SHOWN])
         lines.append(f"  left out  {_many(left_out['questions'], 'question')} that cannot be asked: {reasons}")
     if record["unknown_domains"]:
         lines.append(f"  no packaged domain is called {_some(record['unknown_domains'])}")
@@ -104,12 +104,12 @@ def _world_lines(worlds: dict[str, Any]) -> list[str]:
     lines = [f"worlds    {worlds['there']} in {worlds['store']}, {worlds['missing']} not built yet"]
     if worlds["profiles"]:
         lines[0] += f" ({_counts(worlds['profiles'])})"
-    told = {
+    states = {
         "other": "made from something else (another --store keeps them apart)",
         "unfinished": "still growing",
         "damaged": "damaged (build them again with --force)",
     }
-    for state, what in told.items():
+    for state, what in states.items():
         ids = [video_id for video_id, found in worlds["states"].items() if found == state]
         lines += [f"          {what}: {_some(ids)}"] if ids else []
     return lines
@@ -124,8 +124,8 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_TOLD:,} more" if len(names) > _MOST_TOLD else ""
-    return ", ".join(names[:_MOST_TOLD]) + more
+    more = f" and {len(names) - _MOST_SHOWN:,} more" if len(names) > _MOST_SHOWN else ""
+    return ", ".join(names[:_MOST_SHOWN]) + more
 
 
 sandbox_app = command_app("Make videos with exact truth, and questions about them.")
@@ -254,9 +254,9 @@ def _films_text(record: dict[str, Any]) -> str:
             f"{film['video']}: {how}; {film['seconds'] / 60:.1f} min, {film['people']} people, {film['rooms']} rooms, "
             f"{film['things']} things, {film['events']} events, {film['questions']} questions"
         )
-        told = ", ".join(f"{name} {number}" for name, number in film["by_domain"].items())
+        counts = ", ".join(f"{name} {number}" for name, number in film["by_domain"].items())
         none = [name for name, number in film["by_domain"].items() if film["questions"] and not number]
-        lines.append(f"  {told}" + (f"; none of {', '.join(none)}: a longer film has more to ask" if none else ""))
+        lines.append(f"  {counts}" + (f"; none of {', '.join(none)}: a longer film has more to ask" if none else ""))
     lines.append(f"{record['dataset']}: a dataset of {record['questions']} questions in all")
     lines.append(f"next: videoworld build {record['films'][0]['video']} --profile oracle")
     return "\n".join(lines)

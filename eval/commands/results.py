@@ -64,9 +64,11 @@ def record_of(written: Written) -> dict[str, Any]:
 
 def text_of(written: Written) -> str:
     """What was written, for people."""
-    told = f"{written.page}: {written.episodes:,} episodes, {written.pictures:,} pictures, {written.bytes / 1e6:.1f} MB"
+    first = (
+        f"{written.page}: {written.episodes:,} episodes, {written.pictures:,} pictures, {written.bytes / 1e6:.1f} MB"
+    )
     damaged = f"\n{written.damaged:,} episodes could not be read; the page names the reasons" if written.damaged else ""
-    return told + f"\n{written.page.parent / 'tables'}: {written.tables} tables as LaTeX and CSV" + damaged
+    return first + f"\n{written.page.parent / 'tables'}: {written.tables} tables as LaTeX and CSV" + damaged
 
 
 bundle_app = command_app()
@@ -307,7 +309,7 @@ def _answers(run: Run) -> Iterator[GivenAnswer]:
         for line in lines:
             try:
                 episode = run.episode(line)
-            except EpisodeFault:  # what cannot be read counts as wrong elsewhere; nobody can label it
+            except EpisodeFault:  # what cannot be read counts as wrong elsewhere, and cannot be labelled
                 continue
             if episode is not None:
                 yield GivenAnswer(

@@ -61,7 +61,7 @@ def run(
     yes: Annotated[bool, typer.Option("--yes", help="Agree that frames are sent to an endpoint.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run an experiment; run it again and it goes on where it stopped.
+    """Run an experiment; run it again and it continues where it stopped.
 
     Finished questions are never asked again. Ctrl-C waits for what is under way.
     """
@@ -82,13 +82,13 @@ def run(
     clock = SystemClock()
     found = open_experiment(what, overrides=tuple(settings or ()), out=out)
     if dry_run:
-        from eval.runs.estimate import estimate
+        from eval.runs.estimate import estimate_run
 
-        told = estimate(found, pilot=pilot, effect=effect, clock=clock, environment=os.environ)
-        show(told.record(), as_json=as_json, text=told.text)
+        expected = estimate_run(found, pilot=pilot, effect=effect, clock=clock, environment=os.environ)
+        show(expected.record(), as_json=as_json, text=expected.text)
         return
     _refuse_unagreed(found.configuration.document.perception is not None, yes=yes)
-    _judging(found)  # a judge that cannot be had is told before hours of questions, and not after them
+    _judging(found)  # a judge that is not available is reported before hours of questions
     with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
         outcome = run_experiment(found, clock=clock, environment=os.environ, display=watch, building=bars)
     scored, unscored = _scored(found)
@@ -116,13 +116,13 @@ def _judging(what: Experiment) -> Judging:
 
 
 def _scored(what: Experiment) -> tuple[Scored | None, VideoWorldError | None]:
-    """What is finished, scored; or why it could not be: what was asked stands all the same."""
+    """Score what is finished; or return why that is not possible."""
     from eval.runs.scoring import JUDGE_WORKERS, score_run
 
     try:
         judging = _judging(what)
-        for told in judging.notes:
-            note(told)
+        for text in judging.notes:
+            note(text)
         return score_run(what.folder, judge=judging.judge, workers=JUDGE_WORKERS), None
     except VideoWorldError as fault:
         return None, fault
@@ -172,7 +172,7 @@ def score(
     parallel: Annotated[int, typer.Option(min=1, max=64, help="So many answers are put to the judge at a time.")] = 4,
     as_json: JsonOption = False,
 ) -> None:
-    """Score a run's episodes again. No model answers anew; equal episodes get equal scores.
+    """Score a run's episodes again. No question is asked again; equal episodes get equal scores.
 
     What a judge says is kept in the run, and is not asked again.
     """
@@ -198,8 +198,8 @@ def score(
             part, folder, models=[manifest.model], prompt=judge_prompt, clock=clock, environment=os.environ
         )
         judge = judging.judge
-        for told in judging.notes:
-            note(told)
+        for text in judging.notes:
+            note(text)
     scored = score_run(folder, judge=judge, workers=parallel)
     counts = judge.counts.record() if isinstance(judge, ModelJudge) else None
     show({**scored.record(), "judging": counts}, as_json=as_json, text=lambda: _score_text(scored, counts))
@@ -268,7 +268,7 @@ def compare(
     """Compare flat against hierarchical tool use on your own video, as one HTML file.
 
     Your questions are asked twice: with the sixteen operations alone, and with a tool library beside them. Answers that you
-    know are scored; where you know none, both answers are shown. Run it again and it goes on where it stopped.
+    know are scored; where you know none, both answers are shown. Run it again and it continues where it stopped.
     """
     from eval.report.own_video import OwnComparison, compare_own
     from eval.runs.scheduler import progress_display
@@ -309,9 +309,9 @@ def _text(compared: Compared) -> str:
     from eval.commands.results import text_of
     from eval.runs.scheduler import progress_text
 
-    told = progress_text(compared.outcome.tally)
+    summary = progress_text(compared.outcome.tally)
     return (
-        f"{told}\nnot finished: run the same command again"
+        f"{summary}\nnot finished: run the same command again"
         if compared.written is None
-        else f"{told}\n{text_of(compared.written)}"
+        else f"{summary}\n{text_of(compared.written)}"
     )

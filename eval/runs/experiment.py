@@ -18,7 +18,7 @@ from controller.questions import Question
 from controller.records.journal import EPISODES, Journal, JournalEntry, is_there, lines_of, recorded
 from eval.datasets.items import Item, item_record
 from eval.runs.configuration import Configuration, read_configuration
-from eval.runs.executor import InProcessWorker, SampleRunner, SubprocessWorker, Worker
+from eval.runs.executor import SampleRunner, SubprocessWorker, Worker
 from eval.runs.libraries import copy_libraries
 from eval.runs.plan import Plan, make_plan
 from eval.runs.records import (
@@ -40,7 +40,7 @@ from eval.runs.records import (
 )
 from eval.runs.run import read_items
 from eval.runs.scheduler import SET_UP_FAULTS, Limits, RunEnd, RunScheduler, Tally
-from eval.runs.worlds import build
+from eval.runs.worlds import build_for_run
 from eval.scoring.scorers import score_value
 from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.core.canonical import json_line
@@ -84,9 +84,9 @@ class Outcome:
     ended: RunEnd
 
     @property
-    def asked(self) -> int:
+    def ran(self) -> int:
         """How many samples this process ran."""
-        return self.tally.asked
+        return self.tally.ran
 
     @property
     def complete(self) -> bool:
@@ -196,7 +196,7 @@ def _workers(
             process.start()
         workers = list(processes)
     else:
-        workers = [InProcessWorker(runner)] * count
+        workers = [runner] * count
     try:
         yield workers
     except BaseException:  # such as a second Ctrl-C: the samples under way are not waited for
@@ -322,7 +322,9 @@ def _build_worlds(plan: Plan, *, progress: Progress, clock: Clock) -> dict[str, 
         if known is None:
             progress.say(f"building the {world.profile} world of {world.video.video_id} ...")
             try:
-                known = build(plan.configuration.store, world.profile, world.video, progress=progress, clock=clock)
+                known = build_for_run(
+                    plan.configuration.store, world.profile, world.video, progress=progress, clock=clock
+                )
             except VideoWorldError as fault:
                 fault.message = f"the {world.profile} world of {world.video.video_id}: {fault.message}"
                 raise
@@ -343,8 +345,8 @@ def check_same_run(plan: Plan, folder: RunFolder) -> Manifest | None:
     before, now = read_manifest(folder.manifest), plan.manifest({})
     _check_parts(before, now)
     _check_questions(before, plan, folder)
-    asked = folder.samples.exists() or any(folder.episodes.glob("*/*"))
-    if asked and _primary_text(before) != _primary_text(now):
+    has_samples = folder.samples.exists() or any(folder.episodes.glob("*/*"))
+    if has_samples and _primary_text(before) != _primary_text(now):
         raise EvalFault(
             "run_changed",
             f"the run has samples, and its primary contrast was {_primary_text(before)}; now it would be {_primary_text(now)}",

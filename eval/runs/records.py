@@ -289,7 +289,7 @@ def fault_record(fault: VideoWorldError) -> dict[str, str]:
 
 
 def cannot_read(path: Path, error: OSError) -> EvalFault:
-    """The fault of a file that cannot be read; a missing permission is told apart, since it says nothing of the content."""
+    """The fault of a file that cannot be read; a missing permission has a code of its own, since it says nothing of the content."""
     what = f"cannot read {path}: {error.strerror}"
     if isinstance(error, PermissionError):
         return EvalFault("run_not_readable", what, hint="see that this user may read it")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-#: Faults of the set-up: the endpoint, the machine, the configuration. An episode that one of them ended says nothing of the model.
+#: Faults of the set-up: the endpoint, the machine, the configuration. They say nothing of the model.
 SET_UP_FAULTS = frozenset(
     {
         "endpoint_not_configured", "endpoint_bad_url", "endpoint_refused_key", "endpoint_refused_request",
@@ -157,7 +157,7 @@ class RunScheduler:
             if isinstance(outcome, VideoWorldError):
                 fault = fault or outcome
                 continue
-            self._tally.asked += 1
+            self._tally.ran += 1
             self._tally.pay(outcome.cost)
             if outcome.failed in SET_UP_FAULTS:
                 self._held.append((sample, outcome))
@@ -230,7 +230,7 @@ def _line(sample: Sample, outcome: SampleOutcome, *, held: bool = False) -> Samp
 
 
 _WARM_UP = 10  #: samples before the pace is used: workers are still loading
-_LOG_INTERVAL, _ARMS_INTERVAL, _JSON_INTERVAL = 10.0, 60.0, 2.0  #: seconds between lines, lines with all arms, records
+_LOG_INTERVAL, _JSON_INTERVAL = 10.0, 2.0  #: seconds between lines, and between JSON records
 
 
 @dataclass
@@ -249,11 +249,11 @@ class ArmTally:
 
 @dataclass
 class Tally:
-    """Samples of a run so far. ``asked`` counts those of this process, in ``seconds``; money is None if no price is known."""
+    """Samples of a run so far. ``ran`` counts those of this process, in ``seconds``; money is None if no price is known."""
 
     planned: int
     done: int = 0
-    asked: int = 0
+    ran: int = 0
     failed: int = 0
     tokens: int = 0
     money: float | None = None
@@ -285,14 +285,14 @@ class Tally:
     @property
     def left(self) -> float | None:
         """Seconds until the end at the pace so far; None while the pace is not known."""
-        return None if self.asked < _WARM_UP else self.seconds / self.asked * (self.planned - self.done)
+        return None if self.ran < _WARM_UP else self.seconds / self.ran * (self.planned - self.done)
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
         return {
             "done": self.done,
             "planned": self.planned,
-            "asked": self.asked,
+            "asked": self.ran,
             "failed": self.failed,
             "tokens": self.tokens,
             "money": _rounded(self.money, 6),
@@ -324,7 +324,7 @@ class ProgressLog:
         self._clock = clock
         self._as_json = as_json
         self._interval = _JSON_INTERVAL if as_json else _LOG_INTERVAL
-        self._shown_at = self._arms_at = clock.monotonic()
+        self._shown_at = clock.monotonic()
         self._shown = -1
 
     def update(self, tally: Tally) -> None:
@@ -333,10 +333,8 @@ class ProgressLog:
         complete = tally.done >= tally.planned
         if self._shown != tally.done and (complete or now - self._shown_at >= self._interval):
             self._shown_at, self._shown = now, tally.done
-            arms = complete or now - self._arms_at >= _ARMS_INTERVAL
-            self._arms_at = now if arms else self._arms_at
-            text = "  " + (progress_text(tally) if arms else progress_summary(tally))
-            sys.stderr.write((json_line({"progress": tally.record()}) if self._as_json else text) + "\n")
+            text = json_line({"progress": tally.record()}) if self._as_json else f"  {progress_text(tally)}"
+            sys.stderr.write(text + "\n")
 
     def say(self, text: str) -> None:
         """Write a message on a line of its own."""

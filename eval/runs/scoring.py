@@ -47,7 +47,7 @@ def judging_of(
 ) -> Judging:
     """The judge that a configuration names, or none. ``models`` are those whose answers are judged.
 
-    Verdicts on file are not asked for again. If the configured model cannot be reached, the verdicts on file stand for it.
+    Verdicts on file are not requested again. If the configured model is not available, only the verdicts on file are used.
 
     Raises:
         EvalFault: ``bad_judge_prompt``, ``recording_damaged``, ``recording_schema``, ``several_judges``.

@@ -61,7 +61,7 @@ def profiles_of(world: str) -> tuple[str, ...]:
 
 
 def store_for(store: Path, profile: str) -> Path:
-    """Where the worlds of a profile lie."""
+    """The folder of the worlds of a profile."""
     return store / profile
 
 
@@ -126,7 +126,7 @@ def can_be_built(profile: str, video: VideoFile | None) -> bool:
     return profile != "oracle" or video.path is None or truth_path(video.path).is_file()
 
 
-def build(store: Path, profile: str, video: VideoFile, *, progress: Progress, clock: Clock) -> str:
+def build_for_run(store: Path, profile: str, video: VideoFile, *, progress: Progress, clock: Clock) -> str:
     """Build a world; its hash.
 
     Raises:
@@ -190,7 +190,7 @@ Floats = NDArray[np.float64]
 
 #: Boxes of one thing in two worlds overlap at least so much (a detector's box is seldom the drawn one).
 _SAME = 0.3
-#: Sightings are compared that lie at most so far apart (seconds), and each stands for the time to the next, up to that.
+#: Seconds between two sightings that are compared, and the longest time that one sighting counts for.
 _NEAR, _HOLDS = 0.3, 1.0
 
 
@@ -206,7 +206,7 @@ class Counterparts:
         self._true = list(true)
 
     def true_of(self, entity_id: str, registered: Sequence[Registration] = ()) -> str | None:
-        """The true entity of a perceived one, or of what somebody registered at a moment."""
+        """The true entity of a perceived one, or of one that was registered at a moment."""
         if entity_id in self._true_ids:
             return entity_id
         if (found := self._best.get(entity_id)) is not None:
@@ -217,7 +217,7 @@ class Counterparts:
         return None
 
     def perceived_of(self, entity_id: str, during: TimeSpan | None = None) -> str | None:
-        """The perceived entity of a true one: of several the one that is there for longest, in a stretch where one is given."""
+        """The perceived entity of a true one: of several the one that is visible longest, within an interval if one is given."""
         tracks = self._parts.get(entity_id, [])
         if not tracks:
             return None
@@ -229,7 +229,7 @@ class Counterparts:
 
     @cached_property
     def _best(self) -> dict[str, str]:
-        """Of each perceived entity the true one it lies over for longest."""
+        """For each perceived entity the true one that it overlaps longest."""
         found: dict[str, str] = {}
         for track in self._perceived:
             shared = [(overlap_seconds(track, other), other.entity_id) for other in self._true if _meet(track, other)]
@@ -247,7 +247,7 @@ class Counterparts:
         return found
 
     def _true_at(self, item: Registration) -> str | None:
-        """The true entity whose box lies over a registered one at its moment."""
+        """The true entity whose box overlaps a registered one at its moment."""
         own = Box(x1=item.box[0], y1=item.box[1], x2=item.box[2], y2=item.box[3])
         best, found = _SAME, None
         for track in self._true:
@@ -260,7 +260,7 @@ class Counterparts:
 
 
 def overlap_seconds(one: Track, other: Track) -> float:
-    """For how many seconds the boxes of two tracks lie over each other, by the sightings of the first."""
+    """Seconds during which the boxes of two tracks overlap, by the sightings of the first."""
     after = np.clip(np.searchsorted(other.times, one.times), 1, max(1, len(other.times) - 1))
     before = after - 1
     after = np.minimum(after, len(other.times) - 1)
@@ -300,9 +300,9 @@ _ENTITY = re.compile(r"\bent_\w+")
 class Oracle:
     """Answers operations from the true world.
 
-    Entities are translated, to and fro. A thing that the perceived world does not know keeps its true id: that can be
-    asked about where the truth answers, and is unknown elsewhere, which is what was lost. True ids of made films are numbers,
-    so that keeping one tells that there is somebody, and neither a name nor looks.
+    Entities are translated, to and fro. A thing that the perceived world does not know keeps its true id: operations
+    answered from the truth know it, the others do not. True ids of generated films are numbers: they give away that an entity
+    exists, and neither its name nor its looks.
     """
 
     def __init__(self, truth: Session) -> None:
@@ -323,14 +323,14 @@ class Oracle:
             VideoWorldError: what the operation names; ``unknown_entity`` for what is nothing in truth.
         """
         counterparts = self._counterparts(session)
-        asked = dict(arguments)
-        if (entity := asked.get("entity_id")) is not None:
-            asked["entity_id"] = self._true(session, counterparts, str(entity))
-        result = run(self._truth, operation, asked)
+        own_arguments = dict(arguments)
+        if (entity := own_arguments.get("entity_id")) is not None:
+            own_arguments["entity_id"] = self._true(session, counterparts, str(entity))
+        result = run(self._truth, operation, own_arguments)
         if EVERY_OPERATION[operation].state == "writes":
             self._register(session, counterparts, result)
-        told: dict[str, Any] = _translated(result, counterparts, _window(arguments))
-        return told
+        answer: dict[str, Any] = _translated(result, counterparts, _window(arguments))
+        return answer
 
     def _counterparts(self, session: Session) -> Counterparts:
         with self._lock:
@@ -365,7 +365,7 @@ class Oracle:
 
 
 def _translated(value: Any, counterparts: Counterparts, during: TimeSpan | None) -> Any:
-    """The value with true ids replaced, each by what is perceived of it in the stretch it stands in."""
+    """The value with true ids replaced, each by the entity that is perceived of it in the surrounding interval."""
     if isinstance(value, dict):
         own = _window(value) or during
         return {key: _translated(part, counterparts, own) for key, part in value.items()}
@@ -381,7 +381,7 @@ def _own(entity: str, counterparts: Counterparts, during: TimeSpan | None) -> st
 
 
 def _window(record: Mapping[str, Any]) -> TimeSpan | None:
-    """The stretch or the moment that a record tells of."""
+    """The interval or moment of a record."""
     for first, last in _TIMES:
         start, end = record.get(first), record.get(last)
         if isinstance(start, int | float) and isinstance(end, int | float) and start <= end:
@@ -404,7 +404,7 @@ def open_ladder(
 
     ``operation`` names one, several joined by ``+``, a category of them, or ``all``. The session is like any other: flat and
     induced tools call the operations through it, and what they answer is recorded and replayed the same. Episodes name
-    in their settings which operations were stood in for, and the true world's hash.
+    in their settings which operations were answered so, and the true world's hash.
 
     Raises:
         EvalFault: ``unknown_rung``.

@@ -9,7 +9,7 @@ from pathlib import Path
 from controller.systems import own_system, system_names
 from eval.commands import ROOMS
 from eval.demo import CONFIGURATION, Ran, ablation_steps, run_ablation
-from eval.runs.configuration import read_configuration
+from eval.runs import read_configuration
 
 
 def test_it_goes_from_films_to_the_report_with_commands_that_exist() -> None:

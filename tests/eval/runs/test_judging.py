@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.runs.records import ScoreLine, read_lines
+from eval.runs import ScoreLine, read_lines
 from tests.support.command_line import Cli
 from tests.support.runs import prepare
 from world_api.backends.chat.completions import completion

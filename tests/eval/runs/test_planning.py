@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from eval.datasets.items import Dataset, LeftOut
-from eval.runs.configuration import DatasetPart
-from eval.runs.experiment import open_experiment
-from eval.runs.plan import Picked, Plan, make_plan, spread
-from eval.runs.records import RunFolder
+from eval.runs import DatasetPart, Picked, Plan, RunFolder, make_plan, open_experiment, spread
 from tests.support.runs import QUESTIONS, prepare, write_dataset
 from tool_induction.library import Origin, freeze_library, load_library
 from world_api.backends.clocks import SystemClock

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eval.report.overview import overview_of
-from eval.runs.run import read_run
+from eval.runs import read_run
 from tests.eval.runs.test_running import FEW
 from tests.support.runs import Silent, prepare, run_here
 from world_api.backends.chat.completions import completion

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.runs.run import read_run
+from eval.runs import read_run
 from eval.scoring.measures import measures_of
 from eval.tables.accuracy import measures_table
 from eval.tables.study import study_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from controller.display import WATERMARK
-from eval.runs.run import read_run
+from eval.runs import read_run
 from eval.scoring.labels import answer_key
 from eval.tables.comparisons import compare
 from eval.tables.registry import tables_of

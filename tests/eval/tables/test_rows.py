@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 
 from eval.report import overview
-from eval.runs.bundle import pack
-from eval.runs.records import RunFolder
-from eval.runs.run import read_run
-from eval.runs.scoring import score_run
+from eval.runs import RunFolder, pack, read_run, score_run
 from eval.tables.registry import tables_of
 from eval.tables.rows import SampleRow, read_rows, rows_of
 from tests.support.journals import edit_lines

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eval.datasets.protocols import load_protocol, packaged_protocols
-from eval.runs.records import DatasetRecord
+from eval.runs import DatasetRecord
 from eval.tables.accuracy import baselines_table, scorers_table
 from eval.tables.budgets import curve_table, overlap, winner
 from eval.tables.libraries import LibraryFacts

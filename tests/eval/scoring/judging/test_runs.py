@@ -11,7 +11,7 @@ import pytest
 
 from controller.questions import Question
 from eval.datasets.items import Item
-from eval.runs.run import read_run
+from eval.runs import read_run
 from eval.scoring.labels import (
     GivenAnswer,
     LabelledPair,
