@@ -30,7 +30,7 @@ demo: $(READY)
 	@$(BIN)/python -m eval.demo
 
 ablation: $(READY)
-	@$(BIN)/python -m eval.ablation
+	@$(BIN)/python -m eval.demo ablation
 
 test: $(READY)
 	@seed=$(SEED); echo "tests in random order: make $@ SEED=$$seed runs them in the same order"; \

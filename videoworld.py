@@ -70,13 +70,13 @@ COMMANDS: dict[str, Room] = {
         "Make the store's search indexes again from its worlds.",
     ),
     "compare": Room(
-        "eval.commands.own_video",
-        "app",
+        "eval.commands.runs",
+        "compare_app",
         "Compare flat against hierarchical tool use on your own video, as one HTML file.",
     ),
-    "eval": Room("eval.commands.group", "app", "Run experiments, score them, and compare what came out."),
-    "sandbox": Room("eval.commands.sandbox", "app", "Make videos with exact truth, and questions about them."),
-    "sample": Room("eval.commands.sample", "app", "Draw and encode the sample video."),
+    "eval": Room("eval.commands", "app", "Run experiments, score them, and compare what came out."),
+    "sandbox": Room("eval.commands.datasets", "sandbox_app", "Make videos with exact truth, and questions about them."),
+    "sample": Room("eval.commands.datasets", "sample_app", "Draw and encode the sample video."),
     "doctor": Room(
         "world_api.exposure.commands.doctor",
         "app",

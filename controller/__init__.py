@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from controller.episode import Episode, episode_from_record
     from controller.prompts import FirstCall, Preamble
     from controller.questions import Question
-    from controller.records.journal import Journal
-    from controller.records.recorder import Answered, Unanswered, answer_many, answer_recorded
-    from controller.records.replay import replay_recorded
+    from controller.records import Answered, Journal, Unanswered, answer_many, answer_recorded, replay_recorded
     from controller.systems import (
         LoopSystem,
         OwnCalls,
@@ -32,35 +30,17 @@ if TYPE_CHECKING:
     )
     from controller.toolsets import AtomicTools, CombinedTools, OneVideo, Toolset
 
-_HOMES = {
-    "Accounts": "controller.accounts",
-    "accounts_of": "controller.accounts",
-    "Answered": "controller.records.recorder",
-    "Unanswered": "controller.records.recorder",
-    "answer_many": "controller.records.recorder",
-    "AtomicTools": "controller.toolsets",
-    "Budget": "controller.budgets",
-    "CombinedTools": "controller.toolsets",
-    "Episode": "controller.episode",
-    "FirstCall": "controller.prompts",
-    "Journal": "controller.records.journal",
-    "LoopSystem": "controller.systems",
-    "OneVideo": "controller.toolsets",
-    "Preamble": "controller.prompts",
-    "OwnCalls": "controller.systems",
-    "Question": "controller.questions",
-    "Setup": "controller.systems",
-    "System": "controller.systems",
-    "SystemContext": "controller.systems",
-    "Toolset": "controller.toolsets",
-    "answer_recorded": "controller.records.recorder",
-    "build_system": "controller.systems",
-    "episode_from_record": "controller.episode",
-    "flat": "controller.systems",
-    "hier": "controller.systems",
-    "replay_recorded": "controller.records.replay",
-    "system_names": "controller.systems",
+_MODULES = {
+    "accounts": "Accounts accounts_of",
+    "budgets": "Budget",
+    "episode": "Episode episode_from_record",
+    "prompts": "FirstCall Preamble",
+    "questions": "Question",
+    "records": "Answered Journal Unanswered answer_many answer_recorded replay_recorded",
+    "systems": "LoopSystem OwnCalls Setup System SystemContext build_system flat hier system_names",
+    "toolsets": "AtomicTools CombinedTools OneVideo Toolset",
 }
+_HOMES = {name: f"controller.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "Accounts",
@@ -94,7 +74,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    if name not in _HOMES:
         raise AttributeError(f"module 'controller' has no attribute {name!r}")
-    return getattr(import_module(home), name)
+    return getattr(import_module(_HOMES[name]), name)

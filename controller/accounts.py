@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from controller.budgets import cold_money, each_once
 from controller.episode import Episode, RoundRecord
-from world_api.backends.chat.prices import Price, Tokens
+from world_api.backends.chat.completions import Usage
+from world_api.backends.chat.prices import Price
 from world_api.core.cost import Spent
 
 Part = Literal["controller", "perception", "judge"]
@@ -24,8 +25,8 @@ PARTS: tuple[Part, ...] = ("controller", "perception", "judge")
 class Account:
     """Requests with their tokens, and what they cost in USD.
 
-    ``cached`` is the part of ``prompt`` that a server had kept; a logical account has none. ``money`` is None where no price is
-    known; ``unpriced`` names the models whose tokens are not in it, so that it is the least it can be.
+    ``cached`` is the part of ``prompt`` that a server had cached; a logical account has none. ``money`` is None if no price is
+    known; ``unpriced`` names the models that it leaves out, so that it is a lower bound.
     """
 
     requests: int = 0
@@ -44,7 +45,7 @@ class Account:
 
     @property
     def is_least(self) -> bool:
-        """Whether the money leaves something out."""
+        """Whether the money is a lower bound."""
         return self.money is not None and bool(self.unpriced)
 
     def __add__(self, other: Account) -> Account:
@@ -99,27 +100,18 @@ def total(held: Mapping[Part, Account]) -> Account:
 def accounts_of(episode: Episode) -> Accounts:
     """The accounts of an episode, at the prices it was run with."""
     spent = [item for call in episode.calls for item in call.spent]
-    asked_rounds = [item for item in episode.rounds if item.physical]
+    paid_rounds = [item for item in episode.rounds if item.physical]
     return Accounts(
         logical=_by_part(each_once(spent, set()), episode.rounds, episode, _cold),
-        physical=_by_part((item for item in spent if item.physical), asked_rounds, episode, _paid),
+        physical=_by_part((item for item in spent if item.physical), paid_rounds, episode, _paid),
     )
 
 
-class _Asked(Tokens, Protocol):
-    """A request with its tokens."""
-
-    @property
-    def estimated(self) -> bool:
-        """Whether the server did not count them."""
-        ...
-
-
-_Account = Callable[[_Asked, str, Price | None], Account]
-
-
 def _by_part(
-    spent: Iterable[Spent], rounds: Iterable[RoundRecord], episode: Episode, account: _Account
+    spent: Iterable[Spent],
+    rounds: Iterable[RoundRecord],
+    episode: Episode,
+    account: Callable[[Usage | Spent, str, Price | None], Account],
 ) -> dict[Part, Account]:
     held: dict[Part, Account] = dict.fromkeys(PARTS, Account())
     prices = episode.prices
@@ -130,8 +122,8 @@ def _by_part(
     return held
 
 
-def _paid(item: _Asked, model: str, price: Price | None) -> Account:
-    """A request as it was asked and paid for, with what the server took off for tokens it had kept."""
+def _paid(item: Usage | Spent, model: str, price: Price | None) -> Account:
+    """A request as it was sent and paid for, with the server's discount for cached tokens."""
     return Account(
         requests=1,
         prompt=item.prompt,
@@ -143,6 +135,6 @@ def _paid(item: _Asked, model: str, price: Price | None) -> Account:
     )
 
 
-def _cold(item: _Asked, model: str, price: Price | None) -> Account:
-    """The same request where the server had kept nothing."""
+def _cold(item: Usage | Spent, model: str, price: Price | None) -> Account:
+    """The same request without any cached token."""
     return replace(_paid(item, model, price), cached=0, money=None if price is None else cold_money(price, item))

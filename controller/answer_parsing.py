@@ -4,7 +4,7 @@ A text is accepted only where the answer is all it says, from its beginning to i
 
     [lead: "Answer:", "The answer is", "答案是"] answer [words that cannot change it]
 
-or where its last line is a lead and the answer. Every other text gives None, and the model is asked again. Searching for a letter
+or where its last line is a lead and the answer. Every other text gives None, and the model is noun again. Searching for a letter
 or number anywhere in the text would also accept answers that are denied, doubted or only mentioned.
 """
 
@@ -38,12 +38,12 @@ _ENGLISH = re.compile(
     r"(?:(?:there (?:is|are|was|were)|it is|it's|in total,?|a total of|altogether,?|exactly|only) ){0,2}"
     rf"{_NUMBER}(?P<counted>(?: [a-z]+){{0,8}})"
 )
-_TIMES = frozenset({"time", "times"})  #: said of anything that happens
+_TIMES = frozenset({"time", "times"})  #: fits any event
 _BESIDE = _TIMES | {"in", "total", "altogether", "the", "video"}
-#: Words that make another number of it, also where the question has them.
+#: Words that change the number, even if the question contains them.
 _NEVER = frozenset("not no or and to than least most about dozen hundred thousand million billion half".split())
 _PEOPLE = frozenset({"person", "people"})
-_ASKED = re.compile(r"\bhow many((?: [a-z]+){1,3})")
+_HOW_MANY = re.compile(r"\bhow many((?: [a-z]+){1,3})")
 
 _CHINESE_DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _CHINESE = re.compile(
@@ -53,11 +53,11 @@ _CHINESE = re.compile(
 _CHINESE_NUMBER = re.compile(
     r"(?:([一二两三四五六七八九])百零?)?(?:([一二三四五六七八九])?(十))?([零〇一二两三四五六七八九])?"
 )
-_ASKED_CHINESE = re.compile(r"(?:几|多少)([\u4e00-\u9fff]{0,6})")
+_HOW_MANY_CHINESE = re.compile(r"(?:几|多少)([\u4e00-\u9fff]{0,6})")
 
 
 def parse_count(text: str, question: str) -> int | None:
-    """The number that a text is, alone or with what the question counts; None where it says anything else."""
+    """Parse a text that is only a number, alone or with what the question counts; None otherwise."""
     words = " ".join(text.casefold().replace("’", "'").split())
     match = _ENGLISH.fullmatch(words)
     if match is not None:
@@ -66,8 +66,8 @@ def parse_count(text: str, question: str) -> int | None:
     match = _CHINESE.fullmatch(words)
     if match is None:
         return None
-    asked = _ASKED_CHINESE.search(question)
-    if match["counted"] and (asked is None or match["counted"] not in asked[1]):
+    noun = _HOW_MANY_CHINESE.search(question)
+    if match["counted"] and (noun is None or match["counted"] not in noun[1]):
         return None
     return _of_chinese(match["number"])
 
@@ -76,8 +76,8 @@ def _counts(words: list[str], question: str) -> bool:
     """Whether words after a number say what the question counts: its noun first, then words of the question only."""
     if not words:
         return True
-    asked = _ASKED.search(question)
-    units = {_stem(word) for word in asked[1].split()} if asked else set()
+    noun = _HOW_MANY.search(question)
+    units = {_stem(word) for word in noun[1].split()} if noun else set()
     known = {_stem(word) for word in re.findall(r"[a-z]+", question)} | {_stem(word) for word in _BESIDE}
     first = words[0] in _BESIDE or _stem(words[0]) in units
     return first and all(_stem(word) in known and word not in _NEVER and word not in NUMBER_WORDS for word in words)
@@ -124,7 +124,7 @@ _SPANS = tuple(
 
 
 def parse_span(text: str) -> tuple[float, float] | None:
-    """The stretch of time that a text is, in seconds; None where it says anything else."""
+    """Parse a text that is only an interval; start and end in seconds, or None."""
     words = " ".join(text.split())
     match = next((match for pattern in _SPANS if (match := pattern.fullmatch(words))), None)
     return None if match is None else (_in_seconds(match[1]), _in_seconds(match[2]))
@@ -138,11 +138,11 @@ def _in_seconds(text: str) -> float:
     return total
 
 
-_LONGEST = 4_000  #: characters; who writes more than that has not given a typed answer
+_LONGEST = 4_000  #: characters; a longer text is not a typed answer
 _MOST_ENDS = 6
 _MARKUP = re.compile(r"\*+|__|[`${}]|\\boxed|</?[a-z]+>|^#+\s*", re.MULTILINE)
 _FENCE = re.compile(r"^```\w*\s*|\s*```$")
-#: What comes after it is meant as the answer.
+#: Phrases that introduce the answer.
 _LEAD = (
     r"(?:(?:so|thus|hence|therefore)[,:]?\s+)?(?:"
     r"(?:(?:the|my)\s+)?(?:(?:final|correct|right|best)\s+){0,2}(?:answer|option|choice|order|count|interval)\s*"
@@ -176,7 +176,7 @@ _UNSETTLED = re.compile(
 
 
 def read_prose(question: Question, text: str) -> Any | None:
-    """The answer in the type of the question, or None where the words are not just that answer."""
+    """Parse a text as the answer in the type of the question; None unless it is only that answer."""
     if len(text) > _LONGEST:
         return None
     bare = _FENCE.sub("", text.strip()).strip()
@@ -247,7 +247,7 @@ def _checked(question: Question, given: Any) -> Any | None:
 
 
 def _split_at_ends(question: Question, text: str) -> Iterator[tuple[str, str]]:
-    """What stands before and after each place where an answer may end, the longest answer first."""
+    """Split a text at each place where an answer may end, the longest answer first."""
     ends = [(found.start(), found.end()) for found in islice(_END.finditer(text), _MOST_ENDS)]
     if question.kind == "choice":  # "Yes, he does."; a letter before a comma may be an article or a name
         comma = re.search(r"[,，]", text)
@@ -306,7 +306,7 @@ def _choice(question: Question, text: str, *, small: bool) -> str | None:
 
 
 def _lettered(question: Question, text: str) -> str | None:
-    """The letter of the only option whose words a text is; Chinese may put "in" round them."""
+    """The letter of the only option that a text spells out; in Chinese the words for "in" may surround it."""
     spoken = _fold(text)
     around = re.fullmatch(r"在?(.+?)[里中内]?", spoken)
     for said in (spoken, around[1] if around and not spoken.isascii() else ""):
@@ -321,7 +321,7 @@ def _lettered(question: Question, text: str) -> str | None:
 
 
 def _fold(text: str) -> str:
-    """Words without case, and without what stands round them."""
+    """The text in lower case, without surrounding punctuation."""
     return " ".join(text.casefold().split()).strip(" .。!！,，;；:：\"'“”‘’「」()（）")
 
 
@@ -349,7 +349,7 @@ def _order(question: Question, text: str) -> list[str] | None:
 
 
 def _item(question: Question, text: str, place: int) -> str | None:
-    """The option that stands at a place of a list, whose number, if it has one, is that of the place."""
+    """Parse an entry of a list; its number, if it has one, must be ``place``."""
     number = re.match(r"(?:(\d{1,2})\s*[.)、：:]|[-•])\s*", text)
     if number and number[1] and int(number[1]) != place:
         return None

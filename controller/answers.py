@@ -30,9 +30,9 @@ _FIELDS = frozenset({"answer", "spans"})
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """An answer in the type of its question, its text, and the stretches that are cited for it.
+    """An answer in the type of its question, its text, and the intervals it cites.
 
-    ``value`` is None where the words never became an answer of that type.
+    ``value`` is None if the text could not be parsed as that type.
     """
 
     value: Any
@@ -75,9 +75,9 @@ def parse_answer(question: Question, arguments: Mapping[str, Any]) -> Answer | s
 
 
 def usable_answer(question: Question, arguments: Mapping[str, Any]) -> Answer | None:
-    """What can be taken of an answer that cannot be given again: its value, and those of its spans that are ones.
+    """Read what is valid of malformed arguments: the value and the valid spans.
 
-    Where the value is not of its type, words are left, which are no answer but are kept.
+    If the value is not of its type, its text is kept without a value.
     """
     given, spans = arguments.get("answer"), arguments.get("spans")
     good = tuple(_good_spans(spans[:MAX_SPANS])) if isinstance(spans, list) else ()
@@ -90,7 +90,7 @@ def usable_answer(question: Question, arguments: Mapping[str, Any]) -> Answer | 
 
 
 def read_answer(question: Question, words: str, spans: tuple[TimeSpan, ...] = ()) -> Answer | None:
-    """An answer in words; its value is None where they leave the type open. None where nothing is said."""
+    """Read an answer from text; its value is None if the text cannot be parsed. None of an empty text."""
     # Escapes can spell characters that are not Unicode text.
     text = words.encode("utf-8", errors="replace").decode().strip()[:MAX_ANSWER_CHARACTERS]
     if not text:
@@ -100,7 +100,7 @@ def read_answer(question: Question, words: str, spans: tuple[TimeSpan, ...] = ()
 
 
 def answer_in_text(question: Question, text: str) -> Answer | None:
-    """The answer in a call of ``submit_answer`` that a server left in the text, unparsed."""
+    """Read the answer from a call of ``submit_answer`` that the server left unparsed in the text."""
     if SUBMIT_ANSWER not in text:
         return None
     for _, written in json_objects(text):
@@ -119,7 +119,7 @@ def answer_in_text(question: Question, text: str) -> Answer | None:
 
 
 def answered(question: Question, value: Any, spans: tuple[TimeSpan, ...]) -> Answer:
-    """An answer whose value is of its type; an interval is itself a stretch that is cited."""
+    """An answer whose value is of its type; an interval cites itself."""
     if question.kind == "interval":
         own = span_of(value)
         spans = (own, *(span for span in spans if span != own))

@@ -12,7 +12,7 @@ from world_api.core.cost import Spent
 from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.core.ports import Clock
 
-#: More of anything is no limit, and seconds beyond it cannot be waited for.
+#: The largest limit; no timeout can be longer.
 _MOST = 1_000_000_000
 
 Limit = Literal["rounds", "calls", "tokens", "money", "seconds"]
@@ -29,7 +29,7 @@ def each_once(spent: Iterable[Spent], paid: set[RequestKey]) -> Iterator[Spent]:
 
 
 def cold_money(price: Price, tokens: Tokens) -> float:
-    """What tokens cost in USD where the server has kept none of them: nobody else's requests make an episode cheaper."""
+    """The price of tokens in USD without any discount for cached ones, so that earlier requests do not make an episode cheaper."""
     return price.money(Usage(prompt=tokens.prompt, completion=tokens.completion))
 
 
@@ -42,8 +42,8 @@ class Budget:
     runs. Seconds are wall time; ``money`` is in USD, counts likewise, and needs the price of every model that is charged. All
     are looked at between rounds; calls and seconds also within one.
 
-    ``window`` is the model's context window in tokens: what is sent stays under it. ``digest_tokens`` is about how much is told
-    at the start of what the world holds, by systems that act in it; 0 for nothing.
+    ``window`` is the model's context window in tokens: requests stay under it. ``digest_tokens`` is about the size of
+    the world's digest at the start, for systems that act in it; 0 for none.
     """
 
     rounds: int = 12
@@ -66,7 +66,7 @@ class Budget:
 
 
 class Meter:
-    """Adds up what an episode spends and says which limit is reached."""
+    """Adds up what an episode spends and compares it with the budget."""
 
     def __init__(self, budget: Budget, clock: Clock, *, model: str, prices: Prices) -> None:
         if budget.money is not None and prices.of(model) is None:
@@ -76,7 +76,7 @@ class Meter:
         self.budget = budget
         self.rounds = 0
         self.calls = 0
-        self.prices: dict[str, Price] = {}  #: of the models that were asked, where they are known
+        self.prices: dict[str, Price] = {}  #: of the models that were used, if known
         self._known = prices
         self._model = model
         self._tokens = 0
@@ -97,21 +97,21 @@ class Meter:
         self.add_spent(spent, judging=judging)
 
     def add_spent(self, spent: Sequence[Spent], *, judging: int) -> None:
-        """Count what other models were asked; ``judging`` is the price of that where the judge itself did not say."""
+        """Count requests to other models; ``judging`` are the tokens of a judge that did not report its own."""
         if not any(item.purpose == "judge" for item in spent):
             self._tokens += judging
         for item in each_once(spent, self._paid):
             self._charge(item.model, Usage(prompt=item.prompt, completion=item.completion))
 
     def may_call(self, more: int = 0) -> bool:
-        """Whether one more tool call fits beside so many that are about to run."""
+        """Whether one more tool call fits beside ``more`` that are about to run."""
         return self.calls + more < self.budget.calls
 
     def left(self) -> float:
-        """Seconds that are left; below 0 where there are none."""
+        """Seconds that are left; negative once they are used up."""
         return self.budget.seconds - (self._clock.monotonic() - self._began)
 
-    def reached(self) -> Limit | None:
+    def exceeded(self) -> Limit | None:
         """The limit that forbids another round, if any."""
         if self.rounds >= self.budget.rounds:
             return "rounds"

@@ -80,7 +80,7 @@ class CallExecutor:
             EpisodeFault: raised by a tool; the episode cannot continue.
         """
         # Whether a call is started is visible in the record, so it is decided by the recorded clock. Waiting for a thread uses the
-        # machine's clock: in a replay nothing takes long, whatever the recorded clock says.
+        # machine's clock: in a replay calls are fast, and the recorded clock is not waited for.
         until = monotonic() + max(_SHORTEST_WAIT, left)
         began = last = self._clock.monotonic()
         made: list[CallOutcome] = []

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from controller.records.recorder import Answered
 
 
-#: Under which heading of the help each parameter stands; the rest are "Options".
+#: The heading of each parameter in ``--help``; the rest are "Options".
 HEADINGS = {
     "Question": ("kind", "option", "as_of", "language"),
     "System": (
@@ -227,10 +227,10 @@ def ask(
     from world_api.exposure.progress import progress_bars
     from world_api.session.overlay import forget_reserved, reserve_session
 
-    asked = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
+    query = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
     clock, environment = SystemClock(), os.environ
-    spoken = language_of(asked.text) if language == "auto" else language
-    eyes = perception.eyes_of(
+    spoken = language_of(query.text) if language == "auto" else language
+    vision = perception.eyes_of(
         perception.EyeChoices(
             profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
             frames=frames, side=side, looks=looks, language=look_language or spoken,
@@ -257,19 +257,17 @@ def ask(
     name = system or ("hier" if tools is not None else "flat")
     build_system(name, context)  # refuse what cannot be combined before anything is built
     refuse_unpriced(context)
-    agree_to_looking(store, video, eyes, context.prices, yes=yes)
+    agree_to_looking(store, video, vision, context.prices, yes=yes)
     with progress_bars() as bars:
         video_id = ensure_world(video, store, progress=bars, clock=clock)
     # Without a name the session is fresh and lives in memory, unless it has to be stored to be committed.
     fresh = reserve_session(store, video_id, "ask") if session is None and commit else None
     session_name = session if fresh is None else fresh
     try:
-        opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=groups or (), seeing=eyes)
+        opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=groups or (), seeing=vision)
         opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
         journal = Journal(record) if record is not None else None
-        answered = answer(
-            asked, opened, system=name, context=context, journal=journal, when_broken_off=_note_broken_off
-        )
+        answered = answer(query, opened, system=name, context=context, journal=journal, when_broken_off=_note_name)
         _refuse_failed(answered)
     except BaseException:
         if fresh is not None:
@@ -281,12 +279,12 @@ def ask(
     _show_answer(answered, committed, as_json=as_json)
 
 
-def _note_broken_off(name: str) -> None:
+def _note_name(name: str) -> None:
     note(f"recorded as {name}")
 
 
 def _refuse_failed(answered: Answered) -> None:
-    """End with the fault of an episode that has no answer; where it was recorded, say so.
+    """Raise the fault of an episode without an answer; if it was recorded, print its name.
 
     Raises:
         EpisodeFault: that fault.
@@ -295,7 +293,7 @@ def _refuse_failed(answered: Answered) -> None:
     if fault is None:
         return
     if answered.name is not None:
-        note(f"recorded as {answered.name}")
+        _note_name(answered.name)
     raise EpisodeFault(fault.code, fault.message, hint=fault.hint)
 
 
@@ -308,7 +306,7 @@ def _show_answer(answered: Answered, committed: dict[str, Any] | None, *, as_jso
 
 
 def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
-    """What the session wrote is the world's from now on; how much that was."""
+    """Add what the session wrote to the world; return the counts."""
     from world_api.core.faults import StoreFault
     from world_api.session.overlay import commit_session
 
@@ -353,15 +351,15 @@ def replay(episode: EpisodeArgument, name: NameArgument = None, as_json: JsonOpt
 
 
 def _replayed(journal: Journal, found: JournalEntry | DamagedEntry) -> dict[str, Any]:
-    """How a replay went; a refusal is one way."""
+    """The result of a replay, or why it was refused."""
     from controller.records.journal import DamagedEntry
-    from controller.records.replay import replay_found
+    from controller.records.replay import replay_recorded
     from world_api.core.faults import VideoWorldError
 
     try:
         if isinstance(found, DamagedEntry):
             raise found.fault
-        done = replay_found(journal, found)
+        done = replay_recorded(journal, found)
     except VideoWorldError as fault:
         return {"name": found.name, "identical": False, "difference": None, **fault.record()}
     return {"name": found.name, "identical": done.identical, "difference": done.difference, "error": None}
@@ -413,9 +411,10 @@ def show_episode(
         if broken or unfinished or len(found) != 1:
             record: dict[str, Any] = {"episodes": [_list_entry(item) for item in found], "unfinished": unfinished}
             record["damaged"] = [{"name": item.name, **item.fault.record()} for item in broken]
-            told = [f"{item.name}  damaged: {item.fault.message}" for item in broken]
-            told = ([list_of(found, unfinished)] if found or unfinished else []) + told
-            show(record, as_json=as_json, text=lambda: "\n".join(told) or list_of([], []))
+            lines = [f"{item.name}  damaged: {item.fault.message}" for item in broken]
+            if found or unfinished or not broken:
+                lines.insert(0, list_of(found, unfinished))
+            show(record, as_json=as_json, text=lambda: "\n".join(lines))
             if broken:
                 raise typer.Exit(1)
             return
@@ -425,7 +424,7 @@ def show_episode(
 
 
 def _find_entry(journal: Journal, name: str) -> JournalEntry:
-    """An episode by name, as it was recorded; one without an end as far as it came."""
+    """An episode by name; one without an end as far as it is recorded."""
     if name in journal.unfinished():
         return journal.beginning(name)
     entry = journal.find(name)

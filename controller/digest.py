@@ -16,19 +16,19 @@ from world_api.core.spans import round_time
 from world_api.operations import run
 from world_api.session.session import Session
 
-#: Of what is left after the section before; the sections that need less leave more to the next.
+#: Shares of what is left after the section before.
 _MEMORIES_SHARE, _ENTITIES_SHARE = 0.3, 0.35
 _CAPTION, _HINT, _CONTENT = 80, 60, 200  #: characters
-_SECONDS_FIELDS = ("entity_id", "first_time", "last_time", "appearances")  #: of an entity, beside its description
-_LEAST = 40  #: tokens; below, a section says nothing
+_SECONDS_FIELDS = ("entity_id", "first_time", "last_time", "appearances")  #: of an entity
+_LEAST = 40  #: tokens
 
 Entries = list[dict[str, Any]]
 
 
 def digest_of(session: Session, tokens: int) -> dict[str, Any] | None:
-    """What the session can see of its world, in about so many tokens at most; None where that is too few to say anything.
+    """Summarize what the session can see of its world in about ``tokens`` at most; None if those are too few.
 
-    Under a causal cut only what is known by then is told.
+    Under a causal cut the digest holds only what is known by then.
     """
     if tokens < _LEAST:
         return None
@@ -56,7 +56,7 @@ def _result(session: Session, operation: str, arguments: dict[str, Any]) -> dict
     try:
         return run(session, operation, arguments)
     except VideoWorldError:
-        return {}  # a world that cannot tell this is told of without it
+        return {}  # the digest leaves this part out
 
 
 def _fitting(make: Callable[[int], Entries], most: int, tokens: int) -> Entries:
@@ -71,15 +71,15 @@ def _fitting(make: Callable[[int], Entries], most: int, tokens: int) -> Entries:
 
 
 def _joined(scenes: Sequence[dict[str, Any]], number: int) -> Entries:
-    """The scenes as so many stretches; each is told by the first scene in it that says something."""
+    """Join the scenes into ``number`` intervals; each has the first caption of its scenes."""
     edges = [round(place * len(scenes) / number) for place in range(number + 1)]
     joined = []
     for first, end in itertools.pairwise(edges):
         part = scenes[first:end]
         caption = next((str(scene["brief_caption"]) for scene in part if scene.get("brief_caption")), "")
-        told = {"start_time": part[0]["start_time"], "end_time": part[-1]["end_time"]}
+        span = {"start_time": part[0]["start_time"], "end_time": part[-1]["end_time"]}
         count = sum(int(scene.get("scenes", 1)) for scene in part)
-        joined.append({**told, "brief_caption": _short(caption, _CAPTION)} | ({"scenes": count} if count > 1 else {}))
+        joined.append({**span, "brief_caption": _short(caption, _CAPTION)} | ({"scenes": count} if count > 1 else {}))
     return joined
 
 
@@ -94,14 +94,14 @@ def _entities(session: Session) -> Entries:
     entities = []
     for track in session.view.tracks:
         own = registered.pop(track.entity_id, None)
-        told = {"entity_id": track.entity_id, **_described(track.hint, None if own is None else own.label)}
+        entity = {"entity_id": track.entity_id, **_described(track.hint, None if own is None else own.label)}
         span = {"first_time": round_time(track.span.start), "last_time": round_time(track.span.end)}
-        entities.append({**told, **span, "appearances": len(track.appearances)})
+        entities.append({**entity, **span, "appearances": len(track.appearances)})
     for item in sorted(registered.values(), key=lambda item: (item.time, item.entity_id)):
-        told = {"entity_id": item.entity_id, **_described(item.hint, item.label)}
+        entity = {"entity_id": item.entity_id, **_described(item.hint, item.label)}
         seen = session.view.frame_at(item.time)
         span = {"first_time": round_time(seen.start), "last_time": round_time(seen.end)}
-        entities.append({**told, **span, "appearances": 1})
+        entities.append({**entity, **span, "appearances": 1})
     return entities
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from controller.accounts import PARTS, Account, Accounts, Part, accounts_of, total
@@ -22,7 +21,7 @@ from world_api.core.faults import EpisodeFault
 from world_api.core.identifiers import clock_text, columns, pictured
 from world_api.exposure.cli import to_json
 
-#: What stands beside everything the rule-based model answers.
+#: The note beside every answer of the rule-based model.
 WATERMARK = "plumbing, not a result: the rule-based model answered"
 
 
@@ -50,7 +49,7 @@ def summary_record(episode: Episode, *, recorded_as: str | None = None) -> dict[
         "slips": episode.slips,
         "internal_faults": episode.internal_faults,
         "tokens": {**usage.record(), "total": usage.total},
-        "judging_tokens": _judging(episode),
+        "judging_tokens": sum(judging_tokens(call.result) for call in episode.tool_calls),
         "cost": accounts_of(episode).record(),
         "seconds": timings.seconds if timings is not None else None,
         "recorded_as": recorded_as,
@@ -60,18 +59,18 @@ def summary_record(episode: Episode, *, recorded_as: str | None = None) -> dict[
 def summary_text(
     episode: Episode, *, recorded_as: str | None = None, committed: Mapping[str, Any] | None = None
 ) -> str:
-    """The summary in a few lines; ``committed`` is what of the session's memory became the world's."""
+    """The summary in a few lines; ``committed`` counts the memories and entities that were added to the world."""
     lines = [episode.answer or "", ""]
     if episode.spans:
-        lines.append("evidence  " + ", ".join(map(_span_text, episode.spans)))
+        lines.append("evidence  " + ", ".join(map(_cited_text, episode.spans)))
     lines.append("tools     " + (_tools_text(episode.tool_calls) or "none"))
     usage = episode.usage
     counted = "estimated" if usage.estimated else "counted"
     rounds = plural(len(episode.rounds), "round")
     lines.append(f"tokens    {usage.total} ({usage.prompt} in, {usage.completion} out, {counted}), {rounds}")
     lines += _cost_lines(accounts_of(episode))
-    if _judging(episode):
-        lines.append(f"judging   {_judging(episode)} tokens at most")
+    if judging := sum(judging_tokens(call.result) for call in episode.tool_calls):
+        lines.append(f"judging   {judging} tokens at most")
     if episode.reason is not None:
         lines.append(f"ended     {episode.outcome}: {episode.reason}")
     if episode.slips:
@@ -80,11 +79,11 @@ def summary_text(
         lines.append(f"defects   {plural(episode.internal_faults, 'call')} ended in an internal fault")
     if committed is not None:
         memories, entities = int(committed["memories"]), int(committed["entities"])
-        lines.append(f"committed {_count(memories, 'memory', 'memories')} and {_count(entities, 'entity', 'entities')}")
+        words = ["memory" if memories == 1 else "memories", "entity" if entities == 1 else "entities"]
+        lines.append(f"committed {memories} {words[0]} and {entities} {words[1]}")
     if recorded_as is not None:
         lines.append(f"recorded  {recorded_as}")
-    note = watermark(episode)
-    if note is not None:
+    if (note := watermark(episode)) is not None:
         lines.append(f"note      {note}")
     return "\n".join(lines)
 
@@ -102,7 +101,7 @@ def money_text(account: Account) -> str:
 
 
 def watermark(episode: Episode) -> str | None:
-    """What must stand beside the answer, if anything."""
+    """The note that belongs beside the answer, if any."""
     return WATERMARK if episode.model == RULE_BASED else None
 
 
@@ -122,22 +121,16 @@ def _cost_lines(accounts: Accounts) -> list[str]:
     return lines
 
 
-def _judging(episode: Episode) -> int:
-    """Tokens of a judging model, at its price."""
-    return sum(judging_tokens(call.result) for call in episode.tool_calls)
+def _cited_text(span: CitedSpan) -> str:
+    return _clock_span(span) + ("" if span.returned_by else " (returned by no tool)")
+
+
+def _clock_span(span: CitedSpan) -> str:
+    return f"{clock_text(span.start_time)}-{clock_text(span.end_time)}"
 
 
 def _span_record(span: CitedSpan) -> dict[str, Any]:
     return {"start_time": span.start_time, "end_time": span.end_time, "returned_by_a_tool": bool(span.returned_by)}
-
-
-def _span_text(span: CitedSpan) -> str:
-    return span_of_evidence(span) + ("" if span.returned_by else " (returned by no tool)")
-
-
-def span_of_evidence(span: CitedSpan) -> str:
-    """A cited stretch as clock times."""
-    return f"{clock_text(span.start_time)}-{clock_text(span.end_time)}"
 
 
 def _call_record(call: CallRecord) -> dict[str, Any]:
@@ -151,7 +144,7 @@ def _call_record(call: CallRecord) -> dict[str, Any]:
 
 
 def _tools_text(calls: list[CallRecord]) -> str:
-    """The tools in the order of their calls, runs of the same tool told once."""
+    """The tools in the order of their calls; repetitions are counted."""
     runs: list[tuple[str, int]] = []
     for call in calls:
         if call.tool == SUBMIT_ANSWER:
@@ -166,10 +159,6 @@ def _tools_text(calls: list[CallRecord]) -> str:
     return " -> ".join(name if number == 1 else f"{name} x{number}" for name, number in runs)
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
-
-
 WIDTH = 80
 _MORE = "…"
 _TEXT_COLUMNS = 32  #: of one text among arguments
@@ -181,16 +170,10 @@ def single_line(text: str) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """The text in at most so many columns; what is left out is marked."""
+    """The text in at most ``width`` columns, with a mark if it was cut."""
     if columns(text) <= width:
         return text
-    kept, used = [], columns(_MORE)
-    for letter in text:
-        used += columns(letter)
-        if used > width:
-            break
-        kept.append(letter)
-    return "".join(kept).rstrip() + _MORE
+    return text[: _fitting(text, width - columns(_MORE))].rstrip() + _MORE
 
 
 def wrapped(text: str, width: int) -> Iterator[str]:
@@ -199,10 +182,9 @@ def wrapped(text: str, width: int) -> Iterator[str]:
         yield from _broken(pictured(line.rstrip().expandtabs(4)), width)
 
 
-def _broken(line: str, width: int) -> Iterator[str]:
-    rest = line
+def _broken(rest: str, width: int) -> Iterator[str]:
     while columns(rest) > width:
-        end = _fitting(rest, width)
+        end = max(1, _fitting(rest, width))
         space = rest.rfind(" ", 0, end + 1)
         at = space if space > 0 else end
         yield rest[:at].rstrip()
@@ -211,12 +193,12 @@ def _broken(line: str, width: int) -> Iterator[str]:
 
 
 def _fitting(text: str, width: int) -> int:
-    """How many characters take at most so many columns; one at least."""
+    """How many of the first characters fit a width in columns."""
     used = 0
     for place, letter in enumerate(text):
         used += columns(letter)
         if used > width:
-            return max(1, place)
+            return place
     return len(text)
 
 
@@ -232,7 +214,7 @@ def value_text(value: Any, width: int = _TEXT_COLUMNS) -> str:
 
 
 def span_text(record: Mapping[str, Any]) -> str:
-    """A stretch as clock times."""
+    """An interval as clock times."""
     start, end = record.get("start_time"), record.get("end_time")
     if not isinstance(start, int | float) or not isinstance(end, int | float):
         return "?"
@@ -249,7 +231,7 @@ _ASIDE = frozenset(
     "evidence cost calls warnings truncated hint center_time segment_id scene_id video_id matching_lines summary "
     "unused_words matched unmatched not_found not_judged not_examined lacks judged vocabulary".split()
 )
-#: Under these names stands what a person would read.
+#: Fields that hold the text of an item.
 _WORDS = (
     "snippet", "caption", "brief_caption", "content", "answer", "entity_hint", "hint", "label", "text", "path_repr", "item",
 )  # fmt: skip
@@ -262,8 +244,8 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
     span = ""
     if {"start_time", "end_time"} <= given.keys():
         span = span_text({key: given.pop(key) for key in ("start_time", "end_time")})
-    told = [f"{single_line(key)}={value_text(value)}" for key, value in given.items()]
-    return ", ".join([*([span] if span else []), *sorted(told, key=len)])
+    parts = [f"{single_line(key)}={value_text(value)}" for key, value in given.items()]
+    return ", ".join([*([span] if span else []), *sorted(parts, key=len)])
 
 
 def result_text(result: Mapping[str, Any]) -> str:
@@ -284,17 +266,17 @@ def outputs_text(origins: Mapping[str, Any]) -> str:
     outputs = origins.get("outputs")
     if not isinstance(outputs, Mapping):
         return ""
-    told = []
+    parts = []
     for name, source in outputs.items():
         calls = source.get("calls") if isinstance(source, Mapping) else None
         if isinstance(calls, list) and calls:
-            told.append(f"{single_line(str(name))} from {_numbers(calls)}")
-    return ", ".join(told)
+            parts.append(f"{single_line(str(name))} from {_numbers(calls)}")
+    return ", ".join(parts)
 
 
 def spent_text(spent: Sequence[Spent]) -> str:
     """What other models were asked during a call."""
-    told = []
+    parts = []
     for purpose, model in dict.fromkeys((item.purpose, item.model) for item in spent):
         items = [item for item in spent if (item.purpose, item.model) == (purpose, model)]
         tokens = sum(item.prompt + item.completion for item in items)
@@ -304,8 +286,8 @@ def spent_text(spent: Sequence[Spent]) -> str:
         more = [f"{images} images"] if images else []
         more += [f"{kept} kept from before"] if kept else []
         aside = f" ({', '.join(more)})" if more else ""
-        told.append(f"{purpose} by {single_line(model)}: {len(items)} asked, {about}{tokens:,} tokens{aside}")
-    return "; ".join(told)
+        parts.append(f"{purpose} by {single_line(model)}: {len(items)} asked, {about}{tokens:,} tokens{aside}")
+    return "; ".join(parts)
 
 
 def _numbers(calls: Sequence[Any]) -> str:
@@ -350,17 +332,9 @@ def _item(item: Any) -> str:
 
 
 _THOUGHT_LINES = 6  #: of a thought, where not all is shown
-#: What was wrong with a reply that said nothing; what stands in its place is not its own.
+#: Problems of a reply without content; the transcript holds a filler in its place.
 SILENT = frozenset({"no_choices", "bad_message", "empty_reply"})
 _INNER = 12  #: operations inside a tool, where not all are shown
-
-
-@dataclass(frozen=True, kw_only=True)
-class Branch:
-    """Where a line hangs on the tree: the signs before its first line, and before the ones that follow."""
-
-    first: str
-    then: str
 
 
 def round_lines(episode: Episode, number: int, *, full: bool) -> Iterator[str]:
@@ -374,7 +348,7 @@ def round_lines(episode: Episode, number: int, *, full: bool) -> Iterator[str]:
         yield from _reply_lines(episode, record, full=full)
     for place, call in enumerate(calls):
         last = place == len(calls) - 1
-        yield from _call_lines(call, Branch(first="`- " if last else "|- ", then="   " if last else "|  "), full=full)
+        yield from _call_lines(call, "`- " if last else "|- ", "   " if last else "|  ", full=full)
 
 
 def _heading(episode: Episode, record: RoundRecord) -> str:
@@ -396,60 +370,54 @@ def _reply_lines(episode: Episode, record: RoundRecord, *, full: bool) -> Iterat
     if record.folded:
         yield f"folded    {record.folded} old results, so that the request fits the window"
     if record.thought:
-        yield from _labelled("thought", record.thought, full=full)
+        yield from _labelled("thought", record.thought.strip(), None if full else _THOUGHT_LINES)
     content = assistant_message(episode, record).get("content")
     if isinstance(content, str) and content.strip() and not SILENT.intersection(record.problems):
-        yield from _labelled("says", content, full=full)
+        yield from _labelled("says", content.strip(), None if full else _THOUGHT_LINES)
     for problem in record.problems:
         yield f"slip      {problem}"
 
 
-def _labelled(label: str, text: str, *, full: bool) -> Iterator[str]:
-    lines = list(wrapped(text.strip(), WIDTH - 10))
-    shown = lines if full else lines[:_THOUGHT_LINES]
-    for place, line in enumerate(shown):
-        yield f"{label if place == 0 else '':10}{line}"
-    if len(shown) < len(lines):
-        yield f"{'':10}... and {len(lines) - len(shown)} lines more"
+def _labelled(label: str, text: str, limit: int | None = None) -> Iterator[str]:
+    """A text with a label before its first line, in ``limit`` lines at most."""
+    lines = list(wrapped(text, WIDTH - _LABEL))
+    for place, line in enumerate(lines[:limit]):
+        yield f"{label if place == 0 else '':{_LABEL}}{line}".rstrip()
+    if limit is not None and limit < len(lines):
+        yield f"{'':{_LABEL}}... and {len(lines) - limit} lines more"
 
 
 def assistant_message(episode: Episode, record: RoundRecord) -> Mapping[str, Any]:
     """The message that a round's reply became."""
     said = [message for message in episode.messages if message.get("role") == "assistant"]
     if not record.tools_offered and len(said) > len(episode.rounds):
-        return said[-1]  # before the last request a turn may stand that the model did not take
+        return said[-1]  # a turn of the loop may precede the last request
     return said[record.number - 1] if record.number <= len(said) else {}
 
 
-def _call_lines(call: CallRecord, branch: Branch, *, full: bool) -> Iterator[str]:
+def _call_lines(call: CallRecord, first: str, then: str, *, full: bool) -> Iterator[str]:
+    """A call as a branch of a tree: the prefix of its first line, and of those that follow."""
     if call.tool == SUBMIT_ANSWER and call.problem is None:
-        yield f"{branch.first}{SUBMIT_ANSWER}: see the answer"
+        yield f"{first}{SUBMIT_ANSWER}: see the answer"
         return
-    yield cut(f"{branch.first}{single_line(call.tool)}({arguments_text(call.arguments)})", WIDTH)
+    yield cut(f"{first}{single_line(call.tool)}({arguments_text(call.arguments)})", WIDTH)
     for slip in (call.problem, call.note):
         if slip is not None:
-            yield f"{branch.then}slip: {slip}"
+            yield f"{then}slip: {slip}"
     for line in _inner_lines(call.inner_calls, full=full):
-        yield cut(f"{branch.then}|  {line}", WIDTH)
+        yield cut(f"{then}|  {line}", WIDTH)
     if full:
         for line in to_json({"arguments": call.arguments, "result": call.result}).splitlines():
-            yield from (f"{branch.then}{piece}" for piece in wrapped(line, WIDTH - len(branch.then)))
+            yield from (f"{then}{piece}" for piece in wrapped(line, WIDTH - len(then)))
     else:
-        yield from _result_lines(result_text(call.result), branch.then)
-    made = outputs_text(call.origins)
-    if made:
-        yield cut(f"{branch.then}made of: {made}", WIDTH)
+        start, *rest = wrapped(result_text(call.result), WIDTH - len(then) - 3)
+        yield f"{then}-> {start}"
+        if rest:
+            yield f"{then}   {cut(' '.join(rest), WIDTH - len(then) - 3)}"
+    if made := outputs_text(call.origins):
+        yield cut(f"{then}made of: {made}", WIDTH)
     if call.spent:
-        yield cut(f"{branch.then}spent: {spent_text(call.spent)}", WIDTH)
-
-
-def _result_lines(text: str, margin: str) -> Iterator[str]:
-    """What came back, in two lines at most."""
-    width = WIDTH - len(margin) - 3
-    first, *rest = wrapped(text, width)
-    yield f"{margin}-> {first}"
-    if rest:
-        yield f"{margin}   {cut(' '.join(rest), width)}"
+        yield cut(f"{then}spent: {spent_text(call.spent)}", WIDTH)
 
 
 def _inner_lines(calls: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[str]:
@@ -462,7 +430,7 @@ def _inner_lines(calls: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[
         came = f"{call['size']} found" if isinstance(call.get("size"), int) else ""
         if outcome != "ok":
             came = f"{came} {single_line(str(outcome))}".strip()
-        # What came back stands before the arguments: these may be cut off.
+        # The result comes before the arguments, which may be cut off.
         yield f"{call.get('call', '-')!s:>3} {single_line(str(call.get('name')))}: {came or 'done'}" + (
             f" ({given})" if given else ""
         )
@@ -474,7 +442,7 @@ _Row = tuple[str, str, str, str, str]
 
 
 def cost_lines(accounts: Accounts) -> list[str]:
-    """Tokens and money of controller, perception and judge, logical and physical; a part that asked nothing is left out."""
+    """Tokens and money of controller, perception and judge, logical and physical; a part without requests is left out."""
     rows: list[_Row] = [("", "", "tokens", "requests", "money"), *_rows("logical", accounts.logical)]
     if accounts.physical == accounts.logical:
         rows.append(("physical", "the same", "", "", ""))
@@ -494,21 +462,23 @@ def cost_lines(accounts: Accounts) -> list[str]:
 
 
 def _rows(way: str, held: Mapping[Part, Account]) -> list[_Row]:
-    asked = [(part, held[part]) for part in PARTS if held[part].requests]
-    named = [*asked, ("total", total(held))] if len(asked) != 1 else asked
+    used = [(part, held[part]) for part in PARTS if held[part].requests]
+    named = [*used, ("total", total(held))] if len(used) != 1 else used
     return [
-        (way if number == 0 else "", part, _tokens(account), f"{account.requests:,}", money_text(account))
+        (
+            way if number == 0 else "",
+            part,
+            ("~" if account.estimated else "") + f"{account.tokens:,}",
+            f"{account.requests:,}",
+            money_text(account),
+        )
         for number, (part, account) in enumerate(named)
     ]
 
 
-def _tokens(account: Account) -> str:
-    return ("~" if account.estimated else "") + f"{account.tokens:,}"
-
-
 _LABEL = 10
 _FOUND_BY = re.compile(r'\{"found_by":\s*"([^"\\]{1,64})"')  #: how a line of given material begins
-_ELSEWHERE = frozenset({"language", "prompt_hash"})  #: settings that stand on another line
+_ELSEWHERE = frozenset({"language", "prompt_hash"})  #: settings that are shown on another line
 _BEGINNING = 400  #: characters of given material, where not all is shown
 _HASH = 12  #: characters of a hash that people compare
 
@@ -544,53 +514,46 @@ def list_of(entries: Sequence[JournalEntry], unfinished: Sequence[str]) -> str:
     lines = []
     for entry in entries:
         episode = entry.episode
-        asked = cut(single_line(episode.task.question.text), 34)
-        lines.append(cut(f"{entry.name}  {episode.outcome:9} {asked}", WIDTH))
+        question = cut(single_line(episode.task.question.text), 34)
+        lines.append(cut(f"{entry.name}  {episode.outcome:9} {question}", WIDTH))
     lines += [f"{name}  not finished" for name in unfinished]
     return "\n".join(lines) or "no episode is recorded there"
 
 
 def _head(episode: Episode, name: str, conditions: Conditions) -> Iterator[str]:
     task, question = episode.task, episode.task.question
-    yield from _field("question", question.text)
+    yield from _labelled("question", question.text)
     if question.kind != "open":
-        yield from _field("wanted", question.kind)
+        yield from _labelled("wanted", question.kind)
     for letter, option in zip(question.letters, question.options, strict=True):
-        yield from _field("", f"{letter}. {option}")
+        yield from _labelled("", f"{letter}. {option}")
     until = f", as of {question.as_of:g} s" if question.as_of is not None else ""
-    yield from _field("video", f"{task.video_id}, world {task.world_hash[:_HASH]}, session {task.session}{until}")
-    yield from _field("system", f"{task.system} ({offered_text(episode, conditions)})")
+    yield from _labelled("video", f"{task.video_id}, world {task.world_hash[:_HASH]}, session {task.session}{until}")
+    yield from _labelled("system", f"{task.system} ({offered_text(episode, conditions)})")
     if task.library is not None:
-        yield from _field("library", f"{task.library.name} {task.library.hash[:_HASH]}")
-    settings = ", ".join(_settings(task.settings))
-    if settings:
-        yield from _field("settings", settings)
-    yield from _field("model", f"{episode.model}, prompts in {episode.language} {episode.prompt_hash[:_HASH]}")
+        yield from _labelled("library", f"{task.library.name} {task.library.hash[:_HASH]}")
+    if settings := ", ".join(_settings(task.settings)):
+        yield from _labelled("settings", settings)
+    yield from _labelled("model", f"{episode.model}, prompts in {episode.language} {episode.prompt_hash[:_HASH]}")
     budget = episode.budget
     bounds = [plural(budget.rounds, "round"), plural(budget.calls, "call"), plural(budget.tokens, "token")]
     bounds.append(f"{budget.seconds:g} s")
     bounds += [f"${budget.money:g}"] if budget.money is not None else []
     bounds += [f"window of {budget.window:,}"] if budget.window is not None else []
-    yield from _field("budget", ", ".join(bounds))
-    told = ", ".join(_preamble_parts(episode.messages))
-    if told:
-        yield from _field("told", f"{told}, before anything was called")
-    yield from _field("recorded", f"{name}, by version {conditions.version}")
-
-
-def _preamble_parts(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What the first message gives the model beside the question, by name and size."""
-    for name, text in _given(messages):
-        yield f"{name} ({len(text):,} characters)" if text else name
+    yield from _labelled("budget", ", ".join(bounds))
+    given = ", ".join(title for title, _ in _given(episode.messages))
+    if given:
+        yield from _labelled("told", f"{given}, before anything was called")
+    yield from _labelled("recorded", f"{name}, by version {conditions.version}")
 
 
 def _given(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """What the first message gives the model beside the question, each with its name and text; pictures have none."""
+    """What the first message gives the model beside the question: titles with sizes, and texts (none of pictures)."""
     first = next((message for message in messages if message.get("role") == "user"), {})
     for line in text_of(first).splitlines():
         named = _FOUND_BY.match(line)
         if named:
-            yield single_line(named[1]), line
+            yield f"{single_line(named[1])} ({len(line):,} characters)", line
     content = first.get("content")
     pictures = sum(part.get("type") == "image_url" for part in content) if isinstance(content, list) else 0
     if pictures:
@@ -599,14 +562,14 @@ def _given(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
 
 def _material(messages: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[str]:
     """What was given before the first round, with the beginning of its text or, if ``full``, all of it."""
-    for (_, text), told in zip(_given(messages), _preamble_parts(messages), strict=True):
-        yield from _field("told", told)
+    for title, text in _given(messages):
+        yield from _labelled("told", title)
         if text:
-            yield from _field("", single_line(text) if full else cut(single_line(text), _BEGINNING))
+            yield from _labelled("", single_line(text) if full else cut(single_line(text), _BEGINNING))
 
 
 def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
-    """The settings that say something and do not stand elsewhere."""
+    """The settings that are set and are not shown elsewhere."""
     for key, value in settings.items():
         if isinstance(value, Mapping):
             yield from _settings(value)
@@ -621,35 +584,31 @@ def offered_text(episode: Episode, conditions: Conditions) -> str:
     names = [item.get("function", {}).get("name") for item in episode.tools]
     operations = sum(name in OPERATIONS for name in names)
     others = [name for name in names if name not in OPERATIONS and name != "submit_answer"]
-    told = [plural(operations, "operation")] if operations else []
-    told += [plural(len(others), "further tool")] if others else []
-    return " and ".join(told) + " on offer" if told else "nothing to call"
+    parts = [plural(operations, "operation")] if operations else []
+    parts += [plural(len(others), "further tool")] if others else []
+    return " and ".join(parts) + " on offer" if parts else "nothing to call"
 
 
 def _ending(episode: Episode) -> Iterator[str]:
-    yield from _field("answer", episode.answer if episode.answer is not None else "none")
+    yield from _labelled("answer", episode.answer if episode.answer is not None else "none")
     if episode.task.question.kind != "open":
-        yield from _field("value", value_text(episode.value, 200) if episode.value is not None else "none of its type")
+        yield from _labelled(
+            "value", value_text(episode.value, 200) if episode.value is not None else "none of its type"
+        )
     for place, span in enumerate(episode.spans):
         by = ", ".join(episode.tools_that_gave(span))
-        told = f"{span_of_evidence(span)}  " + (f"from {by}" if by else "! RETURNED BY NO TOOL")
-        yield from _field("evidence" if place == 0 else "", told)
+        parts = f"{_clock_span(span)}  " + (f"from {by}" if by else "! RETURNED BY NO TOOL")
+        yield from _labelled("evidence" if place == 0 else "", parts)
     ended = episode.outcome + (f": {episode.reason}" if episode.reason is not None else "")
-    yield from _field("ended", ended + (f" ({episode.fault.message})" if episode.fault is not None else ""))
+    yield from _labelled("ended", ended + (f" ({episode.fault.message})" if episode.fault is not None else ""))
     calls = episode.tool_calls
     own = sum(call.round == 0 for call in calls)
     inside = sum(len(call.inner_calls) for call in calls)
     work = f"{plural(len(episode.rounds), 'round')}, {plural(len(calls) - own, 'call')} by the model, "
     work += f"{own:,} by the system, {inside:,} inside tools" if own else f"{inside:,} inside tools"
     seconds = f", {episode.timings.seconds:.2f} s" if episode.timings is not None else ""
-    yield from _field("work", work + seconds)
+    yield from _labelled("work", work + seconds)
     if episode.slips:
-        yield from _field("slips", slips_text(episode))
-    note = watermark(episode)
-    if note is not None:
-        yield from _field("note", note)
-
-
-def _field(label: str, text: str) -> Iterator[str]:
-    for place, line in enumerate(wrapped(text, WIDTH - _LABEL)):
-        yield f"{label if place == 0 else '':{_LABEL}}{line}".rstrip()
+        yield from _labelled("slips", slips_text(episode))
+    if (note := watermark(episode)) is not None:
+        yield from _labelled("note", note)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 3
 
-#: submitted: by ``submit_answer``; prose: in words, unasked; forced: when a limit was reached; failed: no answer.
+#: submitted: by ``submit_answer``; prose: in words, unasked; forced: at a limit; failed: no answer.
 Outcome = Literal["submitted", "prose", "forced", "failed"]
 
 
@@ -41,9 +41,9 @@ class Library:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What is asked of whom: the question, the world as the session saw it at the start, and the system.
+    """The question, the world as the session saw it at the start, and the system.
 
-    ``settings`` is whatever else makes the system what it is (exposure, library arm, domain, profile ...), as JSON.
+    ``settings`` is the system's own configuration (exposure, library arm, domain, profile ...), as JSON.
     """
 
     question: Question
@@ -98,7 +98,7 @@ class FaultRecord:
 
     @classmethod
     def of(cls, fault: VideoWorldError) -> FaultRecord:
-        """What there is to keep of a fault."""
+        """The record of a fault."""
         return cls(code=fault.code, message=fault.message, hint=fault.hint)
 
 
@@ -125,7 +125,7 @@ class RoundRecord:
 class CallRecord:
     """One tool call: as the model wrote it, as it ran, and the whole result.
 
-    ``ran`` is False where the call never reached a tool; ``result`` is then the observation the model got.
+    ``ran`` is False if the call was not executed; ``result`` is then the message to the model.
     ``inner_calls`` are the operations an induced tool called, in the order of its plan; ``origins`` tells by their
     numbers which of them each output, and each piece of evidence that is shown, came from. ``spent`` is what models that
     look or judge were asked on the way.
@@ -169,7 +169,7 @@ class Timings:
 
 @dataclass(frozen=True, kw_only=True)
 class Episode:
-    """One question, from asking to its answer or the named reason why there is none.
+    """One question with its answer, or the named reason why there is none.
 
     ``value`` is the answer in the type of the question (see ``Question``), ``answer`` its text. ``prices`` are those of the
     models it used that are known, in USD per million tokens, so that money can be computed again.
@@ -227,10 +227,6 @@ class Episode:
         """The wire form, without the timings."""
         return cast(dict[str, Any], _adapter().dump_python(self, mode="json", exclude={"timings"}))
 
-    def with_timings(self, timings: Timings) -> Episode:
-        """The episode with its wall times beside it."""
-        return replace(self, timings=timings)
-
 
 def episode_from_record(record: dict[str, Any]) -> Episode:
     """Read the wire form.
@@ -254,7 +250,7 @@ def episode_from_record(record: dict[str, Any]) -> Episode:
         raise _damaged(f"{where}: {fault.message}") from None
     written = episode.record()
     changed = [key for key in sorted(written.keys() | record.keys()) if written.get(key) != record.get(key)]
-    if changed:  # a field that nobody knows, or one that was left out, would else be lost or filled in unseen
+    if changed:  # an unknown field would be lost unseen, a missing one filled in
         raise _damaged(changed[0])
     return episode
 

@@ -11,14 +11,14 @@ from world_api.core.spans import TimeSpan, round_time
 
 #: A model that rounds to whole seconds still cites the span it was given.
 ROUNDING_SECONDS = 0.5
-#: Stands among the ids of calls for the digest in the first message.
+#: The id of the digest in the first message, among the ids of calls.
 DIGEST = "digest"
-#: The last word of names under which moments stand (``frame_time``, ``told_until``), and words that name the ends of a stretch.
+#: The last word of fields that hold moments (``frame_time``, ``told_until``), and words for the two ends of an interval.
 _MOMENT = frozenset({"time", "timestamp", "times", "timestamps", "moment", "at", "start", "end", "from", "until"})
 _ENDS = {"start": "end", "first": "last", "from": "until"}
-#: Names of texts that code writes, in which times in seconds stand: ``36.5 to 49.5 s``. All others repeat the video or a model.
-#: What these quote is left out, and so are texts in a record that a model's look at frames is evidence of. What a tool's
-#: ``summary`` and ``outputs`` repeat without quotes cannot be told from the tool's own words.
+#: Text fields written by code, with times in seconds: ``36.5 to 49.5 s``. Other texts repeat the video or a model. Quotations
+#: are left out, and so are texts in a record whose evidence is a model's look at frames. What a tool's ``summary`` and
+#: ``outputs`` repeat without quotes cannot be distinguished from the tool's own words.
 _SECONDS_FIELDS = frozenset({"answer", "path_repr", "summary", "hint"})
 _QUOTED = re.compile(r"""\"[^\"]*(?:\"|\Z)|“[^”]*(?:”|\Z)|「[^」]*(?:」|\Z)|(?<!\w)'(?:\\.|[^'\\])*(?:'|\Z)""")
 _LOOK = "look"  #: the source of evidence by a model that looked at frames
@@ -42,11 +42,13 @@ class CitedSpan:
 def cite(spans: Sequence[TimeSpan], results: Iterable[tuple[str, Any, Any]]) -> list[CitedSpan]:
     """Match the cited spans against what calls returned, given as (call id, result, arguments).
 
-    A stretch in a text whose two ends the arguments hold only says what was asked.
+    An interval in a text is ignored if the call's arguments hold both its ends: it only repeats the request.
     """
     if not spans:
         return []
-    returned = [(call_id, span) for call_id, result, asked in results for span in spans_in(result, asked=asked)]
+    returned = [
+        (call_id, span) for call_id, result, arguments in results for span in spans_in(result, arguments=arguments)
+    ]
     cited = []
     for span in spans:
         calls = dict.fromkeys(call_id for call_id, other in returned if _same(span, other))
@@ -56,32 +58,32 @@ def cite(spans: Sequence[TimeSpan], results: Iterable[tuple[str, Any, Any]]) -> 
     return cited
 
 
-def spans_in(result: Any, *, asked: Any = None) -> Iterator[TimeSpan]:
-    """Every stretch and every moment that a result holds, at any depth, also in texts beside what the arguments ``asked``.
+def spans_in(result: Any, *, arguments: Any = None) -> Iterator[TimeSpan]:
+    """Yield every interval and moment in a result, at any depth; in texts only those that the ``arguments`` do not hold.
 
-    A stretch is a pair of times in one record whose names differ in ``start`` and ``end``, ``first`` and ``last``, or ``from``
+    An interval is a pair of times in one record whose names differ in ``start`` and ``end``, ``first`` and ``last``, or ``from``
     and ``until``. Texts right inside the ``outputs`` of a tool are its own.
     """
-    numbers = list(_numbers_in(asked))
-    for span, from_text in _spans_in(result, "", told=True):
+    numbers = list(_numbers_in(arguments))
+    for span, from_text in _spans_in(result, "", read_texts=True):
         if not (from_text and _is_among(span.start, numbers) and _is_among(span.end, numbers)):
             yield span
 
 
-def _spans_in(value: Any, under: str, *, told: bool) -> Iterator[tuple[TimeSpan, bool]]:
-    """The spans of a value that stands under a name, each with whether a text told it; texts are read if ``told``."""
+def _spans_in(value: Any, under: str, *, read_texts: bool) -> Iterator[tuple[TimeSpan, bool]]:
+    """Yield the spans of the value of a field, each with whether it is from a text; texts are read if ``read_texts``."""
     if isinstance(value, Mapping):
-        told = told and not _was_looked_at(value)
+        read_texts = read_texts and not _was_looked_at(value)
         for span in _pairs(value):
             yield span, False
         for key, item in value.items():
             name = under if under == "outputs" and isinstance(item, str) else str(key)
-            yield from _spans_in(item, name, told=told)
+            yield from _spans_in(item, name, read_texts=read_texts)
     elif isinstance(value, list):
         for item in value:
-            yield from _spans_in(item, under, told=told)
+            yield from _spans_in(item, under, read_texts=read_texts)
     elif isinstance(value, str):
-        if told and (under == "outputs" or under in _SECONDS_FIELDS):
+        if read_texts and (under == "outputs" or under in _SECONDS_FIELDS):
             for span in _spans_in_text(value):
                 yield span, True
     elif _is_time(value) and under.rpartition("_")[2] in _MOMENT:

@@ -1,4 +1,4 @@
-"""The loop: messages to the model, its calls to the tools, their results back, until it answers or a limit is reached.
+"""The loop: messages to the model, its calls to the tools, their results back, until it answers or the budget is spent.
 
 Every episode ends with an answer in the type of its question, or with a named reason why there is none.
 """
@@ -41,7 +41,7 @@ from controller.replies import Problem, Reply, ToolCall, read_reply
 from controller.toolsets import Toolset, judging_tokens, split_result
 from controller.transcript import (
     MAX_RESULT_CHARACTERS,
-    DeadlineReached,
+    EpisodeTimeout,
     ModelReply,
     ModelRequests,
     Transcript,
@@ -136,7 +136,7 @@ def _refuse_second_submit(tools: Toolset) -> None:
 
 
 class _Loop:
-    """The conversation of one episode: rounds of request and reply until there is an answer or a limit is reached."""
+    """The conversation of one episode: rounds of request and reply until there is an answer or the budget is spent."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class _Loop:
             raise
         except VideoWorldError as fault:
             return _Ending(outcome="failed", reason=fault.code, fault=FaultRecord.of(fault))
-        # What was asked and answered so far has been paid for: the record keeps it, with the place of the defect.
+        # The rounds so far have been paid for: the record keeps them, with the place of the defect.
         except Exception as error:  # noqa: BLE001 - see above
             defect = internal_fault(error)
             return _Ending(outcome="failed", reason=defect.code, fault=FaultRecord.of(defect))
@@ -176,7 +176,7 @@ class _Loop:
         )
         self._transcript.add({"role": "system", "content": instructions})
         options = list(zip(question.letters, question.options, strict=True))
-        asked = self._prompts.render(
+        text = self._prompts.render(
             "question", video_id=self._task.video_id, question=question.text, kind=question.kind, options=options
         )
         gathered: list[tuple[str, dict[str, Any]]] = []
@@ -186,15 +186,15 @@ class _Loop:
                     gathered.append((first.tool, result))
         finally:
             if preamble.digest is not None:
-                asked += "\n\n" + self._prompts.render("digest")
+                text += "\n\n" + self._prompts.render("digest")
                 gathered.insert(0, (DIGEST, preamble.digest))
-            self._transcript.add({"role": "user", "content": first_message(asked, gathered)})
+            self._transcript.add({"role": "user", "content": first_message(text, gathered)})
 
     def _converse(self, meter: Meter) -> _Ending:
         malformed = 0  # malformed replies in a row
         while True:
             meter.refuse_unpriced()
-            limit = meter.reached()
+            limit = meter.exceeded()
             if limit is not None:
                 return self._force(limit, meter)
             if malformed > MAX_MALFORMED_IN_A_ROW:
@@ -203,7 +203,7 @@ class _Loop:
                 reply = self._read(self._requests.ask(), meter, tools_offered=True)
             except WindowExceeded:
                 return self._force("window", meter)
-            except DeadlineReached:
+            except EpisodeTimeout:
                 return self._force("seconds", meter)
             if reply.calls:
                 turn = self._turns.execute(reply.calls, round_number=len(self.rounds), transcript=self._transcript)
@@ -235,7 +235,7 @@ class _Loop:
         return answer, problem
 
     def _force(self, reason: str, meter: Meter) -> _Ending:
-        """Request the best answer so far once, without tools; used when a limit is reached."""
+        """Request the best answer so far once, without tools; used when the budget is spent."""
         letters = ", ".join(self._question.letters)
         self._say(self._prompts.render("forced", reason=reason, kind=self._question.kind, letters=letters))
         reply = self._read(self._requests.ask_final(), meter, tools_offered=False)
@@ -273,28 +273,28 @@ class _Loop:
     def _answer_in_prose(self, reply: Reply) -> Answer | None:
         """Parse the text of a reply as the answer; the round is marked if the server says the reply was cut off."""
         if reply.content == self._prompts.render("nothing_said"):
-            return None  # the model repeats the filler that stands for an empty reply
+            return None  # the model repeats the filler of an empty reply
         if reply.content and self.rounds[-1].finish_reason == "length":
             self._mark_round("cut_reply")
         return read_answer(self._question, reply.content)
 
-    def _read(self, asked: ModelReply, meter: Meter, *, tools_offered: bool) -> Reply:
+    def _read(self, answered: ModelReply, meter: Meter, *, tools_offered: bool) -> Reply:
         """Parse a reply, record its round and append it to the transcript."""
         number = len(self.rounds) + 1
         used_ids = {call.id for call in self._turns.calls}
-        reply = read_reply(asked.reply, tools=self._names, round_number=number, used_ids=used_ids)
-        meter.add_round(asked.usage)
-        self.timings.append(RoundTiming(model_seconds=asked.seconds, tool_seconds=[]))
+        reply = read_reply(answered.reply, tools=self._names, round_number=number, used_ids=used_ids)
+        meter.add_round(answered.usage)
+        self.timings.append(RoundTiming(model_seconds=answered.seconds, tool_seconds=[]))
         self.rounds.append(
             RoundRecord(
                 number=number,
                 tools_offered=tools_offered,
-                usage=asked.usage,
-                finish_reason=asked.finish_reason,
+                usage=answered.usage,
+                finish_reason=answered.finish_reason,
                 problems=[reply.fault] if reply.fault is not None else [],
                 thought=reply.thought,
-                physical=asked.physical,
-                folded=asked.folded,
+                physical=answered.physical,
+                folded=answered.folded,
             )
         )
         self._transcript.add(reply.message())
@@ -322,7 +322,7 @@ class Rejection:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnResult:
-    """What came of the calls of one reply.
+    """The outcome of the calls of one reply.
 
     ``malformed``: no call was executed, or at least one was malformed. ``call_seconds``: the duration of each executed call.
     """
@@ -374,7 +374,7 @@ class TurnExecutor:
         number = 0
         for together in _parallel_groups(self._preamble.first_calls):
             self._meter.refuse_unpriced()
-            if self._meter.reached() is not None:
+            if self._meter.exceeded() is not None:
                 return  # the loop sees the limit too, and requests a final answer
             calls = [first_call(place, first) for place, first in enumerate(together, start=number)]
             number += len(calls)
@@ -499,7 +499,7 @@ class TurnExecutor:
 
 
 def _parallel_groups(calls: Sequence[FirstCall]) -> Iterator[list[FirstCall]]:
-    """Group neighbouring calls that only read, up to the parallel limit; every other call stands alone."""
+    """Group neighbouring calls that only read, up to the parallel limit; every other call is a group of its own."""
     together: list[FirstCall] = []
     for call in calls:
         if together and not (call.reads and together[-1].reads and len(together) < MAX_PARALLEL):

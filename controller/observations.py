@@ -1,6 +1,6 @@
 """What the model is shown of a tool result: whole, shortened if it is long, folded into a summary once it is old.
 
-Text from the video reaches the model only as JSON inside ``data_from_video``: it can quote instructions, but it cannot leave
+Text from the video is given to the model only as JSON inside ``data_from_video``: it can quote instructions, but it stays in
 its field.
 """
 
@@ -31,7 +31,7 @@ _SAYINGS = ("answer", "caption", "summary", "content", "brief_caption", "snippet
 
 
 def call_slip(call: ToolCall, problem: Problem, prompts: Prompts) -> ErrorBody:
-    """What the model is told of a slip in a call, quoting what was written."""
+    """The message to the model about a malformed call, quoting it."""
     quoted = {"arguments_not_json": call.written, "arguments_not_object": call.written, "unknown_tool": call.tool}
     detail = f"{quoted[problem]!r}" if problem in quoted else ""
     return prompts.notice(problem, detail if len(detail) <= _QUOTED else detail[:_QUOTED] + "...")
@@ -39,7 +39,7 @@ def call_slip(call: ToolCall, problem: Problem, prompts: Prompts) -> ErrorBody:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """What came back from a call. ``is_data``: a tool found it; what else there is to say is said by us, and no data."""
+    """What came back from a call. ``is_data``: a tool found it; everything else is the loop's own text."""
 
     call: ToolCall
     result: dict[str, Any]
@@ -57,8 +57,8 @@ class Observation:
         # The fault of a tool too: what it says may be the words of the video, or of a model that looked at it.
         body: dict[str, Any] = {DATA: shown} if self.is_data else dict(shown)
         if cut is not None:
-            told = prompts.notice("cut", f"{cut.shown}/{cut.size}")
-            body["cut"] = {"note": told["message"], "hint": told["hint"]} | ({"of": cut.lists} if cut.lists else {})
+            notice = prompts.notice("cut", f"{cut.shown}/{cut.size}")
+            body["cut"] = {"note": notice["message"], "hint": notice["hint"]} | ({"of": cut.lists} if cut.lists else {})
         if (kept := len(_listed(shown))) < len(evidence):
             lists = {} if cut is None else cut.lists
             body["cut"] = {**body.get("cut", {}), "of": {**lists, "evidence": f"{kept}/{len(evidence)}"}}

@@ -37,9 +37,9 @@ class Prompts(PromptFiles):
         self.language = language
 
     def notice(self, code: str, detail: str = "") -> ErrorBody:
-        """What the model is told of a slip, or of what was done to a result."""
-        told, _, hint = self.render("notice", code=code, detail=detail).rpartition("\n")
-        return {"code": code, "message": told.strip(), "hint": hint}
+        """The message to the model about a malformed call or a changed result."""
+        message, _, hint = self.render("notice", code=code, detail=detail).rpartition("\n")
+        return {"code": code, "message": message.strip(), "hint": hint}
 
     def of_answer(self, part: str) -> str:
         """A description in the declaration of ``submit_answer``."""
@@ -54,7 +54,7 @@ def language_of(text: str) -> Language:
 
 
 def error(body: ErrorBody) -> dict[str, Any]:
-    """A notice as the observation that stands in for a result."""
+    """A notice in place of a result."""
     return {"error": body}
 
 
@@ -75,10 +75,10 @@ class FirstCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Preamble:
-    """What the model is given before the first round; a system takes it from its inputs, so that a replay has it too.
+    """What the model gets before the first round; a system takes it from its inputs, so that a replay has it too.
 
-    ``instructions`` names the prompt; ``briefing`` is text that is added to it, such as a domain's; ``digest`` is what the world
-    holds, as data. ``answer_after`` names a tool without which no answer is taken, until it was tried ``tries`` times.
+    ``instructions`` names the prompt; ``briefing`` is text that is added to it, such as a domain's; ``digest`` is the summary of
+    the world. ``answer_after`` names a tool that must run before an answer is accepted, unless it failed ``tries`` times.
     """
 
     instructions: str = "system"
@@ -98,7 +98,7 @@ Pictures = Callable[[str], str]
 
 
 def no_pictures(name: str) -> str:
-    """Where no result has pictures.
+    """Refuse every picture, for systems whose results have none.
 
     Raises:
         EpisodeFault: ``no_such_picture``.
@@ -107,7 +107,7 @@ def no_pictures(name: str) -> str:
 
 
 class PictureBook:
-    """Puts pictures where messages name them; each is asked for once."""
+    """Replaces the names of pictures in messages by the pictures; each is loaded once."""
 
     def __init__(self, pictures: Pictures) -> None:
         self._pictures = pictures
@@ -140,7 +140,7 @@ def first_call(number: int, first: FirstCall) -> ToolCall:
 
 
 def refuse_failed(first: FirstCall, result: Mapping[str, Any]) -> None:
-    """End an episode whose system could not do what it rests on.
+    """Raise the fault of a required call of the system.
 
     Raises:
         BackendFault: the fault of the call.

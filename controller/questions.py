@@ -25,7 +25,7 @@ _WITH_OPTIONS: frozenset[Kind] = frozenset({"choice", "order"})
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question, checked: what is asked, in what type the answer is wanted, and as of which moment.
+    """A validated question: its text, the type of its answer, and the moment as of which it is asked.
 
     ``options`` are the choices of a ``choice`` and the things to be ordered of an ``order``; the model sees them under the
     letters A, B, C ... ``as_of`` (seconds) is the moment at which it is asked: nothing later may be seen. Values by kind:
@@ -89,20 +89,20 @@ Describe = Callable[[str], str]  #: the description of a part of an answer, by i
 
 
 class InvalidAnswer(ValueError):
-    """A value is no answer to the question; the text says why."""
+    """A value is not a valid answer to the question; the text says why."""
 
 
 def schema_of(question: Question, words: Describe) -> dict[str, Any]:
     """The JSON Schema of the answer."""
-    told = {"description": words(question.kind)}
+    description = {"description": words(question.kind)}
     letter = {"type": "string", "enum": list(question.letters)}
     match question.kind:
         case "choice":
-            return {**letter, **told}
+            return {**letter, **description}
         case "interval":
-            return {**span_schema(words), **told}
+            return {**span_schema(words), **description}
         case "count":
-            return {"type": "integer", "minimum": 0, "maximum": _MOST, **told}
+            return {"type": "integer", "minimum": 0, "maximum": _MOST, **description}
         case "order":
             number = len(question.letters)
             return {
@@ -111,14 +111,14 @@ def schema_of(question: Question, words: Describe) -> dict[str, Any]:
                 "minItems": number,
                 "maxItems": number,
                 "uniqueItems": True,
-                **told,
+                **description,
             }
         case _:
-            return {"type": "string", "minLength": 1, "maxLength": MAX_ANSWER_CHARACTERS, **told}
+            return {"type": "string", "minLength": 1, "maxLength": MAX_ANSWER_CHARACTERS, **description}
 
 
 def span_schema(words: Describe) -> dict[str, Any]:
-    """The JSON Schema of a stretch of the video."""
+    """The JSON Schema of an interval of the video."""
     time = {"type": "number", "minimum": 0, "maximum": _MOST}
     names = ("start_time", "end_time")
     return {
@@ -150,7 +150,7 @@ def value_of(question: Question, given: Any) -> Any:
 
 
 def span_of(given: Any) -> TimeSpan:
-    """A stretch of the video.
+    """Parse an interval of the video.
 
     Raises:
         InvalidAnswer: it is none, and why.

@@ -52,7 +52,7 @@ _UNREADABLE: frozenset[Problem] = frozenset({"bad_call", "arguments_not_json", "
 class ToolCall:
     """A call the model makes. ``fault`` names why it cannot run; ``note`` what was odd although it can.
 
-    ``written`` is what stood where the arguments belong. ``arguments`` is empty where that was no JSON object.
+    ``written`` are the arguments as the model wrote them. ``arguments`` is empty if they are no JSON object.
     """
 
     id: str
@@ -76,9 +76,9 @@ class ToolCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What a reply says: text, calls, and what is wrong with it as a whole.
+    """A parsed reply: text, calls, and its problem as a whole, if any.
 
-    ``thought`` is reasoning that came with it. ``carried`` is what the wire wants repeated in the conversation, unread.
+    ``thought`` is reasoning that came with it. ``carried`` is opaque data that the API wants back in the conversation.
     """
 
     content: str
@@ -119,7 +119,7 @@ def read_reply(
 def _thought_apart(message: Mapping[str, Any]) -> tuple[str, str]:
     """The reasoning text of a message, and the text that is meant for the reader.
 
-    Servers send it in a field of its own; where their parser for it is off, it stands before the text, between tags.
+    Servers send it in a field of its own; if their parser for it is off, it precedes the text between tags.
     """
     content = _text(message.get("content"))
     thought = next((text for key in _THOUGHT_FIELDS if (text := _text(message.get(key)))), "")
@@ -190,7 +190,7 @@ def _read_call(raw: Any, *, earlier: set[_Written], tools: frozenset[str], ids: 
     arguments, fault = _read_arguments(written)
     call_id, note = ids.take(raw.get("id"), position)
     if tool not in tools:
-        # What cannot be parsed stays unreadable in the conversation, whatever the tool is called.
+        # What cannot be parsed stays unreadable in the conversation under any tool name.
         fault = fault or "unknown_tool"
     same = (str(raw.get("id")), tool, repr(written))
     if note == "duplicate_call_id" and same in earlier:

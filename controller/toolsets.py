@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
+from world_api.core.last_resort import observed
+
 from tool_induction import limits
 from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
 from tool_induction.toolset import ToolDeclaration
@@ -61,8 +63,8 @@ class AtomicTools:
         ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run an operation; its faults are observations, and so is an error nobody foresaw."""
-        return tool_result_or_error(lambda: run(self._session, name, arguments))
+        """Run an operation; its faults and internal errors are returned as observations."""
+        return observed(lambda: run(self._session, name, arguments))
 
 
 class CombinedTools:
@@ -95,7 +97,7 @@ class CombinedTools:
 
 
 class OneVideo:
-    """Confines a toolset to the video of the question: a call about another one is a fault observation."""
+    """Confines a toolset to the video of the question: a call about another video returns a fault."""
 
     def __init__(self, toolset: Toolset, video_id: str) -> None:
         self._toolset = toolset
@@ -107,11 +109,11 @@ class OneVideo:
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run the call unless it names another video."""
-        asked = arguments.get("video_id", self._video_id)
-        if asked != self._video_id:
+        video_id = arguments.get("video_id", self._video_id)
+        if video_id != self._video_id:
             fault = OperationFault(
                 "wrong_video",
-                f"the question is about {self._video_id!r}, not about {str(asked)[:64]!r}",
+                f"the question is about {self._video_id!r}, not about {str(video_id)[:64]!r}",
                 hint=f"use video_id {self._video_id!r}",
             )
             return {**fault.record()}
@@ -119,7 +121,7 @@ class OneVideo:
 
 
 class JudgedItems:
-    """The judge of tools as a function of its own, so that a system without tools has it too. It sees texts only."""
+    """The judge of tools as a tool of its own, for systems without a library. It sees texts only."""
 
     name = "judge_items"
 
@@ -188,7 +190,7 @@ def judging_tokens(result: Mapping[str, Any]) -> int:
 
 
 def split_result(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
-    """What a tool found, the operations it called on the way, in order, and which of them its outputs came from."""
+    """Split a tool result into what it found, the operations it called, and the origins of its outputs."""
     found = {key: value for key, value in result.items() if key != TRACE}
     tool = next(_tools_in(result.get(TRACE)), {})
     origins = {key: tool[key] for key in ("outputs", "evidence") if tool.get(key)}
@@ -220,7 +222,7 @@ def _unknown_tool(name: str) -> OperationFault:
 
 
 class EpisodeInputs(Protocol):
-    """Where a system gets what it takes from a session, a library or a domain."""
+    """The source of all that a system takes from a session, a library or a domain."""
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
         """The toolset of the episode; asked for once an episode, before the first call."""
@@ -232,14 +234,14 @@ class EpisodeInputs(Protocol):
 
 
 class LiveInputs:
-    """Makes what is asked for."""
+    """Inputs of a live episode, which are created on request."""
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
-        """The toolset as it is made."""
+        """The created toolset."""
         return make()
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """The value as it is made."""
+        """The created value."""
         return make()
 
 
@@ -256,16 +258,16 @@ class FallbackTools:
     """A library's tools, and the operations once these have not helped.
 
     The operations are on offer from the start, so that what is sent stays the same from round to round; a call of one is
-    refused until a tool found nothing or failed, or ``patience`` tools ran. A call that was itself wrong (an unknown tool, bad
+    refused until a tool found nothing or failed, or ``after`` tools ran. A call that was itself wrong (an unknown tool, bad
     arguments) ran nothing: it neither opens them nor counts. For the order of calls to decide that, and not the order in which
     they end, all of them are made one after the other.
     """
 
-    def __init__(self, first: Toolset, fallback: Toolset, *, patience: int) -> None:
+    def __init__(self, first: Toolset, fallback: Toolset, *, after: int) -> None:
         self._first = first
         self._fallback = fallback
         self._later = frozenset(tool.name for tool in fallback.get_tools())
-        self._patience = patience
+        self._after = after
         self._ran = 0
         self._is_open = False
 
@@ -274,9 +276,9 @@ class FallbackTools:
         return [replace(tool, writes=True) for tool in (*self._first.get_tools(), *self._fallback.get_tools())]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run the call; an operation only where the tools have been tried."""
+        """Run the call; refuse an operation until the tools have been tried."""
         if name in self._later:
-            if not (self._is_open or self._ran >= self._patience):
+            if not (self._is_open or self._ran >= self._after):
                 return {**_not_yet(name).record()}
             return self._fallback.call_tool(name, arguments)
         result = self._first.call_tool(name, arguments)
@@ -294,7 +296,7 @@ def _is_fruitless(result: Mapping[str, Any]) -> bool:
 
 
 def _is_defect(result: Mapping[str, Any]) -> bool:
-    """Whether the tool broke down for a reason that no other call of it would mend."""
+    """Whether the tool failed by an internal fault, which another call would not avoid."""
     error = result.get("error")
     return isinstance(error, Mapping) and error.get("code") == INTERNAL_FAULT
 

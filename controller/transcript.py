@@ -20,18 +20,18 @@ from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
 
 Message = dict[str, Any]
-#: What a result may be folded into, one after the other.
+#: The shorter forms of a result, in the order of use.
 Folds = tuple[Callable[[], Message], ...]
 _STAGES = 2
 
-#: Of a window: what is left for the reply, at least and at most.
+#: Part of a window that is reserved for the reply: its share, and the most tokens.
 _REPLY_SHARE, _REPLY_MOST = 0.125, 4_096
-#: Summaries are made until so much of the room is used, so that it is not done again in every round.
+#: Share of the window to fold to, so that not every round has to fold.
 _FOLD_TO = 0.8
-_FACTORS = (0.2, 5.0)  #: of the estimate; what a server counts beyond that is not believed
+_FACTORS = (0.2, 5.0)  #: bounds of the scale between a server's count and the estimate
 MAX_RESULT_CHARACTERS = 16_000
 _MAX_ROUND_CHARACTERS = 120_000
-#: Of what is left beside all that cannot be folded: what the results of one reply may take.
+#: Share of the free tokens that the results of one reply may take.
 _ROUND_SHARE = 0.6
 _CHARACTERS_A_TOKEN = 2.5  #: of results, which are mostly English words and numbers, and sometimes Chinese
 _MIN_RESULT_CHARACTERS = 400
@@ -51,12 +51,11 @@ def is_too_long(fault: BackendFault) -> bool:
 
 
 class Transcript:
-    """The messages, what they take in tokens, and which of them can be folded.
+    """The messages, their sizes in tokens, and which of them can be folded.
 
-    Servers put messages into templates, some of which refuse what does not take turns. So no turn is empty, and what the
-    user and the assistant say alternates, also where calls and their results are left out of account. ``filler`` is what
-    stands where the assistant said nothing. Tokens are estimated; where the server counts, the estimate is scaled by what it
-    counted last.
+    Some servers refuse messages that do not take turns. So no turn is empty, and what the
+    user and the assistant say alternates, even without calls and their results. ``filler`` replaces an empty message of the
+    assistant. Tokens are estimated; if the server counts them, the estimate is scaled by its last count.
     """
 
     def __init__(self, *, tools: Sequence[Message], window: int | None, filler: str) -> None:
@@ -70,7 +69,7 @@ class Transcript:
         self._last_round = 0
 
     def add(self, message: Message) -> None:
-        """Append a message that stays as it is; what an assistant's asks for is the last round."""
+        """Append a message that is never folded; one of the assistant begins a round."""
         before = self.messages[-1]["role"] if self.messages else None
         if message["role"] == "assistant":
             self._last_round = len(self.messages)
@@ -88,17 +87,14 @@ class Transcript:
         self._tokens.append(estimate_tokens(message))
 
     def add_result(self, message: Message, folds: Folds) -> int:
-        """Append a result, and what it is folded into when room is needed: a summary first, and when all are, even less.
-
-        Its place.
-        """
+        """Append a result with its shorter forms, the shortest last; return its position."""
         place = len(self.messages)
         self._foldable[place] = folds
         self.add(message)
         return place
 
     def is_whole(self, place: int) -> bool:
-        """Whether the result in a place stands there as it was appended."""
+        """Whether the result at a position is still whole."""
         return len(self._foldable[place]) == _STAGES
 
     def estimate(self, *, with_tools: bool) -> int:
@@ -113,17 +109,17 @@ class Transcript:
 
     def fits(self, *, with_tools: bool) -> bool:
         """Whether the next request fits the window."""
-        return self._scaled(with_tools) <= self._room()
+        return self._scaled(with_tools) <= self._request_limit()
 
     def fold(self, *, with_tools: bool, last_round_too: bool = False) -> int:
-        """Fold the oldest results until the next request fits, and some more; how many. Those of the last round stay."""
+        """Fold the oldest results until the next request fits with some reserve; return how many were folded."""
         if self.fits(with_tools=with_tools):
             return 0
         count = 0
         old = [place for place in sorted(self._foldable) if last_round_too or place < self._last_round]
         for stage, enough in enumerate((_FOLD_TO, 1.0)):
             for place in old:
-                if self._scaled(with_tools) <= enough * self._room():
+                if self._scaled(with_tools) <= enough * self._request_limit():
                     return count
                 folds = self._foldable[place]
                 if len(folds) == _STAGES - stage:  # else it is folded so far already
@@ -132,7 +128,7 @@ class Transcript:
         return count
 
     def _replace(self, place: int, message: Message) -> bool:
-        """Put a shorter message in a place; whether it is one."""
+        """Replace a message if the new one is shorter; return whether it is."""
         tokens = estimate_tokens(message)
         if tokens >= self._tokens[place]:
             return False
@@ -140,30 +136,30 @@ class Transcript:
         return True
 
     def refused(self, *, with_tools: bool) -> None:
-        """The server found the request too long: the window is smaller than was thought."""
+        """Lower the window after the server refused a request as too long."""
         self._window = min(self._window or self._scaled(with_tools), self._scaled(with_tools))
 
     def most_characters(self, results: int) -> int:
-        """How long each of so many results of one reply may be, so that they fit together once older ones are folded."""
+        """Characters that each of ``results`` of one reply may have to fit together, once older ones are folded."""
         fixed = self.estimate(with_tools=True) - sum(self._tokens[place] for place in self._foldable)
-        free = _ROUND_SHARE * (self._room() / self._factor - fixed)
+        free = _ROUND_SHARE * (self._request_limit() / self._factor - fixed)
         together = min(_MAX_ROUND_CHARACTERS, max(0.0, free) * _CHARACTERS_A_TOKEN)
         return min(MAX_RESULT_CHARACTERS, max(_MIN_RESULT_CHARACTERS, int(together) // max(results, 1)))
 
     def _scaled(self, with_tools: bool) -> int:
         return round(self.estimate(with_tools=with_tools) * self._factor)
 
-    def _room(self) -> float:
+    def _request_limit(self) -> float:
         """Tokens that a request may have."""
         return math.inf if self._window is None else self._window - min(_REPLY_MOST, _REPLY_SHARE * self._window)
 
 
 def _joined(first: Any, second: str) -> Any:
-    """What two messages say, as one; the first may be a list of parts."""
+    """Join the contents of two messages; the first may be a list of parts."""
     return [*first, {"type": "text", "text": second}] if isinstance(first, list) else f"{first}\n\n{second}"
 
 
-#: Seconds for the last request, which comes on top of a budget that may be spent: as many as that budget has, within these.
+#: Least and most seconds for the final request, which is added to the budget.
 _LEAST_AT_LAST, _MOST_AT_LAST = 10.0, 120.0
 
 
@@ -171,8 +167,8 @@ class WindowExceeded(Exception):
     """The conversation does not fit the model's window, even with its old results folded."""
 
 
-class DeadlineReached(Exception):
-    """The model had no answer by the time that the episode may take."""
+class EpisodeTimeout(Exception):
+    """The model did not reply within the time of the episode."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +213,7 @@ class ModelRequests:
         """Ask with the tools on offer.
 
         Raises:
-            WindowExceeded, DeadlineReached: there is no further round.
+            WindowExceeded, EpisodeTimeout: there is no further round.
             BackendFault: the model's.
         """
         self._fold(last=False)
@@ -239,7 +235,7 @@ class ModelRequests:
             raise WindowExceeded from fault
 
     def ask_final(self) -> ModelReply:
-        """Ask without tools; results of the last round are folded too where they must be.
+        """Ask without tools; results of the last round may be folded too.
 
         Raises:
             BackendFault: the model's.
@@ -259,7 +255,7 @@ class ModelRequests:
         return folded
 
     def _shrink(self, *, last: bool) -> bool:
-        """Whether a request that was found too long is shorter now."""
+        """Fold after a refusal; return whether the request is shorter now."""
         self._transcript.refused(with_tools=not last)
         return self._fold(last=last) > 0
 
@@ -268,7 +264,7 @@ class ModelRequests:
             return self._request(with_tools=True, seconds=self._meter.left())
         except BackendFault as fault:
             if self._meter.left() <= 0:
-                raise DeadlineReached from fault
+                raise EpisodeTimeout from fault
             raise
 
     def _request(self, *, with_tools: bool, seconds: float) -> ModelReply:

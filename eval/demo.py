@@ -1,7 +1,7 @@
-"""``make demo``: the whole way of a video, from the file to an answer, one command after the other.
+"""``make demo`` and ``make ablation``: a video from its file to an answer, an experiment from its films to the report.
 
-Each command is printed before it runs, so that it can be tried by hand. Everything is kept in ``demo/``; a second run
-finds the world already built.
+Each command is printed before it runs, so that it can be tried one by one. Everything is kept in ``demo/`` or ``ablation/``:
+after a break no film is made twice, no world is built twice, and no question is asked twice.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 from world_api.core.identifiers import video_id_from_file_name
@@ -39,6 +40,11 @@ class Step:
     arguments: tuple[str, ...]
 
 
+def step(why: str, *arguments: str) -> Step:
+    """A step with the arguments of its command."""
+    return Step(why=why, arguments=arguments)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Subject:
     """The video that is shown, and what is looked for in it."""
@@ -61,54 +67,36 @@ def sample_subject(folder: Path) -> Subject:
 
 
 def own_subject(video: Path) -> Subject:
-    """Somebody's own video, of which nothing is known."""
+    """A user's own video; nothing is known of it."""
     return Subject(video=video, person="a person", question="When does a person first appear?")
 
 
 def steps(subject: Subject, folder: Path) -> list[Step]:
     """The commands, in order."""
     store = ("--store", str(folder / "worlds"))
+    episodes = str(folder / "episodes")
     video_id = video_id_from_file_name(subject.video.stem)
     on_video = ("--video", video_id, *store)
+    run_tool = ("tools", "run", str(TOOLS), "locate_first_appearance", *on_video, f"person_query={subject.person}")
     return [
-        Step(why="Build the video's world", arguments=("build", str(subject.video), *store)),
-        Step(why="What the world holds", arguments=("inspect", video_id, *store)),
-        Step(why="The sixteen operations", arguments=("ops",)),
-        Step(why="An operation: the scenes", arguments=("call", "list_scenes", *on_video)),
-        Step(
-            why="An operation: search by words",
-            arguments=("call", "search_segments_by_text", *on_video, f"query={subject.person}", "top_k=3"),
+        step("Build the video's world", "build", str(subject.video), *store),
+        step("What the world holds", "inspect", video_id, *store),
+        step("The sixteen operations", "ops"),
+        step("An operation: the scenes", "call", "list_scenes", *on_video),
+        step(
+            "An operation: search by words",
+            *("call", "search_segments_by_text", *on_video, f"query={subject.person}", "top_k=3"),
         ),
-        Step(why="An operation: who and what was identified", arguments=("call", "list_entities", *on_video)),
-        Step(why="Check a high-level tool", arguments=("tools", "check", str(TOOLS))),
-        Step(
-            why="Run it",
-            arguments=(
-                *("tools", "run", str(TOOLS), "locate_first_appearance", *on_video),
-                f"person_query={subject.person}",
-            ),
+        step("An operation: who and what was identified", "call", "list_entities", *on_video),
+        step("Check a high-level tool", "tools", "check", str(TOOLS)),
+        step("Run it", *run_tool),
+        step(
+            "Ask a question, with a tool library, and record the episode",
+            *("ask", video_id, subject.question, "--tools", "hand_A", "--record", episodes, *store),
         ),
-        Step(
-            why="Ask a question, with a tool library, and record the episode",
-            arguments=(
-                "ask",
-                video_id,
-                subject.question,
-                "--tools",
-                "hand_A",
-                "--record",
-                str(folder / "episodes"),
-                *store,
-            ),
-        ),
-        Step(why="What it did, round by round", arguments=("show", str(folder / "episodes"))),
-        Step(why="Run the episode again, offline: the same bytes", arguments=("replay", str(folder / "episodes"))),
+        step("What it did, round by round", "show", episodes),
+        step("Run the episode again, offline: the same bytes", "replay", episodes),
     ]
-
-
-def run_demo(subject: Subject, folder: Path, run: Runner, say: Callable[[str], None]) -> int:
-    """Run the commands until one fails; its exit status, or 0."""
-    return run_steps(steps(subject, folder), folder, run, say)
 
 
 def run_steps(steps: Sequence[Step], folder: Path, run: Runner, say: Callable[[str], None]) -> int:
@@ -151,14 +139,14 @@ def main(environment: Mapping[str, str]) -> int:
     """Show ``VIDEO``, or the sample film where none is named."""
     named = environment.get("VIDEO", "").strip()
     if named:
-        return run_demo(own_subject(Path(named).expanduser()), FOLDER, videoworld, _say)
+        return run_steps(steps(own_subject(Path(named).expanduser()), FOLDER), FOLDER, videoworld, _say)
     subject = sample_subject(FOLDER)
     if not (FOLDER / "sample.truth.json").exists():  # written last: where it is, the film is whole
-        draw = Step(why="Draw a sample video (VIDEO=path takes yours)", arguments=("sample", str(FOLDER)))
+        draw = step("Draw a sample video (VIDEO=path takes yours)", "sample", str(FOLDER))
         status = _shown(draw, f"0. {draw.why}", videoworld, _say)
         if status:
             return status
-    return run_demo(subject, FOLDER, videoworld, _say)
+    return run_steps(steps(subject, FOLDER), FOLDER, videoworld, _say)
 
 
 def _say(text: str) -> None:
@@ -166,5 +154,47 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
+ABLATION = Path("ablation")
+CONFIGURATION = "ablation.yaml"
+SEED, FILMS, MINUTES = 1, 3, 3
+
+
+def ablation_steps(folder: Path) -> list[Step]:
+    """The commands, in order."""
+    films, configuration, run = str(folder / "films"), str(folder / CONFIGURATION), str(folder / "run")
+    make = ("sandbox", "make", "--seed", str(SEED), "--count", str(FILMS), "--minutes", str(MINUTES))
+    return [
+        step("Make three films with truth and questions", *make, "--split", "test", "--out", films),
+        step("What there is to be asked", "eval", "check", films),
+        step(
+            "What the experiment would ask, take and show; nothing is asked",
+            *("eval", "run", configuration, "--dry-run"),
+        ),
+        step("Build the worlds, ask the questions", "eval", "run", configuration),
+        step("Score the episodes again: the same scores", "eval", "score", run),
+        step("Hierarchical against flat", "eval", "compare", run, "hier@library=hand_A", "flat"),
+        step("Sanity: flat against itself must cover zero", "eval", "compare", run, "flat-again", "flat"),
+        step(
+            "Sanity: tools that find nothing must not help",
+            *("eval", "compare", run, "hier@library=placebo_hand_A", "flat"),
+        ),
+        step("Libraries against domains", "eval", "transfer", run),
+        step("The report", "eval", "report", run),
+    ]
+
+
+def run_ablation(folder: Path, run: Runner, say: Callable[[str], None]) -> int:
+    """Run the commands until one fails; its exit status, or 0. A configuration that is there is taken as it is."""
+    configuration = folder / CONFIGURATION
+    if not configuration.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        configuration.write_bytes((files("eval") / CONFIGURATION).read_bytes())
+    status = run_steps(ablation_steps(folder), folder, run, say)
+    if not status:
+        say(f"Open {folder / 'run' / 'report' / 'report.html'} in a browser.")
+        say("What the rule-based model answers is plumbing, not a result.")
+    return status
+
+
 if __name__ == "__main__":
-    sys.exit(main(os.environ))
+    sys.exit(run_ablation(ABLATION, videoworld, _say) if sys.argv[1:] == ["ablation"] else main(os.environ))

@@ -28,9 +28,7 @@ from benchmarks.page import replace_section
 from controller.budgets import Budget
 from controller.digest import digest_of
 from controller.questions import Question
-from controller.records.journal import Journal
-from controller.records.recorder import answer
-from controller.records.replay import replay_recorded
+from controller.records import Journal, answer, replay_recorded
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
 from tool_induction.library import ToolLibrary, load_library

@@ -8,24 +8,25 @@
     DIR/recordings/NAME.jsonl    its exchanges with the model, one per line, written while it runs
     DIR/materials/NAME.jsonl     the other values its requests were built from, if there are any
 
-Files are only appended to, one line per write and under a lock, so that many threads and processes can record side by side. An
-exchange is written before the episode goes on and survives the process; the line of a finished episode is synced and survives a power
-failure. A last line without a line end, left by a killed writer, is ignored. Each line is checked by itself, so that a damaged one
-costs no other. Checksums show that a record is as it was written; they are no signature, since anybody can compute them again.
+Files are only appended to, one line per write and under a lock, so that many threads and processes can record in parallel.
+An exchange is written before the episode continues and survives the process; the line of a finished episode is synced and
+survives a power failure. A last line without a line end, left by a killed writer, is ignored. Each line is checked by itself,
+so that a damaged one costs no other. Checksums show that a record is as it was written; they are no signature, since they can
+be computed again.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
 
 from controller.episode import CallRecord, Episode, FaultRecord, RoundRecord, Task, Timings, episode_from_record
 from controller.records.conditions import Conditions, conditions_from_record
@@ -43,15 +44,16 @@ EPISODES, TIMINGS, BEGUN = "episodes.jsonl", "timings.jsonl", "begun.jsonl"
 RECORDINGS, MATERIALS = "recordings", "materials"
 
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,127}")
-#: How lines are written: their name can be told without reading the rest.
+#: The beginning of a line: its name can be read without parsing the rest.
 _HEAD = re.compile(rb'\{"schema_version":\d+,"name":"([A-Za-z0-9._+-]{1,128})"[,}]')
 
-Fields = Mapping[str, Callable[[Any], bool]]
+#: The fields of a line with the type of each.
+Fields = Mapping[str, type]
 
 
 @dataclass(frozen=True)
 class JournalLine:
-    """One line of a file, as it stands there."""
+    """One line of a file."""
 
     path: Path
     number: int
@@ -68,10 +70,10 @@ class JournalLine:
         except ValueError:
             return None
         name = value.get("name") if isinstance(value, dict) else None
-        return name if is_label(name) else None
+        return name if _is_label(name) else None
 
     def read(self, fields: Fields) -> dict[str, Any]:
-        """The object on it, whose fields hold what they should.
+        """Parse the line as an object with these fields.
 
         Raises:
             EpisodeFault: ``recording_damaged``, ``recording_schema``.
@@ -81,14 +83,17 @@ class JournalLine:
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            raise self._damaged("is not a JSON object")
+            raise self.damaged("is not a JSON object")
         check_schema(value, SCHEMA_VERSION, self.path)
-        broken = [key for key, holds in fields.items() if not holds(value.get(key))]
-        if broken:
-            raise self._damaged(f"is not whole: {broken[0]}")
+        wrong = [key for key, kind in fields.items() if not isinstance(value.get(key), kind)]
+        if not wrong and fields is not _MATERIAL and not _is_label(value["name"]):
+            wrong = ["name"]
+        if wrong:
+            raise self.damaged(f"is not whole: {wrong[0]}")
         return value
 
-    def _damaged(self, what: str) -> EpisodeFault:
+    def damaged(self, what: str) -> EpisodeFault:
+        """The fault of this line."""
         return damaged(f"line {self.number} of {self.path.name} {what}")
 
 
@@ -111,7 +116,7 @@ def is_there(path: Path) -> bool:
     """Whether there is something under a path.
 
     Raises:
-        EpisodeFault: ``recording_not_readable``: nobody may look there.
+        EpisodeFault: ``recording_not_readable``: permission is missing.
     """
     try:
         return path.exists()
@@ -141,29 +146,17 @@ def own_file(folder: Path, kind: str, name: str) -> Path:
     return folder / kind / f"{name}.jsonl"
 
 
-def is_text(value: Any) -> bool:
-    """Whether it is text."""
-    return isinstance(value, str)
-
-
-def is_label(value: Any) -> bool:
-    """Whether it is a name of an episode; it names files too."""
+def _is_label(value: Any) -> bool:
+    """Whether a value is a name of an episode; it also names files."""
     return isinstance(value, str) and _LABEL.fullmatch(value) is not None
 
 
-def is_object(value: Any) -> bool:
-    """Whether it is a JSON object."""
-    return isinstance(value, dict)
+_MATERIAL: Fields = {"name": str}
+_BEGINNING: Fields = {"name": str, "conditions": dict, "episode": dict}
+_EPISODE: Fields = {**_BEGINNING, "sums": dict}
+_TIME: Fields = {"name": str, "clock": list}
 
-
-def are_readings(value: Any) -> bool:
-    """Whether it is a list of wall times as text, and of seconds."""
-    return isinstance(value, list) and all(
-        isinstance(item, str | int | float) and not isinstance(item, bool) for item in value
-    )
-
-
-#: What of a record each sum is over.
+#: The parts of a record with a checksum each.
 PARTS = {
     "conditions": "the conditions",
     "episode": "the episode's record",
@@ -252,7 +245,7 @@ class EpisodeWriter:
         self._lock = Lock()  # the sums stand in the order of the lines
 
     def start(self, episode: Episode, conditions: Conditions) -> None:
-        """Append what is known at the beginning, for whoever looks at an episode that has no end.
+        """Append what is known at the beginning; it is shown if the episode has no end.
 
         Raises:
             EpisodeFault: ``record_not_writable``.
@@ -374,8 +367,8 @@ def broken_off(
 ) -> Episode:
     """What its exchanges and calls tell of an episode that was broken off: the talk, what was made, and its price."""
     fault = _INTERRUPTED if isinstance(failure, KeyboardInterrupt) else FaultRecord.of(failure)
-    asked = {item.model: context.prices.of(item.model) for call in calls for item in call.spent}
-    prices = beginning.prices | {model: price for model, price in asked.items() if price is not None}
+    prices_of_calls = {item.model: context.prices.of(item.model) for call in calls for item in call.spent}
+    prices = beginning.prices | {model: price for model, price in prices_of_calls.items() if price is not None}
     ended = replace(beginning, prices=dict(sorted(prices.items())), calls=list(calls), reason=fault.code, fault=fault)
     return with_rounds(ended, exchanges)
 
@@ -400,11 +393,6 @@ def with_rounds(episode: Episode, exchanges: Sequence[Exchange]) -> Episode:
     ]
     messages = exchanges[-1].request.get("messages", []) if exchanges else []
     return replace(episode, tools=tools, tools_hash=content_hash(tools), messages=messages, rounds=rounds)
-
-
-_BEGINNING = {"name": is_label, "conditions": is_object, "episode": is_object}
-_EPISODE = {**_BEGINNING, "sums": is_object}
-_TIME = {"name": is_label, "clock": are_readings}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -433,7 +421,7 @@ class DamagedEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedParts:
-    """What an episode took while it ran."""
+    """What an episode used while it ran: its exchanges with the model and its materials."""
 
     exchanges: list[Exchange]
     materials: dict[str, Any]
@@ -446,7 +434,7 @@ class Journal:
         self._folder = Path(folder)
 
     def begin(self, label: str) -> EpisodeWriter:
-        """Start recording an episode under a name nobody has taken: the label, numbered if need be.
+        """Start recording an episode under a free name: the label, numbered if need be.
 
         Raises:
             EpisodeFault: ``record_not_writable``.
@@ -544,7 +532,7 @@ class Journal:
         return JournalEntry(name=name, episode=episode, conditions=conditions, readings=(), timed=False)
 
     def taken(self, entry: JournalEntry) -> RecordedParts:
-        """What an episode took, as it was recorded.
+        """What an episode used, checked against its checksums.
 
         Raises:
             EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
@@ -564,7 +552,7 @@ class Journal:
         return read_exchanges(own_file(self._folder, RECORDINGS, name))
 
     def materials(self, name: str) -> dict[str, Any]:
-        """What the requests of an episode were built from, by name, as it stands in the file.
+        """The values that the requests of an episode were built from, by name.
 
         Raises:
             EpisodeFault: ``recording_damaged``, ``recording_schema``.
@@ -572,7 +560,7 @@ class Journal:
         path = own_file(self._folder, MATERIALS, name)
         if not path.exists():
             return {}
-        found = [line.read({"name": is_text}) for line in lines_of(path)]
+        found = [line.read(_MATERIAL) for line in lines_of(path)]
         return {line["name"]: line.get("value") for line in found}
 
     def _episode_lines(self) -> Iterator[JournalLine]:
@@ -607,17 +595,23 @@ def _entry(line: JournalLine, time: JournalLine | None) -> JournalEntry:
     record = line.read(_EPISODE)
     episode, conditions = episode_from_record(record["episode"]), conditions_from_record(record["conditions"])
     check_line(record)
-    timed = time.read(_TIME) if time is not None else {}
-    timings = _timings(timed["timings"]) if timed.get("timings") is not None else None
-    if timed:
-        check_sum(record["name"], "timings", record["sums"], timings_sum(timed))
+    readings: tuple[str | float, ...] = ()
+    if time is not None:
+        times = time.read(_TIME)
+        try:
+            timings, readings = _time_adapter().validate_python((times.get("timings"), times["clock"]))
+        except ValidationError as error:
+            where = ".".join(map(str, error.errors()[0]["loc"][1:]))
+            raise time.damaged(f"is not whole: {where}") from None
+        check_sum(record["name"], "timings", record["sums"], timings_sum(times))
+        episode = replace(episode, timings=timings)
     return JournalEntry(
         name=record["name"],
-        episode=episode.with_timings(timings) if timings is not None else episode,
+        episode=episode,
         conditions=conditions,
-        readings=tuple(timed.get("clock", ())),
+        readings=readings,
         sums=record["sums"],
-        timed=bool(timed),
+        timed=time is not None,
     )
 
 
@@ -629,21 +623,9 @@ def _duplicate(name: str) -> EpisodeFault:
     )
 
 
-def _timings(record: Any) -> Timings:
-    try:
-        return _timings_adapter().validate_python(record)
-    except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))
-        raise damaged(f"the times of an episode are not whole: {where}") from None
-
-
-@functools.cache
-def _timings_adapter() -> TypeAdapter[Timings]:
-    """Making one takes longer than reading an episode."""
-    return TypeAdapter(Timings)
-
-
-_SUFFIX = ".jsonl"
+@functools.cache  # making an adapter takes longer than reading an episode
+def _time_adapter() -> TypeAdapter[tuple[Timings | None, tuple[StrictStr | StrictInt | StrictFloat, ...]]]:
+    return TypeAdapter(tuple[Timings | None, tuple[StrictStr | StrictInt | StrictFloat, ...]])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -667,8 +649,8 @@ def locate_episode(episode: Path, name: str | None = None) -> EpisodeLocation:
     if name is not None:
         return locate_episode(episode / name)
     folder, name = episode.parent, episode.name
-    if folder.name == RECORDINGS and name.endswith(_SUFFIX):
-        folder, name = folder.parent, name.removesuffix(_SUFFIX)
+    if folder.name == RECORDINGS and name.endswith(".jsonl"):
+        folder, name = folder.parent, name.removesuffix(".jsonl")
     if _is_journal(folder):
         return EpisodeLocation(journal=Journal(folder), name=name)
     raise EpisodeFault(

@@ -1,13 +1,11 @@
 """Answering questions with any system: one at a time or many in parallel, with or without recording.
 
-Systems may be third-party code. Whatever one raises becomes a named fault of its own episode and affects no other.
+Systems may be third-party code. An error in one becomes a named fault of its episode and affects no other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
@@ -25,6 +23,7 @@ from world_api.backends.chat.recording import Exchange, RecordingChatModel
 from world_api.backends.clocks import RecordingClock
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.cost import Spent, ledger_beside
+from world_api.core.execution import ordered_map
 from world_api.core.faults import EpisodeFault, VideoWorldError, as_stored, internal_fault, tool_result_or_error
 from world_api.core.ports import ChatModel, Clock
 from world_api.session.session import Session
@@ -36,7 +35,7 @@ def run_system(
     """Build a system and let it answer.
 
     Raises:
-        EpisodeFault: ``system_failed``, for whatever it raises that has no name, and what it gives back that is no episode;
+        EpisodeFault: ``system_failed`` for an error without a name, or a result that is no episode;
             ``no_price``.
         VideoWorldError: its own.
     """
@@ -49,18 +48,18 @@ def run_system(
         json_line(episode.record())  # one that cannot be stored could not be compared either
     except VideoWorldError:
         raise
-    # A system is code of other hands. What it forgot, sys.exit among it, must cost this episode alone, by name and place.
+    # Third-party code may raise anything, sys.exit included; it must cost this episode alone.
     except (Exception, SystemExit) as error:
-        raise _failed(system, f"broke: {place_of_error(error)}") from error
+        raise _failed(system, f"broke: {_place_of_error(error)}") from error
     return episode
 
 
 def task_of(
     made: Sequence[System], question: Question, session: Session, *, bare: Task, taken: Mapping[str, Any]
 ) -> Task:
-    """The task as a system records it, with its settings; the bare one of a system that was not made or does not say.
+    """The task as a system records it, with its settings; ``bare`` if the system was not made or cannot say.
 
-    Material that it has ``taken`` already is given again, and nothing is made.
+    The system gets the material that it has ``taken`` already; nothing is created.
     """
     for system in made:
         if isinstance(system, LoopSystem):
@@ -74,7 +73,7 @@ def task_of(
 
 
 class _TakenMaterial:
-    """Inputs that gives what was taken, and makes nothing."""
+    """Inputs that return what was taken, and create nothing."""
 
     def __init__(self, taken: Mapping[str, Any]) -> None:
         self._values = taken
@@ -89,7 +88,7 @@ class _TakenMaterial:
 
 
 def refuse_unpriced(context: SystemContext) -> None:
-    """Refuse a budget of money that nobody could keep, before anything is asked.
+    """Refuse a budget of money without the model's price, before the first request.
 
     Raises:
         EpisodeFault: ``no_price``.
@@ -102,7 +101,7 @@ def refuse_unpriced(context: SystemContext) -> None:
         )
 
 
-def place_of_error(error: BaseException) -> str:
+def _place_of_error(error: BaseException) -> str:
     """The type of an error and where it was raised; its text may hold anything."""
     return internal_fault(error).message if isinstance(error, Exception) else type(error).__name__
 
@@ -145,7 +144,7 @@ def answer(
     build: SystemBuilder | None = None,
     when_broken_off: Callable[[str], object] | None = None,
 ) -> Answered:
-    """Answer a question, and record it where a journal is given; ``when_broken_off`` is told the name of a record without an end.
+    """Answer a question, and record it where a journal is given; ``when_broken_off`` gets the name of an unfinished record.
 
     Raises:
         VideoWorldError: no episode came about; what the system refuses, or the journal; ``system_failed``.
@@ -153,13 +152,7 @@ def answer(
     if journal is None:
         return Answered(episode=run_system(system, context, question, session, build=build))
     episode, name = answer_recorded(
-        question,
-        session,
-        system=system,
-        context=context,
-        journal=journal,
-        build=build,
-        when_broken_off=when_broken_off,
+        question, session, system=system, context=context, journal=journal, build=build, when_broken_off=when_broken_off
     )
     return Answered(episode=episode, name=name)
 
@@ -168,7 +161,7 @@ def opened(open_session: Opener, question: Question) -> Session:
     """The session of a question.
 
     Raises:
-        EpisodeFault: ``session_failed``, for whatever has no name.
+        EpisodeFault: ``session_failed``, for an error without a name.
         VideoWorldError: what it refuses.
     """
     try:
@@ -179,7 +172,7 @@ def opened(open_session: Opener, question: Question) -> Session:
     except (Exception, SystemExit) as error:
         raise EpisodeFault(
             "session_failed",
-            f"no session could be opened: {place_of_error(error)}",
+            f"no session could be opened: {_place_of_error(error)}",
             hint="see that the world can be read",
         ) from error
 
@@ -194,11 +187,11 @@ def answer_many(
     build: SystemBuilder | None = None,
     at_once: int = 8,
 ) -> list[Answered | Unanswered]:
-    """Answer questions side by side; the answers stand in the order of the questions, whichever was there first.
+    """Answer questions in parallel; the answers are in the order of the questions.
 
     ``open_session`` is called once a question, in a thread. Give each question a session of its own (``name=None`` keeps what
     it writes in memory), so that no question sees what another one wrote. Model and clock of the context are used by all
-    threads. A question that comes to no episode, for whatever reason, is ``Unanswered``; the others are answered all the same.
+    threads. A question without an episode is ``Unanswered``; the others are answered all the same.
     """
 
     def one(question: Question) -> Answered | Unanswered:
@@ -208,13 +201,7 @@ def answer_many(
         except VideoWorldError as fault:
             return Unanswered(question=question, fault=fault)
 
-    with ThreadPoolExecutor(max_workers=max(1, at_once), thread_name_prefix="asking") as pool:
-        try:
-            waiting = [pool.submit(copy_context().run, one, question) for question in questions]
-            return [future.result() for future in waiting]
-        except BaseException:  # Ctrl-C among them: what has not begun shall not begin
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    return list(ordered_map(one, questions, width=max(1, at_once)))
 
 
 def answer_recorded(
@@ -230,8 +217,8 @@ def answer_recorded(
     """Answer a question and record the episode; the episode and its name in the journal.
 
     ``system`` is a name of the registry; one that is not there is built by ``build``. An episode that is broken off, by a person
-    or by a fault that it cannot outlive, is recorded as failed too, and ``when_broken_off`` is told its name; one that never came
-    to its first request is not.
+    or by a fault, is recorded as failed too, and ``when_broken_off`` gets its name; one without a first request is not
+    recorded.
 
     Raises:
         EpisodeFault: ``record_not_writable``, ``as_of_mismatch``, ``no_price``, ``system_failed``, and what the system refuses.

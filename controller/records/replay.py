@@ -30,12 +30,12 @@ from world_api.backends.chat.recording import Exchange, ReplayChatModel, first_d
 from world_api.backends.clocks import ReplayClock
 from world_api.core.canonical import canonical_json, json_line
 from world_api.core.cost import charge
-from world_api.core.faults import BackendFault, EpisodeFault
+from world_api.core.faults import EpisodeFault
 from world_api.session.session import Session
 
 
 class RecordedInputs:
-    """Gives back what an episode took."""
+    """Inputs that return what an episode recorded; nothing is created."""
 
     def __init__(self, episode: Episode, materials: Mapping[str, Any]) -> None:
         self._materials = materials
@@ -44,15 +44,15 @@ class RecordedInputs:
 
     @property
     def left(self) -> dict[str, int]:
-        """What was recorded and nobody asked for."""
+        """What was recorded and not used, by kind."""
         return {"call": self._tools.left, "material": len(self._untaken)}
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
-        """The recorded toolset; nothing is made."""
+        """The recorded toolset."""
         return self._tools
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """The recorded value; nothing is made.
+        """The recorded value.
 
         Raises:
             EpisodeFault: ``replay_mismatch``, when none was recorded under the name.
@@ -101,17 +101,17 @@ class RecordedTools:
 
 
 class RecordedModel(ReplayChatModel):
-    """A model that gives the recorded replies, and knows how many nobody has asked for."""
+    """A model that returns the recorded replies, and counts those that were not requested."""
 
     def __init__(self, exchanges: Sequence[Exchange], *, name: str) -> None:
         super().__init__(exchanges, name=name)
-        self._all, self._request = len(exchanges), 0
+        self._all, self._requests = len(exchanges), 0
         self._counting = Lock()
 
     @property
     def left(self) -> int:
         """Exchanges that were recorded and not made again."""
-        return self._all - self._request
+        return self._all - self._requests
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """The recorded reply to this very request.
@@ -121,20 +121,14 @@ class RecordedModel(ReplayChatModel):
             BackendFault: the recorded one.
         """
         try:
-            reply = super().complete(request)
-        except BackendFault:
-            self._count()
-            raise
-        self._count()
-        return reply
-
-    def _count(self) -> None:
-        with self._counting:
-            self._request += 1
+            return super().complete(request)
+        finally:
+            with self._counting:
+                self._requests += 1
 
 
 class RecordedSession(Session):
-    """A session that knows what its task tells of it; there is no world behind it."""
+    """A session without a world, which knows only what its task recorded."""
 
     def __init__(self, task: Task, *, groups: frozenset[str]) -> None:
         self._task = task
@@ -163,28 +157,28 @@ class RecordedSession(Session):
 
     @property
     def perception(self) -> dict[str, Any] | None:
-        """Who looked, as it was recorded."""
+        """The vision model, as it was recorded."""
         perception: dict[str, Any] | None = self._task.settings.get("perception")
         return perception
 
     @property
     def stood_in(self) -> dict[str, Any] | None:
-        """Who answered which operations in the world's place, as it was recorded."""
+        """The oracle and its operations, as they were recorded."""
         stood_in: dict[str, Any] | None = self._task.settings.get("stood_in")
         return stood_in
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise _mismatch(f"the system reaches for the session's {name[:64]}, which is in no record")
+        raise _mismatch(f"the system uses the session's {name[:64]}, which is in no record")
 
 
 class RecordedJudge:
-    """A judge by name; what it judged stands in the recorded results."""
+    """A judge by name; its answers are in the recorded results."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
-        """Nobody is asked again.
+        """Refuse: a replay makes no request.
 
         Raises:
             EpisodeFault: ``replay_mismatch``.
@@ -233,22 +227,20 @@ class Replayed:
 
 
 def replay_recorded(
-    journal: Journal, name: str, *, question: Question | None = None, build: SystemBuilder | None = None
+    journal: Journal,
+    recorded: str | JournalEntry,
+    *,
+    question: Question | None = None,
+    build: SystemBuilder | None = None,
 ) -> Replayed:
-    """Run a recorded episode again, with its own question unless another is given.
+    """Run a recorded episode again, given by its name or as an entry; with its own question unless another is given.
 
     Raises:
         EpisodeFault: ``prompt_changed``; ``loop_changed`` or ``replay_mismatch``, when the run wants a reply, a result, a
             material or a time that was not recorded, or leaves one; ``broken_off_episode``; ``unknown_episode``,
             ``unknown_system``, ``recording_missing``, ``recording_damaged``, ``recording_schema``.
     """
-    return replay_found(journal, journal.find(name), question=question, build=build)
-
-
-def replay_found(
-    journal: Journal, entry: JournalEntry, *, question: Question | None = None, build: SystemBuilder | None = None
-) -> Replayed:
-    """The same, on an entry that was found."""
+    entry = journal.find(recorded) if isinstance(recorded, str) else recorded
     taken = journal.taken(entry)
     if not entry.timed:
         raise damaged(f"the times of {entry.name} are not there")
@@ -263,7 +255,7 @@ def replay_entry(
     question: Question | None = None,
     build: SystemBuilder | None = None,
 ) -> Replayed:
-    """The same, on an entry, its exchanges and its materials."""
+    """Run an episode again from its entry, exchanges and materials. Raises as ``replay_recorded`` does."""
     recorded, conditions = entry.episode, entry.conditions
     _refuse_what_changed(conditions)
     model, clock = RecordedModel(exchanges, name=recorded.model), ReplayClock(entry.readings)
@@ -282,9 +274,9 @@ def replay_entry(
         inputs=inputs,
     )
     session = RecordedSession(recorded.task, groups=frozenset(conditions.groups))
-    asked = question or recorded.task.question
+    question = question or recorded.task.question
     try:
-        episode = run_system(conditions.system, context, asked, session, build=build)
+        episode = run_system(conditions.system, context, question, session, build=build)
         again, kept = episode.record(), recorded.record()
         identical = json_line(again) == json_line(kept)
         if identical:
@@ -302,16 +294,12 @@ def replay_entry(
 
 
 def _refuse_left(left: Mapping[str, int]) -> None:
-    """Refuse a record of more than happened.
-
-    Raises:
-        EpisodeFault: ``replay_mismatch``.
-    """
-    told = [f"{number} x {what}" for what, number in left.items() if number]
-    if told:
+    """Refuse a record of more than happened."""
+    unused = [f"{number} x {what}" for what, number in left.items() if number]
+    if unused:
         raise EpisodeFault(
             "replay_mismatch",
-            "more was recorded than the replay asks for: " + ", ".join(told),
+            "more was recorded than the replay asks for: " + ", ".join(unused),
             hint="the record was added to, or made by another version of the system; run the question again",
         )
 
@@ -325,11 +313,7 @@ def _prices(recorded: Episode) -> Prices:
 
 
 def _refuse_what_changed(conditions: Conditions) -> None:
-    """Refuse by name what cannot give the same bytes.
-
-    Raises:
-        EpisodeFault: ``broken_off_episode``, ``prompt_changed``.
-    """
+    """Refuse by name what cannot give the same bytes."""
     if conditions.broken_off:
         raise EpisodeFault(
             "broken_off_episode",

@@ -1,4 +1,8 @@
-"""The systems that are compared, behind one protocol: a question and a session in, an episode out."""
+"""The systems that are compared, behind one protocol: a question and a session in, an episode out.
+
+``build_system`` makes one by name from a ``SystemContext``. Other packages add systems under ``ENTRY_POINT_GROUP``; one that runs
+the loop derives from ``LoopSystem`` and says in ``setup`` what the loop is given.
+"""
 
 from controller.systems.base import (
     LoopSystem,
@@ -10,11 +14,13 @@ from controller.systems.base import (
     SystemContext,
     refuse_shown,
 )
+from controller.systems.baselines import USUAL_TOKENS, clips
 from controller.systems.registry import ENTRY_POINT_GROUP, build_system, own_system, system_names
 from controller.systems.tool_systems import flat, hier
 
 __all__ = [
     "ENTRY_POINT_GROUP",
+    "USUAL_TOKENS",
     "LoopSystem",
     "Options",
     "OwnCalls",
@@ -23,6 +29,7 @@ __all__ = [
     "SystemBuilder",
     "SystemContext",
     "build_system",
+    "clips",
     "flat",
     "hier",
     "own_system",

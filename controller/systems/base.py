@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class System(Protocol):
-    """Whatever answers questions about a session's video."""
+    """Answers questions about a session's video."""
 
     def answer(self, question: Question, session: Session) -> Episode:
         """One episode; it always ends with an answer or a named reason why there is none."""
@@ -47,7 +47,7 @@ class SystemContext:
     """What an experiment chooses, and the ports a system may use.
 
     A system asks ``model``, reads ``clock`` and takes the tools and the material of an episode from ``inputs``: no other
-    model, no other clock, nothing past the inputs. Whoever records an episode wraps these three, and a replay has nothing but
+    model, no other clock, nothing past the inputs. A recording wraps these three, and a replay has nothing but
     them; its session, library, domain and judge are stand-ins that know their names. ``options`` are the system's own
     settings as JSON, such as an exposure; a system refuses those it does not know.
     """
@@ -61,7 +61,7 @@ class SystemContext:
     judge: Judge | None = None  #: where judging is switched on
     domain: Domain | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    takes_images: bool | None = None  #: whether the model does, as a probe found; None where nobody asked
+    takes_images: bool | None = None  #: whether the model does, as a probe found; None if there was no probe
     inputs: EpisodeInputs = field(default_factory=LiveInputs)
 
 
@@ -113,19 +113,19 @@ def read_options(kind: type[Kind], given: Mapping[str, Any], *, system: str) -> 
 def refuse_shown(question: Question, session: Session, context: SystemContext, *, split: SplitName | None) -> None:
     """Refuse a question whose answer, or whose like, was shown: to the model, or to the induction of the library.
 
-    The rule is the same for every system, whatever of domain and library it uses, so that arms which are given the same
-    context are asked the same questions. Without a split the worked examples are refused: those of the domain, and those that the
+    The rule is the same for every system, even if it uses neither domain nor library, so that arms with the same context
+    are asked the same questions. Without a split the worked examples are refused: those of the domain, and those that the
     library's manifest says its induction was shown.
 
     Raises:
         ToolFault: ``split_leak``.
     """
-    from tool_induction.domains.guard import PlannedQuestion, Seen, normal, refuse_leaks
+    from tool_induction.domains.guard import Asked, Seen, normal, refuse_leaks
 
     domain, library = context.domain, context.library
     if domain is not None and split is not None:
-        asked = PlannedQuestion(video_id=session.video_id, question=question.text)
-        refuse_leaks(domain, split, [asked], library=library.manifest if library is not None else None)
+        item = Asked(video_id=session.video_id, question=question.text)
+        refuse_leaks(domain, split, [item], library=library.manifest if library is not None else None)
         return
     words, shown_by = normal(question.text), ""
     if domain is not None and words in {normal(example.question) for example in domain.examples}:
@@ -256,7 +256,7 @@ class LoopSystem(ABC, Generic[OptionsT]):
         )
 
     def _digest(self, session: Session) -> dict[str, Any] | None:
-        """What is told of the world at the start, by systems that act in it."""
+        """The digest of the world, for systems that act in it."""
         tokens = self.context.budget.digest_tokens
         if not (self.gives_digest and tokens):
             return None

@@ -99,7 +99,7 @@ class Blind(LoopSystem[BlindOptions]):
 
 
 SAMPLE_FRAMES = "sample_frames"
-#: So many frames are held as pixels at a time.
+#: Frames that are held as pixels at a time.
 _TOGETHER = 32
 
 
@@ -234,11 +234,7 @@ class Socratic(LoopSystem[SocraticOptions]):
         return Setup(make_tools=make_tools, preamble=preamble)
 
     def _visible(self, session: Session) -> float:
-        """How long the visible video is, in seconds.
-
-        Raises:
-            EpisodeFault: ``looks_too_few``: a model looks at every clip, and may not look that often.
-        """
+        """How long the visible video is, in seconds."""
         length, seeing = session.view.duration, session.backends.seeing
         wanted = len(clips(session.video_id, length, self.options.clip_seconds))
         if seeing is not None and seeing.most_looks is not None and seeing.most_looks < wanted:
@@ -295,8 +291,8 @@ class Captions:
         undescribed = self._undescribed()
         made = [self._made[key] for key in sorted(self._made)]
         if not made:
-            told = "".join(f"; {code}: {count}" for code, count in undescribed.items())
-            raise OperationFault("no_captions", f"no clip of the video could be described{told}", hint=_BUILD_AGAIN)
+            reasons = "".join(f"; {code}: {count}" for code, count in undescribed.items())
+            raise OperationFault("no_captions", f"no clip of the video could be described{reasons}", hint=_BUILD_AGAIN)
         places = self._ranked([str(item["caption"]) for item in made], query)[:top_k]
         hints = []
         if undescribed:
@@ -305,9 +301,9 @@ class Captions:
         if not places:
             found = made[:: max(1, math.ceil(len(made) / top_k))]
             hints.append("no caption shares a word with the question; these are spread evenly over what was described")
-        told_of = {"captions": found, "of": self._clips}
+        result = {"captions": found, "of": self._clips}
         more = {"undescribed": undescribed, "hint": "; ".join(hints)}
-        return told_of | {key: value for key, value in more.items() if value}
+        return result | {key: value for key, value in more.items() if value}
 
     def _undescribed(self) -> dict[str, int]:
         """How many clips have no caption, by the code of the fault.

@@ -26,14 +26,19 @@ if TYPE_CHECKING:
 
 
 def operations_on(session: Session, judge: Judge | None) -> list[Toolset]:
-    """The operations; and judging as a function, where it is switched on, so that systems without tools have it too."""
+    """The operations, and judging as a function if it is switched on."""
     atomic: Toolset = AtomicTools(session)
     return [atomic] if judge is None else [atomic, JudgedItems(judge)]
 
 
 def remembered(context: SystemContext) -> Judge | None:
-    """The judge, where judging is switched on; within an episode it is asked the same only once."""
+    """The judge, if judging is switched on; within an episode it gets each question once."""
     return None if context.judge is None else RememberedJudge(context.judge)
+
+
+def flat_tools(session: Session, context: SystemContext) -> Toolset:
+    """The operations on the video of a session, and judging if it is switched on."""
+    return OneVideo(CombinedTools(operations_on(session, remembered(context))), session.video_id)
 
 
 class Flat(LoopSystem[Options]):
@@ -44,11 +49,7 @@ class Flat(LoopSystem[Options]):
 
     def setup(self, question: Question, session: Session) -> Setup:
         """The operations."""
-        return Setup(make_tools=lambda: self.tools(session))
-
-    def tools(self, session: Session) -> Toolset:
-        """The operations."""
-        return OneVideo(CombinedTools(operations_on(session, remembered(self.context))), session.video_id)
+        return Setup(make_tools=lambda: flat_tools(session, self.context))
 
 
 class DomainOptions(Options):
@@ -58,14 +59,14 @@ class DomainOptions(Options):
 
 
 class FlatWithDomain(Flat):
-    """``flat`` with what an induction is told of the domain: its text and its worked examples."""
+    """``flat`` with the domain's text and worked examples, as an induction gets them."""
 
     name = "flat+domain"
     options_kind = DomainOptions
     shows_domain = True
 
     def check(self) -> None:
-        """A domain has to be there.
+        """Refuse a context without a domain.
 
         Raises:
             EpisodeFault: ``no_domain``.
@@ -75,10 +76,10 @@ class FlatWithDomain(Flat):
             raise EpisodeFault("no_domain", "the system 'flat+domain' needs a domain", hint="give --domain DOMAIN")
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """The operations; the domain is told."""
-        told = self.material("domain", self._domain_text)
-        preamble = Preamble(briefing=self.prompts.render("domain", domain=told))
-        return Setup(make_tools=lambda: self.tools(session), preamble=preamble)
+        """The operations, with the domain in the instructions."""
+        text = self.material("domain", self._domain_text)
+        preamble = Preamble(briefing=self.prompts.render("domain", domain=text))
+        return Setup(make_tools=lambda: flat_tools(session, self.context), preamble=preamble)
 
     def _domain_text(self) -> str:
         from tool_induction.inducer.prompt_builder import InducerPrompts
@@ -89,13 +90,13 @@ class FlatWithDomain(Flat):
 
 
 class _WithLibrary(LoopSystem[Any]):
-    """What a library is needed for."""
+    """A system that needs a library."""
 
     uses_library = True
     gives_digest = True
 
     def check(self) -> None:
-        """A library has to be there.
+        """Refuse a context without a library.
 
         Raises:
             EpisodeFault: ``no_library``.
@@ -125,14 +126,10 @@ class Hints(_WithLibrary):
     name = "hints"
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """The operations; the tools are told."""
-        told = self.material("hints", lambda: _described(self.library))
-        preamble = Preamble(briefing=self.prompts.render("hints", tools=told))
-        return Setup(make_tools=lambda: self.tools(session), preamble=preamble)
-
-    def tools(self, session: Session) -> Toolset:
-        """The operations."""
-        return OneVideo(CombinedTools(operations_on(session, remembered(self.context))), session.video_id)
+        """The operations, with the tools in the instructions."""
+        tools = self.material("hints", lambda: _described(self.library))
+        preamble = Preamble(briefing=self.prompts.render("hints", tools=tools))
+        return Setup(make_tools=lambda: flat_tools(session, self.context), preamble=preamble)
 
 
 #: The instructions by exposure: the same text but for what it says of the operations.
@@ -140,7 +137,7 @@ _INSTRUCTIONS: dict[Exposure, str] = {"all": "system", "tools": "tools_only", "t
 
 
 class HierOptions(Options):
-    """``exposure``: which of operations and tools can be called; ``patience``: see ``FallbackTools``."""
+    """``exposure``: which of operations and tools can be called; ``patience``: after how many tools operations are open."""
 
     exposure: Exposure = "all"
     patience: int = Field(default=3, ge=1)
@@ -168,7 +165,7 @@ class Hier(_WithLibrary):
             offered = [library, operations]
         elif options.exposure == "tools_first":
             CombinedTools([library, operations])  # refuses tools of one name
-            offered = [FallbackTools(library, operations, patience=options.patience)]
+            offered = [FallbackTools(library, operations, after=options.patience)]
         if judge is not None:
             offered.append(JudgedItems(judge))
         return OneVideo(CombinedTools(offered), session.video_id)
@@ -230,7 +227,7 @@ def hier(
 
 
 COMPOSE = "compose_tool"
-MAX_FAULTS = 12  #: told of one document
+MAX_FAULTS = 12  #: listed of one document
 #: A pipeline's document may be mended once.
 PIPELINE_DOCUMENTS = 2
 
@@ -277,8 +274,10 @@ class ComposedTools:
         wrong = sorted(arguments.keys() ^ {"document", "arguments"})
         inputs = arguments.get("arguments")
         if wrong or not isinstance(inputs, dict):
-            told = ", ".join(wrong)[:200] or "arguments is no object"
-            raise ToolFault("bad_arguments", f"{COMPOSE}: {told}", hint="send {document, arguments}, both objects")
+            wrong_fields = ", ".join(wrong)[:200] or "arguments is no object"
+            raise ToolFault(
+                "bad_arguments", f"{COMPOSE}: {wrong_fields}", hint="send {document, arguments}, both objects"
+            )
         self._take_one()
         tools = self._compiled(arguments["document"])
         entry = list(tools)[-1]
@@ -334,15 +333,15 @@ class FlatCompose(LoopSystem[ComposeOptions]):
     options_kind = ComposeOptions
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """The operations and ``compose_tool``; the tool language is told."""
+        """The operations and ``compose_tool``, with the tool language in the instructions."""
 
         def make_tools() -> OneVideo:
             judge = remembered(self.context)
             composed = ComposedTools(session, judge=judge, documents=self.options.documents)
             return OneVideo(CombinedTools([composed, *operations_on(session, judge)]), session.video_id)
 
-        told = tool_language(session.groups, allow_judge=self.context.judge is not None)
-        briefing = self.prompts.render("compose", tool_language=told)
+        language = tool_language(session.groups, allow_judge=self.context.judge is not None)
+        briefing = self.prompts.render("compose", tool_language=language)
         return Setup(make_tools=make_tools, preamble=Preamble(briefing=briefing))
 
 
@@ -374,9 +373,9 @@ class Pipeline(LoopSystem[Options]):
 
 
 def tool_language(groups: frozenset[str] = frozenset(), *, allow_judge: bool = False) -> str:
-    """What a model must know to write a tool, as an induction is told it.
+    """The description of the tool language, as an induction gets it.
 
-    ``groups`` of operations may be called too; with ``allow_judge`` also judge steps are told.
+    ``groups`` of operations may be called too; with ``allow_judge`` also judge steps are described.
     """
     from tool_induction.inducer.prompt_builder import InducerPrompts
 

@@ -1,1 +1,59 @@
-"""The sub-commands of the evaluation: the sample, the sandbox, and everything under ``videoworld eval``."""
+"""``videoworld eval``: what can be done with questions, runs and their results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from world_api.core.faults import VideoWorldError
+from world_api.exposure.lazy import Room, lazy_group
+
+ROOMS: dict[str, Room] = {
+    "check": Room("eval.commands.datasets", "check_app", "Say which videos and worlds of a dataset are there."),
+    "run": Room("eval.commands.runs", "run_app", "Run an experiment: systems, libraries, datasets, seeds, budgets."),
+    "score": Room("eval.commands.runs", "score_app", "Score a run's episodes again; no question is asked again."),
+    "label": Room("eval.commands.results", "label_app", "Draw open answers of a run for people to label."),
+    "judge": Room("eval.commands.results", "judge_app", "Measure a judge of open answers against labelled pairs."),
+    "compare": Room("eval.commands.tables", "compare_app", "Compare two arms of a run, paired, with intervals."),
+    "diff": Room("eval.commands.tables", "diff_app", "List the questions whose outcome flipped between two arms."),
+    "transfer": Room("eval.commands.tables", "transfer_app", "Tool libraries against domains: the transfer matrix."),
+    "select": Room("eval.commands.tables", "select_app", "Keep the tools that help on development questions."),
+    "report": Room("eval.commands.results", "report_app", "Write a run's report: one HTML file, LaTeX and CSV tables."),
+    "bundle": Room("eval.commands.results", "bundle_app", "Pack a run into one file that regenerates every table."),
+    "export": Room("eval.commands.results", "export_app", "Export a run as an Inspect log."),
+}
+
+app = typer.Typer(
+    cls=lazy_group(ROOMS),
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def evaluation() -> None:
+    """Run experiments, score them, and compare what came out."""
+
+
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
+JudgePromptOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A published judge's prompt, in place of our own.")
+]
+
+
+def end_command(fault: VideoWorldError | None, *, interrupted: bool, as_json: bool) -> None:
+    """End a command with the exit status of how its run ended.
+
+    Raises:
+        KeyboardInterrupt: the run was interrupted.
+        typer.Exit: there is a fault, and the JSON record that was printed holds it.
+        VideoWorldError: the fault.
+    """
+    if interrupted:
+        raise KeyboardInterrupt
+    if fault is not None:
+        raise typer.Exit(1) if as_json else fault

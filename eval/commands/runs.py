@@ -9,11 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eval.commands.options import JudgePromptOption, end_command
+from controller.commands import (
+    CallsOption,
+    ExposureOption,
+    ModelOption,
+    MoneyOption,
+    PricesOption,
+    RoundsOption,
+    SecondsOption,
+    TokensOption,
+    WireOption,
+)
+from eval.commands import JudgePromptOption, end_command
 from world_api.core.faults import EvalFault, VideoWorldError
-from world_api.exposure.cli import JsonOption, command_app, note, show
+from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show, under_headings
 
 if TYPE_CHECKING:
+    from eval.report.own_video import Compared
     from eval.runs.experiment import Experiment, Outcome
     from eval.runs.scoring import Judging, Scored
 
@@ -49,7 +61,7 @@ def run(
     yes: Annotated[bool, typer.Option("--yes", help="Agree that frames are sent to an endpoint.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run an experiment; run it again and it goes on where it stopped.
+    """Run an experiment; run it again and it continues where it stopped.
 
     Finished questions are never asked again. Ctrl-C waits for what is under way.
     """
@@ -59,7 +71,7 @@ def run(
         sys.stdout.write(EXAMPLE)
         return
     from eval.runs.experiment import open_experiment, run_experiment
-    from eval.runs.progress import progress_display
+    from eval.runs.scheduler import progress_display
     from world_api.backends.clocks import SystemClock
     from world_api.exposure.progress import progress_bars
 
@@ -70,13 +82,13 @@ def run(
     clock = SystemClock()
     found = open_experiment(what, overrides=tuple(settings or ()), out=out)
     if dry_run:
-        from eval.runs.estimate import estimate
+        from eval.runs.estimate import estimate_run
 
-        told = estimate(found, pilot=pilot, effect=effect, clock=clock, environment=os.environ)
-        show(told.record(), as_json=as_json, text=told.text)
+        expected = estimate_run(found, pilot=pilot, effect=effect, clock=clock, environment=os.environ)
+        show(expected.record(), as_json=as_json, text=expected.text)
         return
     _refuse_unagreed(found.configuration.document.perception is not None, yes=yes)
-    _judging(found)  # a judge that cannot be had is told before hours of questions, and not after them
+    _judging(found)  # a judge that is not available is reported before hours of questions
     with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
         outcome = run_experiment(found, clock=clock, environment=os.environ, display=watch, building=bars)
     scored, unscored = _scored(found)
@@ -104,13 +116,13 @@ def _judging(what: Experiment) -> Judging:
 
 
 def _scored(what: Experiment) -> tuple[Scored | None, VideoWorldError | None]:
-    """What is finished, scored; or why it could not be: what was asked stands all the same."""
+    """Score what is finished; or return why that is not possible."""
     from eval.runs.scoring import JUDGE_WORKERS, score_run
 
     try:
         judging = _judging(what)
-        for told in judging.notes:
-            note(told)
+        for text in judging.notes:
+            note(text)
         return score_run(what.folder, judge=judging.judge, workers=JUDGE_WORKERS), None
     except VideoWorldError as fault:
         return None, fault
@@ -126,7 +138,7 @@ def _refuse_unagreed(looks: bool, *, yes: bool) -> None:
 
 
 def _run_text(outcome: Outcome, scored: Scored | None) -> str:
-    from eval.runs.progress import progress_summary, progress_text
+    from eval.runs.scheduler import progress_summary, progress_text
 
     lines = [progress_text(outcome.tally)]
     if scored is not None and scored.damaged:
@@ -160,13 +172,12 @@ def score(
     parallel: Annotated[int, typer.Option(min=1, max=64, help="So many answers are put to the judge at a time.")] = 4,
     as_json: JsonOption = False,
 ) -> None:
-    """Score a run's episodes again. No model answers anew; equal episodes get equal scores.
+    """Score a run's episodes again. No question is asked again; equal episodes get equal scores.
 
     What a judge says is kept in the run, and is not asked again.
     """
     from eval.runs.configuration import JudgePart
-    from eval.runs.files import RunFolder
-    from eval.runs.manifest import read_manifest
+    from eval.runs.records import RunFolder, read_manifest
     from eval.runs.scoring import judge_part_of, judging_of, score_run
     from eval.scoring import ModelJudge, judge_of
     from world_api.backends.clocks import SystemClock
@@ -187,8 +198,8 @@ def score(
             part, folder, models=[manifest.model], prompt=judge_prompt, clock=clock, environment=os.environ
         )
         judge = judging.judge
-        for told in judging.notes:
-            note(told)
+        for text in judging.notes:
+            note(text)
     scored = score_run(folder, judge=judge, workers=parallel)
     counts = judge.counts.record() if isinstance(judge, ModelJudge) else None
     show({**scored.record(), "judging": counts}, as_json=as_json, text=lambda: _score_text(scored, counts))
@@ -204,3 +215,103 @@ def _score_text(scored: Scored, counts: dict[str, Any] | None) -> str:
         )
     lines += [f"counted as wrong, since it cannot be read: {name}" for name in scored.damaged]
     return "\n".join(lines)
+
+
+_USUAL_LIBRARY = "hand_A"
+_ROUNDS, _CALLS, _TOKENS, _SECONDS = 12, 40, 200_000, 600.0
+
+compare_app = command_app()
+
+
+@compare_app.command(
+    cls=under_headings(
+        {
+            "Systems": ("tools", "exposure", "seeds"),
+            "Model": ("model", "wire", "prices", "judge"),
+            "Budget": ("rounds", "calls", "max_tokens", "seconds", "money"),
+        }
+    )
+)
+def compare(
+    video: Annotated[Path, typer.Argument(metavar="VIDEO", help="Your video.")],
+    questions: Annotated[
+        Path,
+        typer.Argument(
+            metavar="QUESTIONS.jsonl", help="Your questions, one JSON object a line; `question` is all that is needed."
+        ),
+    ],
+    tools: Annotated[
+        list[str] | None,
+        typer.Option("--tools", metavar="LIBRARY", help="A tool library, by name or folder; repeat it for several."),
+    ] = None,
+    exposure: ExposureOption = None,
+    seeds: Annotated[list[int] | None, typer.Option("--seed", min=0, help="A seed; repeat it for several.")] = None,
+    model: ModelOption = None,
+    wire: WireOption = "auto",
+    prices: PricesOption = None,
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", metavar="MODEL", help="Who scores open answers; else they are scored by their words."),
+    ] = None,
+    rounds: RoundsOption = _ROUNDS,
+    calls: CallsOption = _CALLS,
+    max_tokens: TokensOption = _TOKENS,
+    seconds: SecondsOption = _SECONDS,
+    money: MoneyOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Folder for run and report; by default comparisons/NAME."),
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare flat against hierarchical tool use on your own video, as one HTML file.
+
+    Your questions are asked twice: with the sixteen operations alone, and with a tool library beside them. Answers that you
+    know are scored; where you know none, both answers are shown. Run it again and it continues where it stopped.
+    """
+    from eval.report.own_video import OwnComparison, compare_own
+    from eval.runs.scheduler import progress_display
+    from world_api.backends.clocks import SystemClock
+    from world_api.exposure.progress import progress_bars
+
+    budget = {"rounds": rounds, "calls": calls, "tokens": max_tokens, "seconds": seconds}
+    wanted = OwnComparison(
+        video=video,
+        questions=questions,
+        out=out if out is not None else Path("comparisons") / video.stem,
+        store=store,
+        libraries=tools or [_USUAL_LIBRARY],
+        model=model or "rule-based",
+        wire=wire,
+        exposure=exposure,
+        seeds=seeds or [1],
+        judge=judge,
+        prices=prices,
+        budget=budget | ({} if money is None else {"money": money}),
+    )
+    clock = SystemClock()
+    with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
+        compared = compare_own(wanted, clock=clock, environment=os.environ, shown=watch, building=bars)
+    show(_record(compared), as_json=as_json, text=lambda: _text(compared))
+    ended = compared.outcome.ended
+    end_command(ended.fault, interrupted=ended.interrupted, as_json=as_json)
+
+
+def _record(compared: Compared) -> dict[str, Any]:
+    from eval.commands.results import record_of
+
+    written = compared.written
+    return compared.outcome.record() | {"report": None if written is None else record_of(written)}
+
+
+def _text(compared: Compared) -> str:
+    from eval.commands.results import text_of
+    from eval.runs.scheduler import progress_text
+
+    summary = progress_text(compared.outcome.tally)
+    return (
+        f"{summary}\nnot finished: run the same command again"
+        if compared.written is None
+        else f"{summary}\n{text_of(compared.written)}"
+    )

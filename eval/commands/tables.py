@@ -112,10 +112,10 @@ def differs_text(differs: list[str], concerns: list[str]) -> str:
     """In what two groups differ, for people."""
     if not differs:
         return "they do not differ in anything but their answers"
-    told = f"they differ in: {', '.join(differs)}"
+    text = f"they differ in: {', '.join(differs)}"
     if concerns:
-        told += f"\nNOT A CLEAN COMPARISON: beside one difference there is also: {', '.join(concerns)}"
-    return told
+        text += f"\nNOT A CLEAN COMPARISON: beside one difference there is also: {', '.join(concerns)}"
+    return text
 
 
 diff_app = command_app()
@@ -147,7 +147,7 @@ def diff(
 ) -> None:
     """List the questions whose outcome flipped between two arms, both trajectories side by side.
 
-    In a terminal of fewer than 120 columns one stands under the other.
+    In a terminal of fewer than 120 columns one is below the other.
     """
     from eval.tables import flip_text, flipped, flips_of, opened_study, paired_groups
     from world_api.core.faults import EvalFault

@@ -23,9 +23,9 @@ from controller.display import plural
 from eval.report.charts import SETTING, Figure, Primary, TableRow, arms_figure, figure_of
 from eval.report.episodes import Gathered, Pool, Sets
 from eval.report.pictures import Gallery
-from eval.runs.cells import Arm
 from eval.runs.manifest import Stretch
-from eval.runs.reading import Run
+from eval.runs.records import Arm
+from eval.runs.run import Run
 from eval.tables.table import Column, Table
 from eval.tables.writing import cell_text, heading, remarks, value_text
 from world_api.core.canonical import canonical_json, content_hash

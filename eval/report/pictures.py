@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from controller.episode import CallRecord, Episode
 from eval.datasets.items import Item
-from eval.runs.manifest import configuration_of
-from eval.runs.reading import Run
+from eval.runs.records import configuration_of
+from eval.runs.run import Run
 from eval.runs.worlds import store_for
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.files import open_regular, write_atomically

@@ -36,8 +36,8 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from eval.runs.files import RunFolder
-from eval.runs.reading import Run, read_run
+from eval.runs.records import RunFolder
+from eval.runs.run import read_run
 from world_api.core.canonical import canonical_json, content_hash, parse_json
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.files import hash_file, not_writable, open_regular
@@ -46,12 +46,12 @@ SCHEMA_VERSION = 1
 MAGIC = b"videoworld-bundle "
 SUFFIX = ".vwbundle"
 CONTENTS = "bundle.json"
-#: More is no run that was made here; a few lines of JSON may unpack to a full disk.
+#: Limits beyond any real run: a few lines of JSON could unpack to a full disk.
 MOST_PARTS = 200_000
 MOST_BYTES = 64 * 2**30
 MOST_CONTENTS_BYTES = 32 * 2**20
 MOST_TIMES = 100  #: how much larger the parts may be than the archive: journals pack to a tenth, a bomb to a thousandth
-SLACK = 64 * 2**20  #: so few bytes are no bomb, however well they pack
+SLACK = 64 * 2**20  #: bytes that are always allowed
 CONTENTS_SLACK = 2**20  #: the same for ``bundle.json``, which is read into memory
 
 _HEAD = re.compile(rb"videoworld-bundle (\d{1,4}) ([0-9a-f]{64})\n")
@@ -79,7 +79,7 @@ class Part(BaseModel):
 
 
 class Contents(BaseModel):
-    """What is in a bundle, by path."""
+    """The parts of a bundle by path."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -88,7 +88,7 @@ class Contents(BaseModel):
 
     @property
     def hash(self) -> str:
-        """Names the content: SHA-256 over the paths and hashes of all parts."""
+        """SHA-256 over the paths and hashes of all parts."""
         return content_hash({path: part.sha256 for path, part in self.parts.items()})
 
     @property
@@ -97,21 +97,17 @@ class Contents(BaseModel):
         return sum(part.bytes for part in self.parts.values())
 
     def encoded(self) -> bytes:
-        """As ``bundle.json`` holds it."""
+        """The bytes of ``bundle.json``."""
         record = {"schema_version": SCHEMA_VERSION, "hash": self.hash, **self.model_dump()}
         return canonical_json(record).encode() + b"\n"
 
 
-def check_sizes(contents: Contents, *, packed: int) -> None:
-    """Refuse what would unpack to more than a run does; ``packed`` are the bytes of the archive's entries.
-
-    Raises:
-        EvalFault: ``bundle_refused``.
-    """
+def _check_sizes(contents: Contents, *, packed: int) -> None:
+    """Refuse contents that would unpack to too much; ``packed`` are the bytes of the archive's entries."""
     if contents.size > MOST_BYTES:
-        raise refused(f"it would unpack to more than {MOST_BYTES // 2**30} GiB")
+        raise _refused(f"it would unpack to more than {MOST_BYTES // 2**30} GiB")
     if contents.size > packed * MOST_TIMES + SLACK:
-        raise refused(f"its {packed:,} bytes would unpack to {contents.size:,}")
+        raise _refused(f"its {packed:,} bytes would unpack to {contents.size:,}")
 
 
 def read_contents(data: bytes) -> Contents:
@@ -123,20 +119,20 @@ def read_contents(data: bytes) -> Contents:
     try:
         record: Any = parse_json(data.decode())
     except ValueError:
-        raise damaged(f"{CONTENTS} is not JSON") from None
+        raise _damaged(f"{CONTENTS} is not JSON") from None
     version = record.pop("schema_version", None) if isinstance(record, dict) else None
     _check_version(version)
     digest = record.pop("hash", None)
     try:
         read = Contents.model_validate(record)
     except ValidationError as error:
-        raise damaged(f"{CONTENTS} is not whole: {'.'.join(map(str, error.errors()[0]['loc']))}") from None
+        raise _damaged(f"{CONTENTS} is not whole: {'.'.join(map(str, error.errors()[0]['loc']))}") from None
     for path in read.parts:
-        check_path(path)
+        _check_path(path)
         if any(parent.as_posix() in read.parts for parent in PurePosixPath(path).parents):
-            raise refused(f"{path[:80]!r} lies within another part")
+            raise _refused(f"{path[:80]!r} lies within another part")
     if read.hash != digest:
-        raise damaged(f"the hash in {CONTENTS} is not that of its parts")
+        raise _damaged(f"the hash in {CONTENTS} is not that of its parts")
     return read
 
 
@@ -163,11 +159,6 @@ def head(digest: str) -> bytes:
 
 
 def _check_version(version: Any) -> None:
-    """Refuse what another version wrote.
-
-    Raises:
-        EvalFault: ``other_schema_version``.
-    """
     if version != SCHEMA_VERSION:
         raise EvalFault(
             "other_schema_version",
@@ -176,25 +167,19 @@ def _check_version(version: Any) -> None:
         )
 
 
-def check_path(path: str) -> None:
-    """Refuse a path that is not of a run's folder.
-
-    Raises:
-        EvalFault: ``bundle_refused``.
-    """
+def _check_path(path: str) -> None:
+    """Refuse a path that does not belong to a run's folder."""
     pieces = path.split("/")
     inside = path in FILES or any(path.startswith(f"{folder}/") for folder in FOLDERS)
     if not inside or len(path) > 1000 or not all(_NAME.fullmatch(piece) and ".." not in piece for piece in pieces):
-        raise refused(f"{path[:80]!r} is no path of a run's folder")
+        raise _refused(f"{path[:80]!r} is no path of a run's folder")
 
 
-def damaged(what: str) -> EvalFault:
-    """A bundle that is not what was written."""
+def _damaged(what: str) -> EvalFault:
     return EvalFault("bundle_damaged", what, hint="fetch the bundle again, or make it again from its run")
 
 
-def refused(what: str) -> EvalFault:
-    """A bundle that no run became."""
+def _refused(what: str) -> EvalFault:
     return EvalFault("bundle_refused", what, hint="such a file is not opened; see where it came from")
 
 
@@ -204,22 +189,27 @@ _MODE = 0o644 << 16
 
 
 def pack(folder: RunFolder, out: Path) -> Contents:
-    """Write the bundle of a run; the same files, the same bytes. What is in it.
+    """Write the bundle of a run and return its contents; equal files give equal bytes.
 
     Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``; ``not_scored``; ``bundle_exists``; ``run_changed``: it was written to meanwhile;
-            ``bundle_refused``: it holds what no bundle may: links, names that are not taken, or too much.
+        EvalFault: ``no_such_run``, ``run_damaged``; ``not_scored``; ``bundle_exists``; ``run_changed``: a file was written meanwhile;
+            ``bundle_refused``: links, names or sizes that no bundle may have.
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
     run = read_run(folder.root)
-    _refuse_unscored(run)
+    if run.unscored or not run.samples:
+        raise EvalFault(
+            "not_scored",
+            f"{run.unscored} of {len(run.samples)} samples have no score" if run.samples else "no sample is finished",
+            hint="`videoworld eval score RUN` scores what is finished",
+        )
     if out.exists():
         raise EvalFault("bundle_exists", f"{out.name} is there already", hint="give another name with --out")
     parts = {
         path: Part.model_construct(bytes=file.stat().st_size, sha256=hash_file(file)) for path, file in _files(folder)
     }
     contents = Contents.model_construct(run=run.manifest.name, parts=dict(sorted(parts.items())))
-    read_contents(contents.encoded())  # what will not be opened is not written
+    read_contents(contents.encoded())  # a bundle that would be refused is not written
     unfinished = out.with_name(f".{out.name}.{uuid4().hex[:8]}.part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -233,20 +223,10 @@ def pack(folder: RunFolder, out: Path) -> Contents:
     return contents
 
 
-def _refuse_unscored(run: Run) -> None:
-    without = run.unscored
-    if without or not run.samples:
-        raise EvalFault(
-            "not_scored",
-            f"{without} of {len(run.samples)} samples have no score" if run.samples else "no sample is finished",
-            hint="`videoworld eval score RUN` scores what is finished",
-        )
-
-
 def _files(folder: RunFolder) -> Iterator[tuple[str, Path]]:
-    """The files that are packed, by their paths in the bundle. Hidden ones, and what else is no file, stay where they are.
+    """Yield the files to pack with their paths in the bundle; hidden files are left out.
 
-    A link is refused: what it points to may be of anywhere, and a run without it may lack an episode.
+    A link is refused: its target may be anywhere, and without it the run may lack an episode.
     """
     for name in FILES:
         _refuse_link(folder.root, name)
@@ -268,7 +248,7 @@ def _inside(root: Path, folder: Path) -> Iterator[tuple[str, Path]]:
                 continue
             _refuse_link(root, path)
             if file.is_file():
-                check_path(path)
+                _check_path(path)
                 yield path, file
 
 
@@ -280,7 +260,7 @@ def _refuse_link(root: Path, path: str) -> None:
 
 
 def _write(target: Path, folder: RunFolder, contents: Contents) -> None:
-    """The archive after a first line that is filled in once the hash of all the rest is known."""
+    """Write the archive, then the first line with its hash."""
     blank = head("0" * 64)
     with target.open("w+b") as file:
         file.write(blank)
@@ -288,16 +268,22 @@ def _write(target: Path, folder: RunFolder, contents: Contents) -> None:
             archive.writestr(_entry(CONTENTS), contents.encoded(), compresslevel=_LEVEL)
             for path, part in contents.parts.items():
                 _add(archive, path, folder.root / path, part)
-            check_sizes(contents, packed=sum(entry.compress_size for entry in archive.infolist()))
+            _check_sizes(contents, packed=sum(entry.compress_size for entry in archive.infolist()))
         file.flush()
         file.seek(len(blank))
-        digest = hashlib.sha256()
-        while block := file.read(_BLOCK):
-            digest.update(block)
+        digest = _digest(file)
         file.seek(0)
-        file.write(head(digest.hexdigest()))
+        file.write(head(digest))
         file.flush()
         os.fsync(file.fileno())
+
+
+def _digest(file: IO[bytes]) -> str:
+    """The SHA-256 of the rest of a file."""
+    digest = hashlib.sha256()
+    while block := file.read(_BLOCK):
+        digest.update(block)
+    return digest.hexdigest()
 
 
 def _add(archive: zipfile.ZipFile, path: str, source: Path, part: Part) -> None:
@@ -313,12 +299,12 @@ def _entry(path: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(path, date_time=(1980, 1, 1, 0, 0, 0))
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = _MODE
-    entry.create_system = 3  # the same wherever it is made
+    entry.create_system = 3  # the same on every system
     return entry
 
 
 _MOST_HEAD = 200
-#: What an archive that somebody else made may raise where it is not whole.
+#: What reading a damaged archive may raise.
 _UNREADABLE = (
     OSError,  # a place before its beginning
     zipfile.BadZipFile,
@@ -333,11 +319,11 @@ _UNREADABLE = (
 
 
 def open_bundle(bundle: Path, out: Path) -> Contents:
-    """Unpack a bundle into a folder that is not there yet: a run, as far as tables, report and scores go. What is in it.
+    """Unpack a bundle into a new folder, from which tables, report and scores can be made; return its contents.
 
     Raises:
-        EvalFault: ``no_such_bundle``, ``not_a_bundle``; ``bundle_damaged``, naming the part of which a byte was changed;
-            ``bundle_refused``: what no run became; ``bundle_exists``: the folder is there; ``other_schema_version``.
+        EvalFault: ``no_such_bundle``, ``not_a_bundle``; ``bundle_damaged``, naming the changed part; ``bundle_refused``: no run has
+            such contents; ``bundle_exists``: the folder exists; ``other_schema_version``.
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -362,7 +348,7 @@ def open_bundle(bundle: Path, out: Path) -> Contents:
 
 
 def contents_of(bundle: Path) -> Contents:
-    """What is in a bundle, all of it checked, nothing unpacked.
+    """Check every byte of a bundle and return its contents; nothing is unpacked.
 
     Raises:
         EvalFault: as ``open_bundle``.
@@ -389,7 +375,7 @@ def unpacked(bundle: Path) -> Path:
 
 @contextmanager
 def _checked(bundle: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
-    """The archive of a bundle whose every byte is as it was written, and what it should hold."""
+    """Open the archive of a bundle whose checksum is right, with its contents."""
     try:
         file = open_regular(bundle)
     except OSError as error:
@@ -400,47 +386,40 @@ def _checked(bundle: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
         ) from None
     with file:
         wanted = read_head(file.readline(_MOST_HEAD))
-        digest = hashlib.sha256()
-        while block := file.read(_BLOCK):
-            digest.update(block)
-        whole = digest.hexdigest() == wanted
+        whole = _digest(file) == wanted
         try:
             archive = zipfile.ZipFile(file)
             contents = _contents(archive)
         except _UNREADABLE as error:
-            raise damaged(f"the archive of {bundle.name} is not what was written: {str(error)[:120]}") from None
+            raise _damaged(f"the archive of {bundle.name} is not what was written: {str(error)[:120]}") from None
         if not whole:
             raise _changed(archive, contents)
         yield archive, contents
 
 
 def _contents(archive: zipfile.ZipFile) -> Contents:
-    """What an archive should hold, and does, no more and no less."""
+    """Read the contents of an archive, which must hold exactly the listed parts."""
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
     if CONTENTS not in names:
-        raise damaged(f"the archive has no {CONTENTS}")
+        raise _damaged(f"the archive has no {CONTENTS}")
     if len(set(names)) < len(names):
-        raise refused("a part is in the archive twice")
+        raise _refused("a part is in the archive twice")
     most = min(MOST_CONTENTS_BYTES, archive.getinfo(CONTENTS).compress_size * MOST_TIMES + CONTENTS_SLACK)
     with archive.open(CONTENTS) as part:
         data = part.read(most + 1)
     if len(data) > most:
-        raise refused(f"{CONTENTS} is too large")
+        raise _refused(f"{CONTENTS} is too large")
     contents = read_contents(data)
-    check_sizes(contents, packed=sum(entry.compress_size for entry in entries))
+    _check_sizes(contents, packed=sum(entry.compress_size for entry in entries))
     unlike = sorted(set(names) - {CONTENTS} ^ set(contents.parts))
     if unlike:
-        raise damaged(f"{unlike[0][:80]!r} is {'not in the archive' if unlike[0] in contents.parts else 'in no list'}")
+        raise _damaged(f"{unlike[0][:80]!r} is {'not in the archive' if unlike[0] in contents.parts else 'in no list'}")
     return contents
 
 
 def _refuse_full(folder: Path, contents: Contents) -> None:
-    """Refuse to begin what the disk cannot hold.
-
-    Raises:
-        StoreFault: ``disk_full``.
-    """
+    """Refuse a bundle that is larger than the free space."""
     free = shutil.disk_usage(folder).free
     if contents.size > free:
         raise StoreFault(
@@ -451,12 +430,7 @@ def _refuse_full(folder: Path, contents: Contents) -> None:
 
 
 def _unpack(archive: zipfile.ZipFile, path: str, part: Part, target: Path | None) -> None:
-    """Write a part, which has just the bytes it should; no more of it is unpacked than that.
-
-    Raises:
-        EvalFault: ``bundle_damaged``.
-        OSError: it cannot be written.
-    """
+    """Unpack a part and compare it with its size and hash; no more than that size is unpacked."""
     digest, left = hashlib.sha256(), part.bytes
     sink: IO[bytes] | None = None
     if target is not None:
@@ -474,29 +448,25 @@ def _unpack(archive: zipfile.ZipFile, path: str, part: Part, target: Path | None
         if sink is not None:
             sink.close()
     if left != 0 or digest.hexdigest() != part.sha256:
-        raise damaged(f"{path} is not what was packed")
+        raise _damaged(f"{path} is not what was packed")
 
 
 def _blocks(archive: zipfile.ZipFile, path: str, *, most: int) -> Iterator[bytes]:
-    """The bytes of a part, at most so many.
-
-    Raises:
-        EvalFault: ``bundle_damaged``.
-    """
+    """Yield the bytes of a part, at most ``most``."""
     try:
         with archive.open(path) as source:
             while block := source.read(min(_BLOCK, most)):
                 most -= len(block)
                 yield block
     except _UNREADABLE:
-        raise damaged(f"{path} is not what was packed") from None
+        raise _damaged(f"{path} is not what was packed") from None
 
 
 def _changed(archive: zipfile.ZipFile, contents: Contents) -> EvalFault:
-    """The fault of an archive in which something was changed, with the part where it is in one."""
+    """The fault of a changed archive, with the changed part if it is in one."""
     for path, part in contents.parts.items():
         try:
             _unpack(archive, path, part, None)
         except EvalFault as fault:
             return fault
-    return damaged("something around the parts is not what was written: the hash of the whole differs")
+    return _damaged("something around the parts is not what was written: the hash of the whole differs")

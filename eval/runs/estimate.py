@@ -1,11 +1,11 @@
-"""A dry run: what would be asked and built, what it may cost and take, and the power of its primary contrast."""
+"""A dry run: which samples and worlds are missing, their expected cost and time, and the power of the primary contrast."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -26,14 +26,11 @@ from controller.systems.baselines import (
     transcript_tokens,
 )
 from eval.datasets.items import Item
-from eval.runs.cells import Cell
-from eval.runs.configuration import ConfigurationDocument
-from eval.runs.experiment import Experiment, limits_of
-from eval.runs.files import RunFolder
+from eval.runs.experiment import Experiment, check_same_run, limits_of, resume_state
 from eval.runs.plan import Plan, WorldNeeded, make_plan
-from eval.runs.progress import duration
-from eval.runs.reading import read_run
-from eval.runs.resume import check_same_run, resume_state
+from eval.runs.records import Cell, RunFolder
+from eval.runs.run import read_run
+from eval.runs.scheduler import duration
 from eval.runs.worlds import PERCEIVED, TRUE, open_for
 from eval.statistics.significance import USUAL_REPEAT_CORRELATION, Power, power
 from world_api.backends.chat.completions import IMAGE_TOKENS, Usage, estimate_tokens
@@ -69,7 +66,7 @@ class Building:
 
 
 def building_of(worlds: Sequence[WorldNeeded]) -> Building:
-    """What building the missing worlds may take."""
+    """The expected time of building the missing worlds."""
     missing = [world for world in worlds if world.hash is None]
     if not missing:
         return Building()
@@ -114,28 +111,16 @@ class Expected:
     time_basis: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pilot:
-    """Mean costs of a run's episodes by arm and library, or by system for an arm that was not in it."""
+def pilot_means(folder: Path, *, model: str, needed: bool) -> Mapping[str, Expected]:
+    """The mean costs of a run's episodes by arm and library, and by system for arms that are not in it.
 
-    model: str = ""
-    means: Mapping[str, Expected] = field(default_factory=dict)
-
-    def of(self, cell: Cell) -> Expected | None:
-        """The means for a cell; None if the pilot has another model."""
-        if cell.model != self.model:
-            return None
-        return self.means.get(cell.label) or self.means.get(f"system {cell.arm.system}")
-
-
-def pilot_of(folder: Path, *, needed: bool) -> Pilot:
-    """The mean costs of a run; if it is not ``needed``, none of a folder without a run.
+    Empty if the run has another model, or if it is not ``needed`` and the folder has no run.
 
     Raises:
         EvalFault: ``no_such_run``, ``run_damaged``; ``no_pilot``: it has no episode.
     """
     if not needed and not (folder / "manifest.json").exists():
-        return Pilot()
+        return {}
     run = read_run(folder)
     found: dict[str, list[Episode]] = {}
     for cell, samples in run.by_cell():
@@ -146,7 +131,7 @@ def pilot_of(folder: Path, *, needed: bool) -> Pilot:
                         found.setdefault(label, []).append(episode)
     if needed and not found:
         raise EvalFault("no_pilot", f"no episode of {folder.name} is finished", hint="run some of it first")
-    return Pilot(model=run.manifest.model, means={label: _mean_cost(episodes) for label, episodes in found.items()})
+    return {label: _mean_cost(episodes) for label, episodes in found.items()} if run.manifest.model == model else {}
 
 
 def _mean_cost(episodes: Sequence[Episode]) -> Expected:
@@ -167,14 +152,20 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def _expected(
-    cell: Cell, budget: Budget, pilot: Pilot, *, price: Price | None, store: Path, items: Sequence[Item]
+    cell: Cell,
+    budget: Budget,
+    pilot: Mapping[str, Expected],
+    *,
+    price: Price | None,
+    store: Path,
+    items: Sequence[Item],
 ) -> Expected:
-    """What one sample of a cell is likely to cost."""
+    """The expected cost of one sample of a cell."""
 
     def money(prompt: float, completion: float) -> float | None:
         return None if price is None else price.money(Usage(prompt=round(prompt), completion=round(completion)))
 
-    known = pilot.of(cell)
+    known = pilot.get(cell.label) or pilot.get(f"system {cell.arm.system}")
     if known is not None:
         return known if known.money is not None else replace(known, money=money(known.prompt, known.completion))
     if cell.model == RULE_BASED:
@@ -206,7 +197,7 @@ def _expected(
 
 
 def _request_parts(cell: Cell, budget: Budget, *, store: Path, items: Sequence[Item]) -> list[tuple[int, str]] | None:
-    """Tokens of the parts of a system's single request, with their names; None of a system that acts with tools."""
+    """The parts of a system's single request: tokens and names; None for a system that acts with tools."""
     system, settings = cell.arm.system, cell.arm.settings
     parts: list[tuple[int, str]] = []
     speech = False
@@ -225,7 +216,7 @@ def _request_parts(cell: Cell, budget: Budget, *, store: Path, items: Sequence[I
 
 
 def _speech(cell: Cell, budget: Budget, store: Path, items: Sequence[Item]) -> tuple[int, str]:
-    """Tokens of the transcript in the first few worlds that are built; if none is, the most that the system takes."""
+    """Mean tokens of the transcripts of the first few built worlds; if there is none, the limit of the system."""
     most = transcript_tokens(budget)
     found: list[int] = []
     for item in {item.video_id: item for item in reversed(items)}.values():
@@ -241,7 +232,7 @@ def _speech(cell: Cell, budget: Budget, store: Path, items: Sequence[Item]) -> t
 
 @dataclass(frozen=True, kw_only=True)
 class ArmEstimate:
-    """What is left to be asked of one arm, and what that may take: tokens, USD where the price is known, seconds."""
+    """The samples left of one arm and their expected tokens, USD (if the price is known) and seconds."""
 
     label: str
     left: int
@@ -254,7 +245,7 @@ class ArmEstimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A dry run's answer."""
+    """The result of a dry run."""
 
     name: str
     cells: int
@@ -266,17 +257,17 @@ class Estimate:
     parallel: int
     primary: str | None
     power: Power | None
-    without: tuple[str, ...] = ()  #: what costs as well, and is in no figure
+    without: tuple[str, ...] = ()  #: models whose costs are in no figure
     cell_ids: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def tokens(self) -> int:
-        """Of all that is left."""
+        """Expected tokens of all samples that are left."""
         return sum(arm.tokens for arm in self.arms)
 
     @property
     def money(self) -> float | None:
-        """USD, where the price of every arm is known of which anything is left."""
+        """Expected USD; None unless the price of every unfinished arm is known."""
         known = [arm.money for arm in self.arms if arm.money is not None]
         return sum(known) if known and not self.unpriced else None
 
@@ -287,13 +278,13 @@ class Estimate:
 
     @property
     def asking(self) -> float | None:
-        """Wall time of asking, with as many at once as the run would have, and of getting ready for it."""
+        """Seconds of wall time for the samples, with the run's number of workers, and for starting."""
         known = [arm.seconds for arm in self.arms if arm.seconds is not None]
         return sum(known) / self.parallel + (_START_SECONDS if sum(known) else 0.0) if known else None
 
     @property
     def seconds(self) -> float | None:
-        """Wall time of all: worlds are built before anything is asked."""
+        """Seconds of wall time in all: worlds are built first."""
         return None if self.asking is None else self.asking + self.building.seconds
 
     def record(self) -> dict[str, Any]:
@@ -319,14 +310,6 @@ class Estimate:
             "power": self.power.record() if self.power is not None else None,
         }
 
-    def _times(self) -> Iterator[str]:
-        """What the time is made of, and what it rests on."""
-        if self.building.seconds:
-            yield f"of it building worlds: {duration(self.building.seconds)} ({self.building.basis})"
-        if self.asking:
-            bases = ", ".join(dict.fromkeys(arm.time_basis for arm in self.arms if arm.seconds))
-            yield f"of it asking, {self.parallel} at once: {duration(self.asking)} ({bases})"
-
     def text(self) -> str:
         """For people."""
         lines = [f"{self.name}: {self.cells:,} cells, {self.samples:,} samples, {self.finished:,} of them finished"]
@@ -342,12 +325,13 @@ class Estimate:
         for arm in self.arms:
             money = "" if arm.money is None else f"  {arm.money:8.2f} USD"
             lines.append(f"  {arm.label:{width}}  {arm.left:6,} to ask  {arm.tokens:12,} tokens{money}  {arm.basis}")
-        lines.append(
-            f"in all about {self.tokens:,} tokens, "
-            + self._money_told()
-            + (f", {duration(self.seconds)}" if self.seconds is not None else "")
-        )
-        lines += [f"  {line}" for line in self._times()]
+        time = f", {duration(self.seconds)}" if self.seconds is not None else ""
+        lines.append(f"in all about {self.tokens:,} tokens, {self._money_text()}{time}")
+        if self.building.seconds:
+            lines.append(f"  of it building worlds: {duration(self.building.seconds)} ({self.building.basis})")
+        if self.asking:
+            bases = ", ".join(dict.fromkeys(arm.time_basis for arm in self.arms if arm.seconds))
+            lines.append(f"  of it asking, {self.parallel} at once: {duration(self.asking)} ({bases})")
         lines += [f"not in these figures: {what}" for what in self.without]
         if self.primary is None:
             lines.append("no primary contrast is named; `primary:` names one before anything is asked")
@@ -357,35 +341,25 @@ class Estimate:
         lines.append("nothing was asked")
         return "\n".join(lines)
 
-    def _money_told(self) -> str:
+    def _money_text(self) -> str:
         if self.money is not None:
             return f"{self.money:.2f} USD"
         known = sum(arm.money for arm in self.arms if arm.money is not None)
         return f"{known:.2f} USD and what {', '.join(self.unpriced)} take" if known else "money not known (no `prices`)"
 
 
-def _without(document: ConfigurationDocument) -> tuple[str, ...]:
-    """What of a configuration costs beside the answering model."""
-    parts = (
-        (document.judge, "the judge of open answers"),
-        (document.tool_judge, "the judge steps of tools"),
-        (document.perception, "the model that looks at frames"),
-    )
-    return tuple(what for part, what in parts if part is not None)
-
-
-def estimate(
+def estimate_run(
     what: Experiment, *, pilot: Path | None, effect: float, clock: Clock, environment: Mapping[str, str]
 ) -> Estimate:
-    """What a run would take. Nothing is asked, built, or written into the run's folder.
+    """Estimate a run. Nothing is asked, built, or written into the run's folder.
 
-    ``pilot`` is a run whose mean costs are taken; by default the run itself, where some of it is finished.
+    ``pilot`` is a run whose mean costs are used; by default the finished part of the run itself.
 
     Raises:
-        VideoWorldError: what would forbid the run; what reading the pilot names.
+        VideoWorldError: what would refuse the run; the faults of reading the pilot.
     """
     with tempfile.TemporaryDirectory(prefix="videoworld-dry-run-") as scratch:
-        # Control arms are made to be looked at, and are not kept.
+        # Control arms are made for the checks of the plan, and are not kept.
         folder = RunFolder(Path(scratch))
         if what.folder.libraries.is_dir():
             shutil.copytree(what.folder.libraries, folder.libraries)
@@ -396,8 +370,14 @@ def estimate(
     check_same_run(plan, what.folder)
     known = resume_state(plan, what.folder) if what.folder.manifest.exists() else None
     finished = known.finished if known is not None else {}
-    costs = pilot_of(pilot if pilot is not None else what.folder.root, needed=pilot is not None)
+    costs = pilot_means(pilot or what.folder.root, model=runner.model.name, needed=pilot is not None)
     price = runner.prices.of(runner.model.name)
+    document = what.configuration.document
+    others = (
+        (document.judge, "the judge of open answers"),
+        (document.tool_judge, "the judge steps of tools"),
+        (document.perception, "the model that looks at frames"),
+    )
     by_label: dict[str, list[tuple[int, Expected]]] = {}
     for cell in plan.cells:
         items = plan.items[cell.dataset]
@@ -407,7 +387,7 @@ def estimate(
         )
         by_label.setdefault(cell.label, []).append((left, one))
     return Estimate(
-        name=what.configuration.document.name or what.configuration.name,
+        name=document.name or what.configuration.name,
         cells=len(plan.cells),
         samples=plan.count,
         finished=len(finished),
@@ -415,7 +395,7 @@ def estimate(
         missing=plan.missing,
         arms=tuple(_arm(label, parts) for label, parts in by_label.items()),
         parallel=what.workers,
-        without=_without(what.configuration.document),
+        without=tuple(name for part, name in others if part is not None),
         primary=_primary(plan),
         power=_power(plan, effect),
         cell_ids=tuple(cell.id for cell in plan.cells),
@@ -449,7 +429,7 @@ def _primary(plan: Plan) -> str | None:
 
 
 def _power(plan: Plan, effect: float) -> Power | None:
-    """Of the primary contrast, over the videos that are asked about in both of its arms."""
+    """The power of the primary contrast over the videos of its questions."""
     part = plan.configuration.document.primary
     if part is None:
         return None
@@ -465,6 +445,6 @@ def _power(plan: Plan, effect: float) -> Power | None:
         list(videos.values()),
         effect=effect,
         repeats=len(document.seeds),
-        # The rule-based model ignores the seed: asking again tells nothing new.
+        # The rule-based model ignores the seed: a repetition adds no information.
         repeat_correlation=1.0 if document.model == RULE_BASED else USUAL_REPEAT_CORRELATION,
     )

@@ -28,11 +28,9 @@ from controller.records.journal import Journal
 from controller.records.recorder import answer, opened
 from controller.systems.base import SystemContext
 from eval.datasets.items import Item
-from eval.runs.cells import Cell
 from eval.runs.configuration import Configuration
-from eval.runs.files import Cost, RunFolder, fault_record
 from eval.runs.libraries import load_run_libraries
-from eval.runs.manifest import configuration_of, read_manifest
+from eval.runs.records import Cell, Cost, RunFolder, configuration_of, fault_record, read_manifest
 from eval.runs.worlds import open_for
 from tool_induction.domains.domain import Domain
 from tool_induction.domains.domain_file import load_domain, packaged_domains
@@ -92,10 +90,10 @@ class SeededModel:
 
 
 class SampleRunner:
-    """Runs samples of a run. Threads may share one; each process has its own.
+    """Runs samples of a run in this process; as a ``Worker`` for threads, which share one.
 
     Raises:
-        BackendFault: the model, the prices or the judge cannot be had.
+        BackendFault: the model, the prices or the judge are not available.
     """
 
     def __init__(
@@ -155,11 +153,11 @@ class SampleRunner:
         return Budget(**({"window": self.window} | given))
 
     def context(self, cell: Cell, item: Item) -> SystemContext:
-        """What the system of a cell is built from for a question.
+        """The context from which the system of a cell is built for a question.
 
         Raises:
             ToolFault: what loading a domain raises.
-            BackendFault: the judge cannot be had.
+            BackendFault: the judge is not available.
         """
         document, arm = self._configuration.document, cell.arm
         domain = domain_named(item.domain)
@@ -206,6 +204,9 @@ class SampleRunner:
             checksum=content_hash(episode.record()),
         )
 
+    def close(self, *, kill: bool = False) -> None:
+        """Do nothing: as a ``Worker`` it has no process to end."""
+
 
 @functools.cache
 def domain_named(name: str | None) -> Domain | None:
@@ -227,20 +228,6 @@ class Worker(Protocol):
     def close(self, *, kill: bool = False) -> None:
         """End what was started, after the sample under way; with ``kill`` at once."""
         ...
-
-
-class InProcessWorker:
-    """Runs samples in this process."""
-
-    def __init__(self, runner: SampleRunner) -> None:
-        self._runner = runner
-
-    def run(self, cell: Cell, item: Item) -> SampleOutcome:
-        """Run a sample."""
-        return self._runner.run(cell, item)
-
-    def close(self, *, kill: bool = False) -> None:
-        """Do nothing: there is no process to end."""
 
 
 class SubprocessWorker:
@@ -355,7 +342,7 @@ def open_runner(folder: RunFolder, *, environment: Mapping[str, str]) -> SampleR
 
 def serve(folder: RunFolder, requests: IO[bytes], outcomes: IO[bytes]) -> None:
     """Run the samples that are requested, one after the other, until ``requests`` ends."""
-    from eval.runs.reading import read_items
+    from eval.runs.run import read_items
 
     try:
         runner = open_runner(folder, environment=os.environ)

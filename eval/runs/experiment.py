@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.datasets.items import Item
+from controller.accounts import accounts_of, total
+from controller.questions import Question
+from controller.records.journal import EPISODES, Journal, JournalEntry, is_there, lines_of, recorded
+from eval.datasets.items import Item, item_record
 from eval.runs.configuration import Configuration, read_configuration
-from eval.runs.executor import InProcessWorker, SampleOutcome, SampleRunner, SubprocessWorker, Worker
-from eval.runs.files import RunFolder, append_samples
-from eval.runs.manifest import configuration_of, note_stretch, stretch_of
+from eval.runs.executor import SampleRunner, SubprocessWorker, Worker
+from eval.runs.libraries import copy_libraries
 from eval.runs.plan import Plan, make_plan
-from eval.runs.progress import Tally
-from eval.runs.reading import read_run
-from eval.runs.resume import ResumeState, begin, resume_state, run_lock
-from eval.runs.scheduler import Limits, RunEnd, RunScheduler
-from eval.runs.scoring import scored_now
+from eval.runs.records import (
+    Cell,
+    Cost,
+    ItemLine,
+    Manifest,
+    RunFolder,
+    Sample,
+    SampleLine,
+    ScoreLine,
+    append_samples,
+    configuration_of,
+    note_provenance,
+    provenance_of,
+    read_lines,
+    read_manifest,
+    write_manifest,
+)
+from eval.runs.run import read_items
+from eval.runs.scheduler import SET_UP_FAULTS, Limits, RunEnd, RunScheduler, Tally
+from eval.runs.worlds import build_for_run
 from eval.scoring.scorers import score_value
 from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.core.files import not_writable, write_atomically
 from world_api.core.ports import Clock
 
 if TYPE_CHECKING:
-    from eval.runs.progress import ProgressDisplay
+    from eval.runs.scheduler import ProgressDisplay
     from world_api.build import Progress
 
 _ENDPOINT_WORKERS = 8  #: samples under way at once with a model behind an endpoint, by default
@@ -54,10 +77,14 @@ class Outcome:
 
     folder: RunFolder
     tally: Tally
-    asked: int
     adopted: int
     again: int
     ended: RunEnd
+
+    @property
+    def ran(self) -> int:
+        """How many samples this process ran."""
+        return self.tally.ran
 
     @property
     def complete(self) -> bool:
@@ -87,7 +114,7 @@ def open_experiment(path: Path, *, overrides: tuple[str, ...] = (), out: Path | 
     if path.is_dir():
         if overrides or out is not None:
             raise EvalFault(
-                "bad_override", "a run that goes on is what it was begun as", hint="give its configuration to change it"
+                "bad_override", "a run is continued as it began", hint="give its configuration to change it"
             )
         folder = RunFolder(path)
         return Experiment(configuration=configuration_of(folder), folder=folder, continues=True)
@@ -106,7 +133,7 @@ def run_experiment(
     display: ProgressDisplay,
     building: Progress,
 ) -> Outcome:
-    """Build missing worlds and run the samples that are not finished; whatever was recorded is kept.
+    """Build missing worlds and run the samples that are not finished; what was recorded is kept.
 
     Raises:
         EvalFault: ``run_busy``, ``run_changed``; what the plan refuses.
@@ -121,29 +148,22 @@ def run_experiment(
         manifest = begin(plan, folder, progress=building, clock=clock)
         state = resume_state(plan, folder)
         append_samples(folder, state.adopted)
-        tally = _tally(plan, folder, state)
+        tally = _tally(plan, state)
         _say_state(state, tally, display.say)
         samples = [sample for sample in plan.samples() if sample.key not in state.finished]
         ended = RunEnd()
         if samples:
             price = runner.prices.of(runner.model.name)
-            now = stretch_of(plan.manifest({}), plan.configuration.document, price=price, environment=environment)
-            note_stretch(folder, manifest, now, noted=state.lines, say=display.say)
+            now = provenance_of(plan.manifest({}), plan.configuration.document, price=price, environment=environment)
+            note_provenance(folder, manifest, now, finished=state.lines, say=display.say)
             count = min(experiment.workers, len(samples))
             with _workers(runner, folder, count, lock=lock, environment=environment) as workers:
                 scheduler = RunScheduler(
-                    folder, workers, tally=tally, limits=limits, is_right=_is_right(plan), clock=clock,
+                    folder, workers, tally=tally, limits=limits, is_right=correctness(plan), clock=clock,
                     show=display.update, say=display.say,
                 )  # fmt: skip
                 ended = scheduler.run(samples)
-    return Outcome(
-        folder=folder,
-        tally=tally,
-        asked=tally.asked,
-        adopted=len(state.adopted),
-        again=len(state.lost),
-        ended=ended,
-    )
+    return Outcome(folder=folder, tally=tally, adopted=len(state.adopted), again=len(state.lost), ended=ended)
 
 
 def limits_of(plan: Plan, runner: SampleRunner) -> Limits:
@@ -174,7 +194,7 @@ def _workers(
             process.start()
         workers = list(processes)
     else:
-        workers = [InProcessWorker(runner)] * count
+        workers = [runner] * count
     try:
         yield workers
     except BaseException:  # such as a second Ctrl-C: the samples under way are not waited for
@@ -185,18 +205,13 @@ def _workers(
         worker.close()
 
 
-def _tally(plan: Plan, folder: RunFolder, state: ResumeState) -> Tally:
-    """The finished samples, with their scores as far as they can be known without a judge."""
-    try:
-        scores = scored_now(read_run(folder.root)).scores
-    except EvalFault:
-        scores = {}  # a damaged scores.jsonl is written again at the end
+def _tally(plan: Plan, state: ResumeState) -> Tally:
+    """Count the finished samples."""
     tally = Tally(planned=plan.count)
     cells = {cell.id: cell for cell in plan.cells}
     for key, line in state.finished.items():
-        score = scores.get(key)
         tally.pay(line.cost)
-        tally.add(cells[line.cell], correct=None if score is None else score.correct, failed=line.failed)
+        tally.add(cells[line.cell], correct=state.correct.get(key), failed=line.failed)
     for cost in state.other_costs:
         tally.pay(cost)
     return tally
@@ -211,16 +226,328 @@ def _say_state(state: ResumeState, tally: Tally, say: Callable[[str], object]) -
         say(f"{len(state.lost):,} episodes or their recordings are not there any more; their questions are asked again")
 
 
-def _is_right(plan: Plan) -> Callable[[Item, SampleOutcome], bool | None]:
+#: Worker processes of a run that was killed end with their sample; the lock is waited for so long (seconds).
+_LOCK_TIMEOUT, _LOCK_RETRY = 20.0, 0.1
+#: Ends of episodes that are no result of the model.
+_NO_RESULT = SET_UP_FAULTS | {"interrupted"}
+
+
+@contextmanager
+def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
+    """Hold the run's lock; yields its file descriptor, which worker processes inherit.
+
+    Raises:
+        EvalFault: ``run_busy`` if another process holds it.
+        StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    try:
+        folder.root.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise not_writable(folder.lock, error) from error
+    try:
+        until = clock.monotonic() + _LOCK_TIMEOUT
+        while not _try_lock(handle):
+            if _holder_lives(handle) or clock.monotonic() >= until:
+                raise EvalFault(
+                    "run_busy",
+                    f"another process asks in {folder.root.name}",
+                    hint="wait until it is through, or give another folder with --out",
+                )
+            time.sleep(_LOCK_RETRY)
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in (errno.EAGAIN, errno.EACCES):
+            raise
+        return False
+    return True
+
+
+def _holder_lives(handle: int) -> bool:
+    """Whether the process that took the lock is alive; if not, its worker processes hold it and are about to end."""
+    try:
+        holder = int(os.pread(handle, 32, 0) or b"0")
+        if holder <= 0:
+            return False
+        os.kill(holder, 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def begin(plan: Plan, folder: RunFolder, *, progress: Progress, clock: Clock) -> Manifest:
+    """Build missing worlds and write the run's files; a run that was begun must still be the same.
+
+    Raises:
+        EvalFault: ``run_changed``, naming what differs; ``run_damaged``.
+        MediaFault, StoreFault, BackendFault: as building worlds names them.
+    """
+    before = check_same_run(plan, folder)
+    worlds = _build_worlds(plan, progress=progress, clock=clock)
+    manifest = plan.manifest(worlds)
+    if before is not None:
+        _check_worlds(before, worlds)
+        kept = {name: getattr(before, name) for name in ("versions", "git", "loop", "provenance")}
+        manifest = replace(manifest, **kept)
+    lines = [
+        ItemLine(dataset=name, item=item_record(item)).record() for name, items in plan.items.items() for item in items
+    ]
+    local = {"configuration_folder": str(plan.configuration.folder)}
+    copy_libraries(plan.configuration, folder.libraries, plan.library_records)
+    write_atomically(folder.config, plan.configuration.content)
+    write_atomically(folder.local, json_line(local).encode() + b"\n")
+    write_atomically(folder.items, b"".join(json_line(line).encode() + b"\n" for line in lines))
+    write_manifest(folder.manifest, manifest)
+    return manifest
+
+
+def _build_worlds(plan: Plan, *, progress: Progress, clock: Clock) -> dict[str, dict[str, str]]:
+    """The hashes of all worlds, by video and profile; missing worlds are built."""
+    found: dict[str, dict[str, str]] = {}
+    for world in plan.worlds:
+        known = world.hash
+        if known is None:
+            progress.say(f"building the {world.profile} world of {world.video.video_id} ...")
+            try:
+                known = build_for_run(
+                    plan.configuration.store, world.profile, world.video, progress=progress, clock=clock
+                )
+            except VideoWorldError as fault:
+                fault.message = f"the {world.profile} world of {world.video.video_id}: {fault.message}"
+                raise
+        found.setdefault(world.video.video_id, {})[world.profile] = known
+    return found
+
+
+def check_same_run(plan: Plan, folder: RunFolder) -> Manifest | None:
+    """The manifest that a folder's run was begun with, if there is one; the plan must continue that run.
+
+    More arms, seeds, budgets, worlds or questions do not make another run.
+
+    Raises:
+        EvalFault: ``run_changed``, naming what differs; ``run_damaged``.
+    """
+    if not folder.manifest.exists():
+        return None
+    before, now = read_manifest(folder.manifest), plan.manifest({})
+    _check_parts(before, now)
+    _check_questions(before, plan, folder)
+    has_samples = folder.samples.exists() or any(folder.episodes.glob("*/*"))
+    if has_samples and _primary_text(before) != _primary_text(now):
+        raise EvalFault(
+            "run_changed",
+            f"the run has samples, and its primary contrast was {_primary_text(before)}; now it would be {_primary_text(now)}",
+            hint="put back what was named before, or begin a new run with another --out; `eval compare` compares any arms",
+        )
+    return before
+
+
+def _check_parts(before: Manifest, now: Manifest) -> None:
+    changed: list[str] = []
+    for name, record in before.datasets.items():
+        if name not in now.datasets or now.datasets[name].hash != record.hash:
+            changed.append(f"the questions of {name}")
+        elif now.datasets[name].missing_hash != record.missing_hash:
+            changed.append(f"which videos of {name} are there")
+    for library, kept in before.libraries.items():
+        if library not in now.libraries or now.libraries[library].hash != kept.hash:
+            changed.append(f"the library {library}")
+    if before.model != now.model:
+        changed.append("the model")
+    if before.prompts != now.prompts:
+        changed.append("the prompts")
+    if not changed:
+        cells = {cell.id for cell in now.cells}
+        changed += [f"the cell {cell.id}" for cell in before.cells if cell.id not in cells][:3]
+    if changed:
+        raise EvalFault(
+            "run_changed",
+            "the run was begun with another configuration; what is not as it was: " + ", ".join(changed),
+            hint="begin a new run with another --out; what is there stays as it is",
+        )
+
+
+def _check_questions(before: Manifest, plan: Plan, folder: RunFolder) -> None:
+    """No question may leave a run, or its samples would be chosen after they were seen."""
+    now = {(name, item.id): item_record(item) for name, picked in plan.items.items() for item in picked}
+    begun = {key: item_record(item) for key, item in read_items(folder).items()}
+    for name, record in before.datasets.items():
+        own = [key for key in begun if key[0] == name]
+        left = sum(now.get(key) == begun[key] for key in own)
+        if left < max(len(own), record.items):
+            raise EvalFault(
+                "run_changed",
+                f"the run was begun with {record.items} questions of {name}; {left} of them are asked now",
+                hint="give the split, limit and domains that it was begun with, or begin a new run with another --out",
+            )
+
+
+def _primary_text(manifest: Manifest) -> str:
+    parts = (manifest.primary or {}).items()
+    return ", ".join(f"{key} {value}" for key, value in parts if value is not None) or "none"
+
+
+def _check_worlds(before: Manifest, now: Mapping[str, Mapping[str, str]]) -> None:
+    for video, profiles in before.worlds.items():
+        for profile, world_hash in profiles.items():
+            if now.get(video, {}).get(profile) != world_hash:
+                raise EvalFault(
+                    "run_changed",
+                    f"the {profile} world of {video} is not the one that the run was begun with",
+                    hint="begin a new run with another --out, or bring the world back",
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResumeState:
+    """Which samples of a run are finished, by key, and whether they are right as far as that is known without a judge.
+
+    ``adopted`` are finished samples that a process recorded and did not note before it died. ``lost`` were finished, and their
+    episode or its recording is gone. ``other_costs`` were paid for samples that do not count; a limit of money includes them.
+    ``lines`` is how many lines ``samples.jsonl`` has, with those adopted and without those that only hold a cost.
+    """
+
+    finished: Mapping[str, SampleLine]
+    correct: Mapping[str, bool | None] = field(default_factory=dict)
+    adopted: tuple[SampleLine, ...] = ()
+    lost: tuple[SampleLine, ...] = ()
+    other_costs: tuple[Cost, ...] = ()
+    lines: int = 0
+
+
+def resume_state(plan: Plan, folder: RunFolder) -> ResumeState:
+    """Compare ``samples.jsonl`` with the journals of a run. The episodes of a journal are read once at most.
+
+    Raises:
+        EvalFault: ``run_damaged``, ``other_schema_version``.
+    """
+    lines = list(read_lines(folder.samples, SampleLine))
+    noted = {line.sample: line for line in lines if not line.held}
+    correct = _stored_scores(folder, noted)
+    is_right = correctness(plan)
+    by_cell: dict[str, list[Sample]] = {}
+    for sample in plan.samples():
+        by_cell.setdefault(sample.cell.id, []).append(sample)
+    finished: dict[str, SampleLine] = {}
+    adopted: list[SampleLine] = []
+    lost: list[SampleLine] = []
+    for cell_id, samples in by_cell.items():
+        journal = folder.journal(cell_id)
+        unused = _recorded_episodes(journal)
+        missing: list[Sample] = []
+        unscored: dict[str, Sample] = {}  # by episode
+        for sample in samples:
+            line = noted.get(sample.key)
+            if line is not None and (line.episode is None or line.episode in unused):
+                finished[sample.key] = line
+                if line.episode is None:
+                    correct[sample.key] = None if sample.item.answer is None else False
+                elif sample.key not in correct:
+                    unscored[line.episode] = sample
+                continue
+            lost += [line] if line is not None else []
+            missing.append(sample)
+        unused -= {str(finished[sample.key].episode) for sample in samples if sample.key in finished}
+        for entry, sample in _matched(journal, unused if missing else set(), missing, unscored):
+            if entry.name in unused:
+                line = _adopted_line(entry, sample)
+                adopted.append(line)
+                finished[sample.key] = line
+            correct[sample.key] = is_right(sample.item, entry.episode.value, entry.episode.answer)
+        for sample in unscored.values():  # what is left has a damaged episode
+            correct.setdefault(sample.key, None if sample.item.answer is None else False)
+    return ResumeState(
+        finished=finished,
+        correct=correct,
+        adopted=tuple(adopted),
+        lost=tuple(lost),
+        other_costs=tuple(line.cost for line in lines if finished.get(line.sample) is not line),
+        lines=sum(not line.held for line in lines) + len(adopted),
+    )
+
+
+def _stored_scores(folder: RunFolder, noted: Mapping[str, SampleLine]) -> dict[str, bool | None]:
+    try:
+        lines = read_lines(folder.scores, ScoreLine)
+        return {line.sample: line.correct for line in lines if line.is_of(noted.get(line.sample))}
+    except EvalFault:
+        return {}  # a damaged scores.jsonl is written again at the end
+
+
+def _recorded_episodes(journal: Path) -> set[str]:
+    """The names of finished episodes whose recording is there; the episodes themselves are not read."""
+    path = journal / EPISODES
+    if not is_there(path):
+        return set()
+    return {line.name for line in lines_of(path) if line.name is not None} & recorded(journal)
+
+
+def _matched(
+    journal: Path, unused: set[str], missing: Sequence[Sample], unscored: Mapping[str, Sample]
+) -> Iterator[tuple[JournalEntry, Sample]]:
+    """Read the ``unscored`` episodes with their samples, and ``unused`` ones matched with a missing sample of their question.
+
+    Each episode is used once. A damaged one is left out.
+    """
+    waiting: dict[tuple[Question, str], deque[Sample]] = {}
+    for sample in missing:
+        waiting.setdefault((sample.item.question, sample.item.video_id), deque()).append(sample)
+    names = unused | set(unscored)
+    for entry in Journal(journal).scan(only=names) if names else ():
+        if not isinstance(entry, JournalEntry):
+            continue
+        if entry.name in unscored:
+            yield entry, unscored[entry.name]
+            continue
+        episode = entry.episode
+        open_samples = waiting.get((episode.task.question, episode.task.video_id))
+        failed = episode.fault.code if episode.fault is not None else None
+        is_result = not entry.conditions.broken_off and failed not in _NO_RESULT
+        if is_result and open_samples and _belongs(entry, open_samples[0].cell):
+            yield entry, open_samples.popleft()
+
+
+def _adopted_line(entry: JournalEntry, sample: Sample) -> SampleLine:
+    spent = total(accounts_of(entry.episode).physical)
+    return SampleLine(
+        sample=sample.key,
+        cell=sample.cell.id,
+        item=sample.item.id,
+        episode=entry.name,
+        cost=Cost(tokens=spent.tokens, money=spent.money),
+        checksum=str(entry.sums.get("episode", "")),
+        failed=entry.episode.fault is not None,
+    )
+
+
+def _belongs(entry: JournalEntry, cell: Cell) -> bool:
+    task = entry.episode.task
+    library = task.library.hash if task.library is not None else None
+    return task.system == cell.arm.system and library in (None, cell.arm.library_hash)
+
+
+def correctness(plan: Plan) -> Callable[[Item, Any, str | None], bool | None]:
+    """A function that says whether a value and answer are right; None if the reference is unknown or only a judge can say."""
+    judged = plan.configuration.document.judge is not None
     protocols = {id(item): one.dataset.protocol for one in plan.picked for item in one.items}
 
-    def is_right(item: Item, outcome: SampleOutcome) -> bool | None:
-        if item.answer is None:
+    def is_right(item: Item, value: Any, answer: str | None) -> bool | None:
+        if item.answer is None or (judged and item.question.kind == "open"):
             return None
         try:
-            protocol = protocols.get(id(item), {})
-            return score_value(item, outcome.value, outcome.answer, protocol=protocol).correct
+            return score_value(item, value, answer, protocol=protocols.get(id(item), {})).correct
         except VideoWorldError:
-            return None  # such as an answer that only a judge can score
+            return None
 
     return is_right

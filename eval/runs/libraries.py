@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from eval.runs.configuration import Configuration, LibraryPart
-from eval.runs.manifest import LibraryRecord
+from eval.runs.records import LibraryRecord
 from tool_induction.curation.arms import ARM_KINDS, make_arm
 from tool_induction.library import (
     MANIFEST_FILE,

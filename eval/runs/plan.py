@@ -18,16 +18,14 @@ from controller.records.recorder import refuse_unpriced
 from controller.systems.registry import build_system, own_system, system_names
 from eval.datasets.items import Dataset, Item, VideoFile, item_record
 from eval.datasets.loading import load_dataset
-from eval.runs.cells import Arm, Cell, Sample
 from eval.runs.configuration import ArmPart, Configuration, ConfigurationDocument, DatasetPart
 from eval.runs.executor import SampleRunner, domain_named
-from eval.runs.files import RunFolder
 from eval.runs.libraries import libraries_of
-from eval.runs.manifest import DatasetRecord, LibraryRecord, Manifest
+from eval.runs.records import Arm, Cell, DatasetRecord, LibraryRecord, Manifest, RunFolder, Sample
 from eval.runs.worlds import can_be_built, hash_of, profiles_of
 from eval.scoring.scorers import check_protocol
 from tool_induction.domains.domain import SplitName
-from tool_induction.domains.guard import PlannedQuestion, refuse_leaks, refuse_seen
+from tool_induction.domains.guard import Asked, PlannedQuestion, refuse_leaks, refuse_seen
 from tool_induction.library import ToolLibrary, groups_needed, operations_used
 from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.core.canonical import content_hash
@@ -42,7 +40,7 @@ _MAX_REASONS, _OTHER_REASONS = 20, "other reasons"
 
 @dataclass(frozen=True, kw_only=True)
 class Picked:
-    """The questions of one dataset that a run asks, under the name that the run has for it; ``part`` says which they are."""
+    """The questions of one dataset that a run asks, and the name of the dataset in the run; ``part`` selected them."""
 
     name: str
     part: DatasetPart
@@ -67,7 +65,7 @@ def pick_all(configuration: Configuration) -> list[Picked]:
     """The datasets of a configuration, in its order.
 
     Raises:
-        EvalFault: ``bad_configuration``: a name stands twice, a domain is not asked about, nothing is left to be asked;
+        EvalFault: ``bad_configuration``: a repeated name, a domain without questions, no questions left;
             what loading a dataset raises.
     """
     found: list[Picked] = []
@@ -122,9 +120,9 @@ def _of_domains(configuration: Configuration, place: int, names: Sequence[str], 
 
 
 def spread(items: Sequence[Item], limit: int) -> list[Item]:
-    """So many of the questions, taken in turns from each video and domain, so that no part of them is left out; in their order.
+    """Pick ``limit`` questions in turns from each video and domain; return them in their order.
 
-    The same for the same questions, whatever the limit: a larger one adds to a smaller one.
+    Deterministic: a larger limit adds questions to those of a smaller one.
     """
     groups: dict[tuple[str, str | None], list[int]] = {}
     for number, item in enumerate(items):
@@ -153,7 +151,7 @@ def cells_of(
     """All cells, in the order of the configuration.
 
     Raises:
-        EvalFault: ``bad_configuration``: an unknown system, library or world, or a name that stands twice.
+        EvalFault: ``bad_configuration``: an unknown system, library or world, or a repeated name.
     """
     document = configuration.document
     _check_names(configuration)
@@ -259,7 +257,9 @@ def _check_names(configuration: Configuration) -> None:
     ):
         for place, value in enumerate(values):
             if value in values[:place]:
-                raise configuration.bad((key, place), f"{value!r} stands twice", hint="give each once, or another name")
+                raise configuration.bad(
+                    (key, place), f"{value!r} is there twice", hint="give each once, or another name"
+                )
     for place, world in enumerate(document.worlds):
         try:
             profiles_of(world)
@@ -278,8 +278,8 @@ def check_primary(configuration: Configuration, picked: Sequence[Picked], cells:
         return
     document = configuration.document
     arms = [arm.name for arm in document.arms]
-    asked = [one for one in picked if primary.dataset in (None, one.name)]
-    domains = sorted({item.domain for one in asked for item in one.items if item.domain})
+    compared = [one for one in picked if primary.dataset in (None, one.name)]
+    domains = sorted({item.domain for one in compared for item in one.items if item.domain})
     for key, value, names, what in (
         ("arm", primary.arm, arms, "no arm is named"),
         ("against", primary.against, arms, "no arm is named"),
@@ -295,7 +295,7 @@ def check_primary(configuration: Configuration, picked: Sequence[Picked], cells:
         raise configuration.bad(
             ("primary", "against"),
             f"{primary.against!r} is compared with itself",
-            hint="name another arm; an arm may stand in `arms` twice, under two names",
+            hint="name another arm; `arms` may have one system twice, under two names",
         )
     # Each sample of the arm has one partner: that with the same library, or the only one there is.
     ours, theirs = _libraries_of_arm(cells, primary.arm), _libraries_of_arm(cells, primary.against)
@@ -323,7 +323,7 @@ def check_runnable(
     libraries: Mapping[str, ToolLibrary],
     runner: SampleRunner,
 ) -> None:
-    """Refuse what could not be run, or would measure nothing.
+    """Refuse arms that cannot be built and questions that would measure nothing.
 
     Raises:
         EvalFault: ``bad_configuration``, at the arm that cannot be built; ``images_needed``.
@@ -370,18 +370,18 @@ def check_splits(picked: Picked, libraries: Sequence[ToolLibrary]) -> None:
     """
     groups: dict[tuple[str | None, SplitName | None], list[PlannedQuestion]] = {}
     for item in picked.items:
-        asked = PlannedQuestion(video_id=item.video_id, question=item.question.text, template=item.template or "")
-        groups.setdefault((item.domain, item.split), []).append(asked)
-    for (name, split), asked_of in groups.items():
+        known = Asked(video_id=item.video_id, question=item.question.text, template=item.template or "")
+        groups.setdefault((item.domain, item.split), []).append(known)
+    for (name, split), questions in groups.items():
         try:
             domain = domain_named(name)
             if domain is not None and split is not None:
-                refuse_leaks(domain, split, asked_of)
+                refuse_leaks(domain, split, questions)
             for library in libraries:
                 manifest = library.manifest
-                refuse_seen(asked_of, split=split or "test", library=manifest, domain=name)
+                refuse_seen(questions, split=split or "test", library=manifest, domain=name)
                 if domain is not None and split is not None:
-                    refuse_leaks(domain, split, asked_of, library=manifest)
+                    refuse_leaks(domain, split, questions, library=manifest)
         except ToolFault as fault:
             fault.message = f"{picked.name}: {fault.message}"
             raise
@@ -398,7 +398,7 @@ class WorldNeeded:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is to be asked. ``items`` are by dataset, ``missing`` the videos of which nothing can be asked."""
+    """The samples of a run. ``items`` are by dataset; ``missing`` are videos whose questions are left out."""
 
     configuration: Configuration
     cells: Sequence[Cell]
@@ -409,7 +409,7 @@ class Plan:
     worlds: Sequence[WorldNeeded]
 
     def samples(self) -> Iterator[Sample]:
-        """All samples, video by video and world by world, so that what was opened is used while it is there."""
+        """All samples, video by video and world by world, so that an open world is used while it is cached."""
         videos = dict.fromkeys(item.video_id for items in self.items.values() for item in items)
         worlds = dict.fromkeys(cell.world for cell in self.cells)
         by_video: dict[tuple[str, str], list[Item]] = {}
@@ -429,7 +429,7 @@ class Plan:
         return sum(len(self.items[cell.dataset]) for cell in self.cells)
 
     def manifest(self, worlds: Mapping[str, Mapping[str, str]]) -> Manifest:
-        """What the run is, with the hashes of its worlds by video and profile."""
+        """The manifest of the run, with the hashes of its worlds by video and profile."""
         document = self.configuration.document
         primary = document.primary.model_dump() if document.primary is not None else None
         return Manifest(
@@ -468,7 +468,7 @@ class Plan:
 
 
 def _settings(document: ConfigurationDocument) -> dict[str, Any]:
-    """What else decides what an episode does, and how it is scored."""
+    """The other settings that decide what an episode does and how it is scored."""
     parts = {name: getattr(document, name) for name in ("request", "tool_judge", "perception", "judge")}
     given = {name: part.model_dump(exclude_none=True) for name, part in parts.items() if part is not None}
     return {"language": document.language, **{name: part for name, part in given.items() if part}}
@@ -544,9 +544,9 @@ def _worlds(
 
 
 def _commit(file: Path) -> str | None:
-    """The commit of the code that runs, where it is a checkout; with a mark where it was changed since."""
+    """The commit of the running code, marked if it was changed since; None outside a checkout."""
     if _git(file.parent, "ls-files", "--error-unmatch", file.name) is None:
-        return None  # installed, maybe into a folder of somebody's checkout
+        return None  # installed, maybe inside another checkout
     return _git(file.parent, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
 
 

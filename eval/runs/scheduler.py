@@ -1,21 +1,27 @@
-"""Hand the open samples of a run to workers and append every outcome to ``samples.jsonl``; any end keeps what is there."""
+"""Distribute the open samples of a run over workers, append every outcome to ``samples.jsonl``, and show the progress."""
 
 from __future__ import annotations
 
 import queue
+import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 from eval.datasets.items import Item
-from eval.runs.cells import Sample
 from eval.runs.executor import SampleOutcome, Worker
-from eval.runs.files import RunFolder, SampleLine, append_samples
-from eval.runs.progress import Tally
+from eval.runs.records import Cell, Cost, RunFolder, Sample, SampleLine, append_samples
+from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, VideoWorldError, internal_fault
 from world_api.core.ports import Clock
 
-#: Faults of the set-up: the endpoint, the machine, the configuration. An episode that one of them ended says nothing of the model.
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+#: Faults of the set-up: the endpoint, the machine, the configuration. They say nothing of the model.
 SET_UP_FAULTS = frozenset(
     {
         "endpoint_not_configured", "endpoint_bad_url", "endpoint_refused_key", "endpoint_refused_request",
@@ -51,7 +57,7 @@ class RunScheduler:
     they are run again when it continues. If another outcome comes first, they count as wrong like any other.
 
     Args:
-        is_right: Whether the answer of an outcome is right; None if that cannot be decided yet.
+        is_right: Whether a value and answer of an item are right; None if that cannot be decided yet.
         show: Called with the tally after every batch of outcomes.
         say: Called with a message for the user.
     """
@@ -63,7 +69,7 @@ class RunScheduler:
         *,
         tally: Tally,
         limits: Limits,
-        is_right: Callable[[Item, SampleOutcome], bool | None],
+        is_right: Callable[[Item, Any, str | None], bool | None],
         clock: Clock,
         show: Callable[[Tally], object],
         say: Callable[[str], object],
@@ -150,7 +156,7 @@ class RunScheduler:
             if isinstance(outcome, VideoWorldError):
                 fault = fault or outcome
                 continue
-            self._tally.asked += 1
+            self._tally.ran += 1
             self._tally.pay(outcome.cost)
             if outcome.failed in SET_UP_FAULTS:
                 self._held.append((sample, outcome))
@@ -178,7 +184,8 @@ class RunScheduler:
         return [self._count(sample, outcome) for sample, outcome in held]
 
     def _count(self, sample: Sample, outcome: SampleOutcome) -> SampleLine:
-        correct = False if outcome.episode is None else self._is_right(sample.item, outcome)
+        known = sample.item, outcome.value, outcome.answer
+        correct = False if outcome.episode is None else self._is_right(*known)
         self._tally.add(sample.cell, correct=correct, failed=outcome.failed is not None)
         return _line(sample, outcome)
 
@@ -219,3 +226,183 @@ def _line(sample: Sample, outcome: SampleOutcome, *, held: bool = False) -> Samp
         failed=outcome.failed is not None,
         held=held,
     )
+
+
+_WARM_UP = 10  #: samples before the pace is used: workers are still loading
+_LOG_INTERVAL, _JSON_INTERVAL = 10.0, 2.0  #: seconds between lines, and between JSON records
+
+
+@dataclass
+class ArmTally:
+    """Samples of one arm: finished, scored, and right."""
+
+    done: int = 0
+    scored: int = 0
+    right: int = 0
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of right samples among those that were scored."""
+        return self.right / self.scored if self.scored else None
+
+
+@dataclass
+class Tally:
+    """Samples of a run so far. ``ran`` counts those of this process, in ``seconds``; money is None if no price is known."""
+
+    planned: int
+    done: int = 0
+    ran: int = 0
+    failed: int = 0
+    tokens: int = 0
+    money: float | None = None
+    seconds: float = 0.0
+    arms: dict[str, ArmTally] = field(default_factory=dict)
+
+    def pay(self, cost: Cost) -> None:
+        """Add a cost, whether its sample counts or not."""
+        self.tokens += cost.tokens
+        if cost.money is not None:
+            self.money = (self.money or 0.0) + cost.money
+
+    def add(self, cell: Cell, *, correct: bool | None, failed: bool = False) -> None:
+        """Count one finished sample; ``correct`` is None if it is not scored yet."""
+        self.done += 1
+        self.failed += failed
+        arm = self.arms.setdefault(cell.label, ArmTally())
+        arm.done += 1
+        if correct is not None:
+            arm.scored += 1
+            arm.right += correct
+
+    def settle(self, scored: Mapping[str, tuple[int, int]]) -> None:
+        """Replace accuracies by the final scores: by arm, how many samples were scored and how many of them are right."""
+        for label, (count, right) in scored.items():
+            arm = self.arms.setdefault(label, ArmTally(done=count))
+            arm.scored, arm.right = count, right
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the end at the pace so far; None while the pace is not known."""
+        return None if self.ran < _WARM_UP else self.seconds / self.ran * (self.planned - self.done)
+
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
+        return {
+            "done": self.done,
+            "planned": self.planned,
+            "asked": self.ran,
+            "failed": self.failed,
+            "tokens": self.tokens,
+            "money": _rounded(self.money, 6),
+            "seconds": round(self.seconds, 1),
+            "seconds_left": _rounded(self.left, 1),
+            "accuracy": {
+                name: {"done": arm.done, "right": arm.right, "accuracy": _rounded(arm.accuracy, 4)}
+                for name, arm in self.arms.items()
+            },
+        }
+
+
+class ProgressDisplay(Protocol):
+    """Shows the progress of a run."""
+
+    def update(self, tally: Tally) -> None:
+        """Show the tally."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Show a message."""
+        ...
+
+
+class ProgressLog:
+    """Writes a line from time to time; with ``as_json`` a JSON object."""
+
+    def __init__(self, clock: Clock, *, as_json: bool) -> None:
+        self._clock = clock
+        self._as_json = as_json
+        self._interval = _JSON_INTERVAL if as_json else _LOG_INTERVAL
+        self._shown_at = clock.monotonic()
+        self._shown = -1
+
+    def update(self, tally: Tally) -> None:
+        """Write a line if the last one is long enough ago, or if the run is complete."""
+        now = self._clock.monotonic()
+        complete = tally.done >= tally.planned
+        if self._shown != tally.done and (complete or now - self._shown_at >= self._interval):
+            self._shown_at, self._shown = now, tally.done
+            text = json_line({"progress": tally.record()}) if self._as_json else f"  {progress_text(tally)}"
+            sys.stderr.write(text + "\n")
+
+    def say(self, text: str) -> None:
+        """Write a message on a line of its own."""
+        sys.stderr.write((json_line({"note": text}) if self._as_json else f"  {text}") + "\n")
+
+
+@contextmanager
+def progress_display(clock: Clock, *, as_json: bool) -> Iterator[ProgressDisplay]:
+    """A live table if stderr is a terminal, else log lines."""
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(stderr=True)
+    if as_json or not console.is_terminal:
+        yield ProgressLog(clock, as_json=as_json)
+        return
+    with Live(console=console, refresh_per_second=4, transient=True) as live:
+
+        class LiveTable:
+            def update(self, tally: Tally) -> None:
+                live.update(_table(tally))
+
+            def say(self, text: str) -> None:
+                live.console.print(f"  {text}", markup=False, highlight=False)
+
+        yield LiveTable()
+
+
+def progress_text(tally: Tally) -> str:
+    """The summary and the accuracy of every arm, on one line."""
+    arms = ", ".join(f"{name} {_percent(arm.accuracy)}" for name, arm in tally.arms.items())
+    return f"{progress_summary(tally)}; right so far: {arms}" if arms else progress_summary(tally)
+
+
+def progress_summary(tally: Tally) -> str:
+    """How many samples are done, their cost, and the time left."""
+    parts = [f"{tally.done:,} of {tally.planned:,} questions"]
+    if tally.failed:
+        parts.append(f"{tally.failed:,} failed")
+    parts.append(f"{tally.tokens:,} tokens")
+    if tally.money is not None:
+        parts.append(f"{tally.money:.2f} USD")
+    if tally.left is not None and tally.done < tally.planned:
+        parts.append(f"{duration(tally.left)} left")
+    return ", ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """A rounded duration for people: ``40 s``, ``12 min``, ``2.5 h``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+
+
+def _table(tally: Tally) -> Table:
+    from rich.table import Table
+
+    table = Table(title=progress_summary(tally), title_justify="left", box=None, padding=(0, 2))
+    for name in ("arm", "done", "right"):
+        table.add_column(name, justify="left" if name == "arm" else "right")
+    for name, arm in tally.arms.items():
+        table.add_row(name, f"{arm.done:,}", _percent(arm.accuracy))
+    return table
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f} %"
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)

@@ -11,11 +11,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from eval.runs.cells import Cell
 from eval.runs.configuration import JudgePart
-from eval.runs.files import RunFolder, SampleLine, ScoreLine
-from eval.runs.manifest import Manifest
-from eval.runs.reading import Run, read_run, refuse_unreadable
+from eval.runs.records import Cell, Manifest, RunFolder, SampleLine, ScoreLine
+from eval.runs.run import Run, read_run, refuse_unreadable
 from eval.scoring.judge import BY_WORDS, judge_of, same_family
 from eval.scoring.score import AnswerJudge, Score
 from eval.scoring.scorers import Answered, score_all, score_value
@@ -49,7 +47,7 @@ def judging_of(
 ) -> Judging:
     """The judge that a configuration names, or none. ``models`` are those whose answers are judged.
 
-    Verdicts on file are not asked for again. If the configured model cannot be reached, the verdicts on file stand for it.
+    Verdicts on file are not requested again. If the configured model is not available, only the verdicts on file are used.
 
     Raises:
         EvalFault: ``bad_judge_prompt``, ``recording_damaged``, ``recording_schema``, ``several_judges``.

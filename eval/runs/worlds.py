@@ -5,16 +5,26 @@ Each profile has a store of its own, since a video has one id in all of them: ``
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from eval.datasets.dialogues import text_world_is_there, write_text_world
 from eval.datasets.items import Item, VideoFile
 from eval.datasets.loading import subtitles_to_build_with
-from eval.ladder.oracle import operations_on
-from world_api.core.faults import EvalFault, StoreFault
+from world_api.core.faults import EvalFault, OperationFault, StoreFault
 from world_api.core.identifiers import is_name
+from world_api.core.spans import Box, TimeSpan
+from world_api.operations import EVERY_OPERATION, OPERATIONS, Operation, run
+from world_api.session.session import Registration, Session
+from world_api.world.tracks import Track
 
 if TYPE_CHECKING:
     from world_api.build import Progress
@@ -50,7 +60,7 @@ def profiles_of(world: str) -> tuple[str, ...]:
 
 
 def store_for(store: Path, profile: str) -> Path:
-    """Where the worlds of a profile lie."""
+    """The folder of the worlds of a profile."""
     return store / profile
 
 
@@ -63,7 +73,6 @@ def open_for(
         StoreFault: as opening a world names it.
         OperationFault: ``bad_as_of``, ``unknown_group``.
     """
-    from eval.ladder.oracle import open_ladder
     from world_api.api import open_session
 
     if world.startswith(LADDER):
@@ -116,7 +125,7 @@ def can_be_built(profile: str, video: VideoFile | None) -> bool:
     return profile != "oracle" or video.path is None or truth_path(video.path).is_file()
 
 
-def build(store: Path, profile: str, video: VideoFile, *, progress: Progress, clock: Clock) -> str:
+def build_for_run(store: Path, profile: str, video: VideoFile, *, progress: Progress, clock: Clock) -> str:
     """Build a world; its hash.
 
     Raises:
@@ -143,3 +152,267 @@ def build(store: Path, profile: str, video: VideoFile, *, progress: Progress, cl
     if found is None:
         raise StoreFault("no_such_world", f"the world of {video.video_id} was not finished", hint="build it again")
     return found
+
+
+EVERYTHING = "all"
+JOINT = "+"
+#: What is remembered is the caller's own, and no world's: there is no truth of it.
+_OF_THE_CALLER = "memory"
+
+
+def operations_on(step: str) -> tuple[str, ...]:
+    """The operations that a step names, in their published order: ``detect_objects``, ``perception``, ``entities+meta``, ``all``.
+
+    Raises:
+        EvalFault: ``unknown_rung``.
+    """
+    offered = {name: item for name, item in OPERATIONS.items() if item.category != _OF_THE_CALLER}
+    wanted: set[str] = set()
+    for part in step.split(JOINT):
+        named = {name for name, item in offered.items() if _is_named(part, name, item)}
+        if not named:
+            categories = list(dict.fromkeys(item.category for item in offered.values()))
+            raise EvalFault(
+                "unknown_rung",
+                f"no operation is answered from the truth as {part[:60]!r}",
+                hint=f"one of: {EVERYTHING}, {', '.join(categories)}, {', '.join(offered)}; several joined by {JOINT}",
+            )
+        wanted |= named
+    return tuple(name for name in offered if name in wanted)
+
+
+def _is_named(part: str, name: str, operation: Operation) -> bool:
+    return part in (name, operation.category, EVERYTHING)
+
+
+Floats = NDArray[np.float64]
+
+#: Boxes of one thing in two worlds overlap at least so much (a detector's box is seldom the drawn one).
+_SAME = 0.3
+#: Seconds between two sightings that are compared, and the longest time that one sighting counts for.
+_NEAR, _HOLDS = 0.3, 1.0
+
+
+class Counterparts:
+    """The entities of a perceived world and those of the true one. A true entity may be several perceived ones, not the reverse.
+
+    ``true_of`` and ``perceived_of`` give None where the other world has nothing of the kind: a thing that was not seen, a track of
+    nothing. Ids that are true ones already stay as they are.
+    """
+
+    def __init__(self, perceived: Sequence[Track], true: Sequence[Track]) -> None:
+        self._perceived = list(perceived)
+        self._true = list(true)
+
+    def true_of(self, entity_id: str, registered: Sequence[Registration] = ()) -> str | None:
+        """The true entity of a perceived one, or of one that was registered at a moment."""
+        if entity_id in self._true_ids:
+            return entity_id
+        if (found := self._best.get(entity_id)) is not None:
+            return found
+        for item in registered:
+            if item.entity_id == entity_id:
+                return self._true_at(item)
+        return None
+
+    def perceived_of(self, entity_id: str, during: TimeSpan | None = None) -> str | None:
+        """The perceived entity of a true one: of several the one that is visible longest, within an interval if one is given."""
+        tracks = self._parts.get(entity_id, [])
+        if not tracks:
+            return None
+        return max(tracks, key=lambda track: (_seconds(track, during), _seconds(track, None))).entity_id
+
+    @cached_property
+    def _true_ids(self) -> frozenset[str]:
+        return frozenset(track.entity_id for track in self._true)
+
+    @cached_property
+    def _best(self) -> dict[str, str]:
+        """For each perceived entity the true one that it overlaps longest."""
+        found: dict[str, str] = {}
+        for track in self._perceived:
+            shared = [(overlap_seconds(track, other), other.entity_id) for other in self._true if _meet(track, other)]
+            seconds, entity_id = max(shared, default=(0.0, ""))
+            if seconds > 0:
+                found[track.entity_id] = entity_id
+        return found
+
+    @cached_property
+    def _parts(self) -> dict[str, list[Track]]:
+        found: dict[str, list[Track]] = {}
+        for track in self._perceived:
+            if (true := self._best.get(track.entity_id)) is not None:
+                found.setdefault(true, []).append(track)
+        return found
+
+    def _true_at(self, item: Registration) -> str | None:
+        """The true entity whose box overlaps a registered one at its moment."""
+        own = Box(x1=item.box[0], y1=item.box[1], x2=item.box[2], y2=item.box[3])
+        best, found = _SAME, None
+        for track in self._true:
+            place = track.nearest(item.time)
+            if abs(float(track.times[place]) - item.time) <= _NEAR:
+                x1, y1, x2, y2 = (float(edge) for edge in track.boxes[place])
+                if (shared := own.iou(Box(x1=x1, y1=y1, x2=x2, y2=y2))) >= best:
+                    best, found = shared, track.entity_id
+        return found
+
+
+def overlap_seconds(one: Track, other: Track) -> float:
+    """Seconds during which the boxes of two tracks overlap, by the sightings of the first."""
+    after = np.clip(np.searchsorted(other.times, one.times), 1, max(1, len(other.times) - 1))
+    before = after - 1
+    after = np.minimum(after, len(other.times) - 1)
+    is_before = np.abs(other.times[before] - one.times) <= np.abs(other.times[after] - one.times)
+    nearest = np.where(is_before, before, after)
+    is_near = np.abs(other.times[nearest] - one.times) <= _NEAR
+    shared = _ious(one.boxes.astype(np.float64), other.boxes[nearest].astype(np.float64)) >= _SAME
+    holds = np.minimum(np.append(np.diff(one.times), 0.0), _HOLDS)
+    return float(holds[is_near & shared].sum())
+
+
+def _ious(one: Floats, other: Floats) -> Floats:
+    """Intersection over union, box by box (n x 4 pixels each)."""
+    low, high = np.maximum(one[:, :2], other[:, :2]), np.minimum(one[:, 2:], other[:, 2:])
+    shared = np.prod(np.clip(high - low, 0, None), axis=1)
+    both = np.prod(one[:, 2:] - one[:, :2], axis=1) + np.prod(other[:, 2:] - other[:, :2], axis=1) - shared
+    found: Floats = shared / np.maximum(both, 1e-9)
+    return found
+
+
+def _meet(one: Track, other: Track) -> bool:
+    return one.span.start <= other.span.end + _NEAR and other.span.start <= one.span.end + _NEAR
+
+
+def _seconds(track: Track, during: TimeSpan | None) -> float:
+    if during is None:
+        return sum(item.duration for item in track.appearances)
+    wide = TimeSpan(start=during.start - _NEAR, end=during.end + _NEAR)
+    return sum(part.duration for item in track.appearances if (part := item.clip(wide)) is not None)
+
+
+#: By which fields a record tells its time, the narrowest first.
+_TIMES = (("timestamp", "timestamp"), ("time", "time"), ("start_time", "end_time"), ("first_time", "last_time"))
+_ENTITY = re.compile(r"\bent_\w+")
+
+
+class Oracle:
+    """Answers operations from the true world.
+
+    Entities are translated, to and fro. A thing that the perceived world does not know keeps its true id: operations
+    answered from the truth know it, the others do not. True ids of generated films are numbers: they give away that an entity
+    exists, and neither its name nor its looks.
+    """
+
+    def __init__(self, truth: Session) -> None:
+        self._truth = truth
+        self._known: Counterparts | None = None
+        self._lock = RLock()
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """The true world's hash and profile."""
+        manifest = self._truth.view.world.manifest
+        return {"profile": manifest.profile, "world_hash": self._truth.world_hash}
+
+    def answer(self, session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """What the true world answers, in the ids of the session's.
+
+        Raises:
+            VideoWorldError: what the operation names; ``unknown_entity`` for what is nothing in truth.
+        """
+        counterparts = self._counterparts(session)
+        own_arguments = dict(arguments)
+        if (entity := own_arguments.get("entity_id")) is not None:
+            own_arguments["entity_id"] = self._true(session, counterparts, str(entity))
+        result = run(self._truth, operation, own_arguments)
+        if EVERY_OPERATION[operation].state == "writes":
+            self._register(session, counterparts, result)
+        answer: dict[str, Any] = _translated(result, counterparts, _window(arguments))
+        return answer
+
+    def _counterparts(self, session: Session) -> Counterparts:
+        with self._lock:
+            if self._known is None:
+                self._known = Counterparts(list(session.view.tracks), list(self._truth.view.tracks))
+            return self._known
+
+    def _true(self, session: Session, counterparts: Counterparts, entity: str) -> str:
+        registered = session.registrations()
+        if any(item.entity_id == entity for item in self._truth.registrations()):
+            return entity
+        found = counterparts.true_of(entity, registered)
+        is_known = session.view.track_of_entity(entity) is not None or any(
+            item.entity_id == entity for item in registered
+        )
+        if found is None and is_known:
+            raise OperationFault(
+                "unknown_entity",
+                f"{entity[:80]!r} is nothing that is there",
+                hint="list_entities gives the known ids; register_entity makes one from a hint and a moment",
+            )
+        return entity if found is None else found
+
+    def _register(self, session: Session, counterparts: Counterparts, result: Mapping[str, Any]) -> None:
+        """What was registered in the true world is known to the session under its own id."""
+        for item in self._truth.registrations():
+            if item.entity_id == result["entity_id"]:
+                at = TimeSpan(start=item.time, end=item.time)
+                own = counterparts.perceived_of(item.entity_id, at) or item.entity_id
+                if all(known.entity_id != own or known.label != item.label for known in session.registrations()):
+                    session.register(replace(item, entity_id=own))
+
+
+def _translated(value: Any, counterparts: Counterparts, during: TimeSpan | None) -> Any:
+    """The value with true ids replaced, each by the entity that is perceived of it in the surrounding interval."""
+    if isinstance(value, dict):
+        own = _window(value) or during
+        return {key: _translated(part, counterparts, own) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_translated(part, counterparts, during) for part in value]
+    if isinstance(value, str) and "ent_" in value:
+        return _ENTITY.sub(lambda found: _own(found.group(), counterparts, during), value)
+    return value
+
+
+def _own(entity: str, counterparts: Counterparts, during: TimeSpan | None) -> str:
+    return counterparts.perceived_of(entity, during) or entity
+
+
+def _window(record: Mapping[str, Any]) -> TimeSpan | None:
+    """The interval or moment of a record."""
+    for first, last in _TIMES:
+        start, end = record.get(first), record.get(last)
+        if isinstance(start, int | float) and isinstance(end, int | float) and start <= end:
+            return TimeSpan(start=float(start), end=float(end))
+    return None
+
+
+def open_ladder(
+    store: Path | str,
+    video_id: str,
+    operation: str,
+    *,
+    oracle: Path | str,
+    as_of: float | None = None,
+    name: str | None = None,
+    groups: Collection[str] = (),
+    seeing: VisionConfig | None = None,
+) -> Session:
+    """A session on the world in ``store``, in which some operations are answered from the true world in ``oracle``.
+
+    ``operation`` names one, several joined by ``+``, a category of them, or ``all``. The session is like any other: flat and
+    induced tools call the operations through it, and what they answer is recorded and replayed the same. Episodes name
+    in their settings which operations were answered so, and the true world's hash.
+
+    Raises:
+        EvalFault: ``unknown_rung``.
+        StoreFault, OperationFault: as ``open_session`` names them.
+    """
+    from world_api.api import open_session
+
+    wanted = operations_on(operation)
+    session = open_session(store, video_id, as_of=as_of, name=name, groups=groups, seeing=seeing)
+    truth = Oracle(open_session(oracle, video_id, as_of=as_of, name=None, groups=groups))
+    session.stand_ins = dict.fromkeys(wanted, truth)
+    return session

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
-from eval.runs.reading import Run
+from eval.runs.run import Run
 from eval.tables.accuracy import (
     baselines_table,
     by_tables,

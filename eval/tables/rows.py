@@ -21,10 +21,8 @@ from controller.episode import CallRecord, Episode
 from controller.records.journal import Journal, JournalEntry
 from controller.toolsets import JudgedItems
 from eval.datasets.items import Item
-from eval.runs.cells import Cell
-from eval.runs.files import SampleLine
-from eval.runs.manifest import LibraryRecord
-from eval.runs.reading import Run, refuse_unreadable
+from eval.runs.records import Cell, LibraryRecord, SampleLine
+from eval.runs.run import Run, refuse_unreadable
 from eval.scoring.kinds import evidence_score
 from eval.scoring.score import Score
 from tool_induction.library import find_library

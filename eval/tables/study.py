@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from controller.display import WATERMARK
-from eval.runs.manifest import DatasetRecord
-from eval.runs.reading import Run, read_run
+from eval.runs.records import DatasetRecord
+from eval.runs.run import Run, read_run
 from eval.runs.scoring import scored_now
 from eval.scoring.kinds import given_text
 from eval.scoring.labels import answer_key, own_pairs

@@ -14,9 +14,7 @@ from controller.episode import Episode, Task, episode_from_record
 from controller.loop import run_episode
 from controller.prompts import Prompts
 from controller.questions import Question, value_of
-from controller.records.conditions import Conditions
-from controller.records.journal import JournalEntry
-from controller.records.replay import replay_entry
+from controller.records import Conditions, JournalEntry, replay_entry
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
 from world_api.backends.chat.recording import Exchange, RecordingChatModel, ScriptedChatModel

@@ -12,9 +12,7 @@ import pytest
 
 from controller.budgets import Budget
 from controller.questions import Question
-from controller.records.journal import Journal
-from controller.records.recorder import Answered, Unanswered, answer_many
-from controller.records.replay import replay_recorded
+from controller.records import Answered, Journal, Unanswered, answer_many, replay_recorded
 from controller.systems import SystemContext
 from tool_induction import load_library
 from world_api.api import open_session
@@ -31,7 +29,7 @@ def thirty_two() -> list[Question]:
     """Questions of every kind, each of another thing or another moment, and some twice."""
     choices = ("in the office", "in the library", "in the kitchen")
     asked = []
-    for thing, as_of in product(THINGS, (None, 40.0)):
+    for thing, as_of in product(THINGS, (None, 30.0)):
         asked += [
             Question(text=f"When does {thing} first appear?", as_of=as_of),
             Question(text=f"When does {thing} first appear?", kind="interval", as_of=as_of),
@@ -41,23 +39,10 @@ def thirty_two() -> list[Question]:
     return list(islice(asked, 32))
 
 
-@pytest.fixture(scope="module")
-def sample_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with the world of the sample film, built from its pixels."""
-    from eval.sandbox import make_sample
-    from tests.support.building import Silent
-    from world_api.api import BuildOptions, build_world
-
-    folder = tmp_path_factory.mktemp("asked")
-    video = make_sample(folder / "sample").video
-    options = BuildOptions(without=("screen_texts",))
-    build_world(video, folder / "worlds", progress=Silent(), clock=SystemClock(), options=options)
-    return folder / "worlds"
-
-
 @pytest.fixture
-def opener(sample_store: Path) -> Callable[[Question], Session]:
-    return lambda question: open_session(sample_store, "sample", as_of=question.as_of, name=None)
+def opener(make_world: Any) -> Callable[[Question], Session]:
+    make_world()
+    return lambda question: open_session(make_world.store, "made", as_of=question.as_of, name=None)
 
 
 def context(**chosen: Any) -> SystemContext:

@@ -13,7 +13,7 @@ from controller.episode import Episode, Task
 from controller.loop import run_episode
 from controller.prompts import FirstCall, Preamble, Prompts
 from controller.questions import Question
-from controller.systems.base import OwnCalls
+from controller.systems import OwnCalls
 from tests.support.systems import data_in
 from world_api.backends.chat.completions import Call, completion
 from world_api.backends.chat.recording import ScriptedChatModel

@@ -10,9 +10,7 @@ import pytest
 from controller.budgets import Budget
 from controller.display import summary_record, summary_text
 from controller.questions import Question
-from controller.records.journal import Journal
-from controller.records.recorder import answer_recorded
-from controller.records.replay import replay_recorded
+from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext, flat, hier
 from controller.toolsets import JudgedItems
 from tool_induction import ToolLibrary, compile_document, limits
@@ -46,13 +44,25 @@ def library() -> ToolLibrary:
 def test_flat_and_hier_are_offered_the_same_function(open_made: Any, stepping_clock: Any) -> None:
     judge, session, clock = ScriptedJudge([]), open_made(), stepping_clock()
     model = ScriptedChatModel([])
-    alone = [tool.name for tool in flat(model=model, clock=clock, judge=judge).tools(session).get_tools()]
+    alone = [
+        tool.name
+        for tool in flat(model=model, clock=clock, judge=judge)
+        .setup(Question(text="?"), session)
+        .make_tools()
+        .get_tools()
+    ]
     both = [
-        tool.name for tool in hier(model=model, clock=clock, library=library(), judge=judge).tools(session).get_tools()
+        tool.name
+        for tool in hier(model=model, clock=clock, library=library(), judge=judge)
+        .setup(Question(text="?"), session)
+        .make_tools()
+        .get_tools()
     ]
     assert alone == [*OPERATIONS, "judge_items"]
     assert both == ["judge_lines", *alone]
-    assert "judge_items" not in [tool.name for tool in flat(model=model, clock=clock).tools(session).get_tools()]
+    assert "judge_items" not in [
+        tool.name for tool in flat(model=model, clock=clock).setup(Question(text="?"), session).make_tools().get_tools()
+    ]
 
 
 def test_items_are_judged_at_the_price_of_a_judge_step() -> None:
@@ -87,7 +97,11 @@ def test_a_model_may_have_as_many_items_judged_at_once_as_a_tool() -> None:
 
 def test_what_a_tool_had_judged_is_not_judged_again_for_the_model(open_made: Any, stepping_clock: Any) -> None:
     judge = ScriptedJudge(["yes"] * 3)
-    tools = hier(model=ScriptedChatModel([]), clock=stepping_clock(), library=library(), judge=judge).tools(open_made())
+    tools = (
+        hier(model=ScriptedChatModel([]), clock=stepping_clock(), library=library(), judge=judge)
+        .setup(Question(text="?"), open_made())
+        .make_tools()
+    )
     tools.call_tool("judge_lines", {"video_id": "made", "topic": "folder"})
     asked = list(judge.questions)
     items = list(dict.fromkeys(item for _, _, item in asked))

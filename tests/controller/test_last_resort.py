@@ -11,10 +11,7 @@ import pytest
 
 from controller.display import summary_record, summary_text
 from controller.questions import Question
-from controller.records.conditions import Conditions
-from controller.records.journal import Journal
-from controller.records.recorder import answer_recorded
-from controller.records.replay import replay_recorded
+from controller.records import Conditions, Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
 from world_api.backends.chat.completions import Call, completion

@@ -84,9 +84,9 @@ def test_a_budget_below_nothing_or_without_bound_is_refused(wrong: dict[str, Any
 def test_a_budget_of_money_is_spent_alike_whatever_the_server_had_kept(stepping_clock: Any, cached: int) -> None:
     meter = Meter(Budget(money=1.0, tokens=10**9), stepping_clock(), model="scripted", prices=PRICES)
     meter.add_round(Usage(prompt=99_000, completion=0, cached=cached))
-    assert meter.reached() is None
+    assert meter.exceeded() is None
     meter.add_round(Usage(prompt=1_000, completion=0, cached=cached))
-    assert meter.reached() == "money"
+    assert meter.exceeded() == "money"
 
 
 def test_the_same_request_of_two_models_is_paid_for_twice_and_of_one_once(stepping_clock: Any) -> None:
@@ -95,6 +95,6 @@ def test_the_same_request_of_two_models_is_paid_for_twice_and_of_one_once(steppi
         Spent(purpose="perception", model=model, request="r", prompt=10, completion=0) for model in ("a", "a", "b")
     ]
     meter.add_spent(looks[:2], judging=0)
-    assert meter.reached() is None
+    assert meter.exceeded() is None
     meter.add_spent(looks[2:], judging=0)
-    assert meter.reached() == "tokens"
+    assert meter.exceeded() == "tokens"

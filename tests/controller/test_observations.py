@@ -48,11 +48,11 @@ def test_a_cut_result_is_json_of_the_same_shape(result: dict[str, Any], limit: i
 _anything = st.recursive(
     st.integers() | st.text(max_size=400) | st.none() | st.floats(allow_nan=False, allow_infinity=False),
     lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=60), inner, max_size=40),
-    max_leaves=120,
+    max_leaves=40,
 )
 
 
-@settings(deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 @given(result=st.dictionaries(st.text(max_size=60), _anything, max_size=40), limit=st.integers(20, 400))
 def test_whatever_a_tool_returns_fits_the_limit(result: dict[str, Any], limit: int) -> None:
     shown, note = shorten(result, limit)

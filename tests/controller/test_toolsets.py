@@ -102,7 +102,7 @@ def test_the_whole_chain_answers_with_evidence(
 def test_a_library_is_offered_first_and_its_inner_operations_are_recorded(open_made: Any, stepping_clock: Any) -> None:
     library = load_library("hand_A")
     system = hier(model=RuleBasedChatModel(), clock=stepping_clock(), library=library)
-    names = [tool.name for tool in system.tools(open_made()).get_tools()]
+    names = [tool.name for tool in system.setup(Question(text="?"), open_made()).make_tools().get_tools()]
     assert names == [*library.tools, *OPERATIONS]
     episode = system.answer(Question(text="When does the person in red first appear?"), open_made())
     assert episode.task.library == Library(name="hand_A", hash=library.hash)

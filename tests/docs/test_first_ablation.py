@@ -53,7 +53,7 @@ def test_every_command_of_the_guide_runs_in_its_order(
 
 
 def test_the_last_part_of_the_guide_is_a_configuration_too(tmp_path: Path) -> None:
-    from eval.runs.configuration import read_configuration
+    from eval.runs import read_configuration
 
     first, last = _blocks("yaml")
     path = tmp_path / "ablation.yaml"

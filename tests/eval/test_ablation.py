@@ -7,14 +7,13 @@ from importlib.resources import files
 from pathlib import Path
 
 from controller.systems import own_system, system_names
-from eval.ablation import CONFIGURATION, run_ablation, steps
-from eval.commands.group import ROOMS
-from eval.demo import Ran
-from eval.runs.configuration import read_configuration
+from eval.commands import ROOMS
+from eval.demo import CONFIGURATION, Ran, ablation_steps, run_ablation
+from eval.runs import read_configuration
 
 
 def test_it_goes_from_films_to_the_report_with_commands_that_exist() -> None:
-    commands = [step.arguments[:2] for step in steps(Path("ablation"))]
+    commands = [step.arguments[:2] for step in ablation_steps(Path("ablation"))]
     assert commands[0] == ("sandbox", "make")
     assert commands[-1] == ("eval", "report")
     assert {name for group, name in commands if group == "eval"} <= set(ROOMS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.demo import TOOLS, Ran, own_subject, run_demo, sample_subject, steps
+from eval.demo import TOOLS, Ran, own_subject, run_steps, sample_subject, steps
 from videoworld import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +34,7 @@ def test_each_command_is_printed_before_its_output_and_long_output_is_cut() -> N
     def run(arguments: Sequence[str]) -> Ran:
         return Ran(status=0, output="\n".join(f"line {n}" for n in range(100)))
 
-    assert run_demo(own_subject(Path("a b.mp4")), Path("demo"), run, said.append) == 0
+    assert run_steps(steps(own_subject(Path("a b.mp4")), Path("demo")), Path("demo"), run, said.append) == 0
     assert said[0].endswith("$ videoworld build 'a b.mp4' --store demo/worlds")
     assert said[1].endswith("line 39")
     assert said[2] == "... and 60 lines more"
@@ -46,7 +46,7 @@ def test_it_stops_at_the_first_failure() -> None:
     def run(arguments: Sequence[str]) -> Ran:
         return Ran(status=1, output="")
 
-    assert run_demo(own_subject(Path("gone.mp4")), Path("demo"), run, said.append) == 1
+    assert run_steps(steps(own_subject(Path("gone.mp4")), Path("demo")), Path("demo"), run, said.append) == 1
     assert sum("$ videoworld" in text for text in said) == 1
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from controller.budgets import Budget
 from controller.episode import Episode, FaultRecord, Task
 from controller.questions import Question
-from controller.records.conditions import Conditions
-from controller.records.journal import Journal
+from controller.records import Conditions, Journal
 from world_api.backends.chat.recording import Exchange
 
 

@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.runs.experiment import Outcome, open_experiment, run_experiment
-from eval.runs.progress import Tally
-from eval.runs.scoring import score_run
+from eval.runs import Outcome, Tally, open_experiment, run_experiment, score_run
 from world_api.backends.clocks import SystemClock
 from world_api.core import json_line
 

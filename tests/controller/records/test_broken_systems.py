@@ -11,8 +11,7 @@ import pytest
 
 from controller.budgets import Budget
 from controller.questions import Question
-from controller.records.journal import Journal
-from controller.records.recorder import Answered, Unanswered, answer, answer_many
+from controller.records import Answered, Journal, Unanswered, answer, answer_many
 from controller.systems import SystemContext
 from world_api.backends.chat.completions import completion
 from world_api.backends.chat.prices import Price, Prices

@@ -6,12 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from controller.records import conditions, journal, recorder, replay
-from controller.records.journal import Journal
-from controller.records.recorder import Answered
-from controller.records.replay import replay_recorded
+from controller.records import EPISODES, RECORDINGS, Answered, Journal, replay_recorded
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "controller.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = (ROOT / "docs" / "controller.md").read_text(encoding="utf-8")
 
 
 def section(heading: str) -> str:
@@ -33,8 +31,8 @@ def test_the_example_runs_and_what_it_records_replays(open_made: Any, monkeypatc
 
 
 def test_every_way_in_which_a_replay_is_refused_is_told() -> None:
-    modules = (conditions, journal, replay)
-    sources = "".join(Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules)
+    folder = ROOT / "controller" / "records"
+    sources = "".join((folder / f"{name}.py").read_text() for name in ("conditions", "journal", "replay"))
     raised = set(re.findall(r'EpisodeFault\(\s*"([a-z_]+)"', sources)) - {"record_not_writable", "unknown_episode"}
     told = set(re.findall(r"`([a-z_]+)`", section("Replay")))
     assert raised <= told
@@ -43,6 +41,5 @@ def test_every_way_in_which_a_replay_is_refused_is_told() -> None:
 
 def test_every_file_of_a_record_is_told() -> None:
     text = section("Recording")
-    for name in (journal.EPISODES, journal.RECORDINGS, "timings.jsonl", "materials"):
+    for name in (EPISODES, RECORDINGS, "timings.jsonl", "materials"):
         assert f"DIR/{name}" in text
-    assert recorder.__doc__

@@ -12,9 +12,7 @@ import pytest
 from controller.budgets import Budget
 from controller.episode import Episode, FaultRecord, episode_from_record
 from controller.questions import Question
-from controller.records.journal import Journal
-from controller.records.recorder import answer_recorded
-from controller.records.replay import replay_recorded
+from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
 from tests.support.journals import forge
 from tool_induction import ToolLibrary, load_library

@@ -14,10 +14,7 @@ import world_api.backends.chat.prompts as prompt_files
 from controller.episode import Episode, Task
 from controller.loop import run_episode
 from controller.questions import Question
-from controller.records import conditions
-from controller.records.journal import Journal
-from controller.records.recorder import answer
-from controller.records.replay import Replayed, replay_recorded
+from controller.records import Journal, Replayed, answer, loop_hash, replay_recorded
 from controller.systems import System, SystemContext
 from world_api.backends.chat.recording import ScriptedChatModel
 from world_api.backends.chat.rule_based import RuleBasedChatModel
@@ -78,7 +75,7 @@ def test_a_prompt_of_the_other_language_is_no_matter(journal: Journal, edited_pr
 
 
 def test_another_loop_that_gives_the_same_bytes_replays(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conditions, "loop_hash", lambda: "f" * 64)
+    monkeypatch.setattr("controller.records.conditions.loop_hash", lambda: "f" * 64)
     assert replay(journal).identical
 
 
@@ -113,7 +110,7 @@ def test_another_loop_that_asks_something_else_is_refused_by_its_version(
 ) -> None:
     with pytest.raises(EpisodeFault, match="replay_mismatch"):
         replay(journal, build=Wordy)
-    monkeypatch.setattr(conditions, "loop_hash", lambda: "f" * 64)
+    monkeypatch.setattr("controller.records.conditions.loop_hash", lambda: "f" * 64)
     with pytest.raises(EpisodeFault, match="loop_changed") as caught:
         replay(journal, build=Wordy)
     assert "another version of the loop" in caught.value.message
@@ -231,9 +228,6 @@ def test_an_episode_of_the_schema_before_is_refused_with_what_to_do(journal: Jou
 
 
 def test_code_beside_the_controller_that_decides_bytes_is_in_the_hash(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = conditions.loop_hash.__wrapped__()
-    real = conditions._module
-    monkeypatch.setattr(
-        conditions, "_module", lambda name: b"other" if name == "world_api.backends.chat.prompts" else real(name)
-    )
-    assert conditions.loop_hash.__wrapped__() != before
+    before = loop_hash.__wrapped__()
+    monkeypatch.setattr("controller.records.conditions._module", lambda _: b"other")
+    assert loop_hash.__wrapped__() != before

@@ -15,8 +15,7 @@ from controller.display import WIDTH, cut, episode_page, result_text, single_lin
 from controller.episode import Episode
 from controller.prompts import Preamble
 from controller.questions import Question
-from controller.records.conditions import Conditions
-from controller.records.journal import JournalEntry
+from controller.records import Conditions, JournalEntry
 from controller.systems import flat, hier
 from tool_induction import load_library
 from world_api.backends.chat.prices import Price

@@ -80,7 +80,7 @@ def test_the_number_of_tools_before_the_fallback_can_be_chosen(play: Any) -> Non
     ids=str,
 )
 def test_a_tool_that_fails_opens_the_operations(result: dict[str, Any]) -> None:
-    tools = FallbackTools(Answering("tool", result), Answering("operation", {}), patience=9)
+    tools = FallbackTools(Answering("tool", result), Answering("operation", {}), after=9)
     assert "error" in tools.call_tool("operation", {})
     tools.call_tool("tool", {})
     assert tools.call_tool("operation", {}) == {}
@@ -88,7 +88,7 @@ def test_a_tool_that_fails_opens_the_operations(result: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("code", ["bad_arguments", "unknown_tool", "no_judge", "wrong_video"])
 def test_a_call_that_is_itself_wrong_neither_opens_them_nor_counts(code: str) -> None:
-    tools = FallbackTools(Answering("tool", {"error": {"code": code}}), Answering("operation", {}), patience=2)
+    tools = FallbackTools(Answering("tool", {"error": {"code": code}}), Answering("operation", {}), after=2)
     for _ in range(3):
         tools.call_tool("tool", {})
         assert tools.call_tool("operation", {})["error"]["code"] == "operation_not_open"
@@ -124,7 +124,7 @@ def test_judging_does_not_open_the_operations(play: Any) -> None:
 
 
 def test_calls_are_made_in_their_order_since_that_decides() -> None:
-    tools = FallbackTools(Answering("tool", {}), Answering("operation", {}), patience=1)
+    tools = FallbackTools(Answering("tool", {}), Answering("operation", {}), after=1)
     assert all(tool.writes for tool in tools.get_tools())
 
 

@@ -11,7 +11,7 @@ import av
 import pytest
 
 from eval.datasets import VideoFile, subtitles_to_build_with
-from eval.runs.worlds import build
+from eval.runs import build_for_run
 from tests.support.building import Silent, StandingClock
 from tests.support.numbered_film import HEIGHT, WIDTH, drawn
 from world_api.core.faults import EvalFault
@@ -64,6 +64,6 @@ def test_the_words_are_in_the_world_that_a_run_builds(tmp_path: Path) -> None:
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
     said = video(tmp_path, [{"start": "00:10:01.000", "end": "00:10:03.000", "line": "the kettle boils"}], begins=600.0)
-    build(tmp_path / "store", "classical", said, progress=Silent(), clock=StandingClock())
+    build_for_run(tmp_path / "store", "classical", said, progress=Silent(), clock=StandingClock())
     rows = open_world(tmp_path / "store" / "classical", "v").rows("speech").to_pylist()
     assert [(row["start"], row["end"], row["text"]) for row in rows] == [(1.0, 3.0, "the kettle boils")]

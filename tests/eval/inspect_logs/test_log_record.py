@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from controller.display import WATERMARK
-from eval.inspect_logs import conditions_of, log_record, messages_of, text_of, told, usage_of
-from eval.runs.reading import Run, read_run
+from eval.inspect_logs import answer_text, conditions_of, log_record, messages_of, text_of, usage_of
+from eval.runs import Run, read_run
 from eval.tables.rows import rows_of
 from world_api.backends.chat.completions import Usage
 from world_api.backends.chat.prices import Price
@@ -181,9 +181,9 @@ def test_tokens_are_told_as_they_were_asked_for(run: Run) -> None:
 
 
 def test_answers_and_contents_are_told_as_text() -> None:
-    assert told("B") == "B"
-    assert told({"start_time": 1, "end_time": 2}) == '{"start_time":1,"end_time":2}'
-    assert told(None) == ""
+    assert answer_text("B") == "B"
+    assert answer_text({"start_time": 1, "end_time": 2}) == '{"start_time":1,"end_time":2}'
+    assert answer_text(None) == ""
     parts = [{"type": "text", "text": "Look:"}, {"type": "image_url", "image_url": {"url": "sha256:" + "a" * 200}}]
     assert text_of(parts) == "Look:\n[picture sha256:" + "a" * 73 + "]"
     assert text_of(None) == ""

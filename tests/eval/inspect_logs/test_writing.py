@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from eval.inspect_logs import conditions_of, export_run, log_record
-from eval.runs.reading import read_run
+from eval.runs import read_run
 from tests.support.command_line import Cli
 from world_api.core.faults import BackendFault, EvalFault
 

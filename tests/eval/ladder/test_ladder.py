@@ -10,9 +10,7 @@ import pytest
 
 from controller.digest import digest_of
 from controller.questions import Question
-from controller.records.journal import Journal
-from controller.records.recorder import answer_recorded
-from controller.records.replay import replay_recorded
+from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
 from eval.ladder import open_ladder, operations_on
 from eval.tables import SampleRow, ladder_of

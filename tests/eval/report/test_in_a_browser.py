@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eval.report import Choices, Written, write_report
-from eval.runs.files import RunFolder
+from eval.runs.records import RunFolder
 from eval.runs.scoring import score_run
 from tests.support.browser import Browser, Tab
 from tests.support.reports import hostile_questions, index_of, places_of

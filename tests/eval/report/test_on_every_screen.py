@@ -9,7 +9,7 @@ import pytest
 
 from controller.display import WATERMARK
 from eval.report import Choices, Written, write_report
-from eval.runs.files import RunFolder
+from eval.runs.records import RunFolder
 from eval.runs.scoring import score_run
 from tests.support.browser import Browser, Tab
 from tests.support.reports import HOSTILE, index_of

@@ -16,8 +16,8 @@ import pytest
 from controller.display import WATERMARK
 from eval.report import Choices, Written, write_report
 from eval.runs.bundle import pack
-from eval.runs.files import RunFolder
-from eval.runs.reading import read_run
+from eval.runs.records import RunFolder
+from eval.runs.run import read_run
 from eval.runs.scoring import score_run
 from eval.tables import tables_of
 from tests.support.numbered_film import number_in

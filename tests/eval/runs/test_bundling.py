@@ -9,10 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.runs.bundle import CONTENTS, Contents, Part, contents_of, head, open_bundle, pack
-from eval.runs.files import RunFolder
-from eval.runs.reading import read_run
-from eval.runs.scoring import score_run
+from eval.runs import CONTENTS, Contents, Part, RunFolder, contents_of, head, open_bundle, pack, read_run, score_run
 from tests.support.runs import made_run
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EvalFault

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from eval.datasets.loading import load_dataset
-from eval.runs.configuration import EXAMPLE, read_configuration
-from eval.runs.plan import pick_all
+from eval.runs import EXAMPLE, pick_all, read_configuration
 from world_api.core.faults import EvalFault
 
 SMALL = "schema_version: 1\ndatasets: [films]\narms: [flat]\n"
@@ -111,7 +110,7 @@ def test_the_example_is_a_configuration(tmp_path: Path) -> None:
 
 
 def test_each_key_is_in_the_page_of_runs() -> None:
-    from eval.runs.configuration import ConfigurationDocument
+    from eval.runs import ConfigurationDocument
 
     page = (Path(__file__).parents[3] / "docs" / "runs.md").read_text(encoding="utf-8")
     assert [key for key in ConfigurationDocument.model_fields if f"`{key}`" not in page] == []

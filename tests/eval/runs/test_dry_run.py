@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from eval.datasets.items import VideoFile
-from eval.runs.estimate import Estimate, building_of, estimate
-from eval.runs.experiment import open_experiment
-from eval.runs.plan import WorldNeeded
+from eval.runs import Estimate, WorldNeeded, building_of, estimate_run, open_experiment
 from tests.support.numbered_film import encode
 from tests.support.runs import prepare, run_here
 from world_api.backends.clocks import SystemClock
@@ -20,7 +18,7 @@ FEW = "schema_version: 1\ndatasets: [films]\narms: [blind]\nseeds: [1, 2]\nparal
 
 
 def dry(config: Path, *overrides: str) -> Estimate:
-    return estimate(
+    return estimate_run(
         open_experiment(config, overrides=overrides), pilot=None, effect=0.1, clock=SystemClock(), environment={}
     )
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from controller.systems.baselines import USUAL_TOKENS
-from eval.runs.estimate import Estimate, estimate
-from eval.runs.experiment import open_experiment
+from controller.systems import USUAL_TOKENS
+from eval.runs import Estimate, estimate_run, open_experiment
 from tests.support.runs import QUESTIONS, prepare
 from world_api.backends.chat.completions import IMAGE_TOKENS
 from world_api.backends.clocks import SystemClock
@@ -37,7 +36,7 @@ def estimated(tmp_path: Path, chat_server: Any, monkeypatch: pytest.MonkeyPatch)
 
     def told(*overrides: str) -> Estimate:
         what = open_experiment(config, overrides=overrides)
-        found = estimate(what, pilot=None, effect=0.1, clock=SystemClock(), environment=dict(os.environ))
+        found = estimate_run(what, pilot=None, effect=0.1, clock=SystemClock(), environment=dict(os.environ))
         assert not chat_server.received
         return found
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.runs.files import LineFile, ScoreLine
+from eval.runs import ScoreLine, read_lines
 from tests.support.command_line import Cli
 from tests.support.runs import prepare
 from world_api.backends.chat.completions import completion
@@ -27,7 +27,7 @@ def config(tmp_path: Path, chat_server: Any, monkeypatch: pytest.MonkeyPatch) ->
 
 def scorers(config: Path) -> set[str]:
     """Who scored the open answers."""
-    lines = LineFile(config.parent / "runs" / "config" / "scores.jsonl", ScoreLine)
+    lines = read_lines(config.parent / "runs" / "config" / "scores.jsonl", ScoreLine)
     return {line.scorer for line in lines if line.sample in _open(config)}
 
 

@@ -12,16 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from eval.runs.executor import SubprocessWorker
-from eval.runs.reading import read_run
-from eval.runs.scoring import score_run
+from eval.runs import SubprocessWorker, read_run, score_run
 from tests.eval.runs.test_running import names
 from tests.support.runs import Silent, prepare, run_here
 from world_api.core.faults import EvalFault
 
 ROOT = Path(__file__).resolve().parents[3]
 _PATIENCE = 120.0
-_SMALL = "schema_version: 1\ndatasets: [films]\narms: [flat, flat+compose, blind]\nseeds: [1, 2]\n"
+_SMALL = "schema_version: 1\ndatasets: [films]\narms: [flat, blind]\nseeds: [1, 2]\n"
 
 
 #: Whoever runs the tests may have been started without Ctrl-C, and what it starts would have none either.
@@ -81,7 +79,7 @@ def test_a_run_that_is_killed_at_several_moments_goes_on_and_repeats_nothing(tmp
     lines = run / "samples.jsonl"
     moments: list[tuple[Callable[[], bool], bool]] = [
         (lambda: any((run / "episodes").glob("*/recordings/*.jsonl")), True),
-        (lambda: lines.exists() and lines.read_bytes().count(b"\n") >= 12, False),
+        (lambda: lines.exists() and lines.read_bytes().count(b"\n") >= 8, False),
     ]
     for there, whole_group in moments:
         process = start(config)
@@ -98,6 +96,7 @@ def children(process: subprocess.Popen[bytes]) -> list[int]:
     return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
 
+@pytest.mark.nightly
 def test_a_second_ctrl_c_leaves_what_is_under_way(tmp_path: Path) -> None:
     config = prepare(tmp_path, configuration=_SMALL)
     process = start(config)
@@ -116,8 +115,6 @@ def test_a_second_ctrl_c_leaves_what_is_under_way(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert b"Traceback" not in told + rest
     assert not any(Path(f"/proc/{pid}").exists() for pid in asking)
-    outcome = run_here(config, overrides=["parallel=1"])
-    assert outcome.complete
 
 
 def test_ctrl_c_keeps_what_is_there_and_ends_with_its_status(tmp_path: Path, reference: Path) -> None:

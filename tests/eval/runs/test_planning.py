@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from eval.datasets.items import Dataset, LeftOut
-from eval.runs.configuration import DatasetPart
-from eval.runs.experiment import open_experiment
-from eval.runs.files import RunFolder
-from eval.runs.plan import Picked, Plan, make_plan, spread
+from eval.runs import DatasetPart, Picked, Plan, RunFolder, make_plan, open_experiment, spread
 from tests.support.runs import QUESTIONS, prepare, write_dataset
 from tool_induction import Origin, freeze_library, load_library
 from world_api.backends.clocks import SystemClock
@@ -97,7 +94,7 @@ def test_what_decides_nothing_changes_no_key(planned: Planned, change: str) -> N
     ("text", "line", "what"),
     [
         ("arms:\n  - flta\n", 4, "no system 'flta'"),
-        ("arms: [{name: a, system: flat}, {name: a, system: blind}]\n", 3, "'a' stands twice"),
+        ("arms: [{name: a, system: flat}, {name: a, system: blind}]\n", 3, "'a' is there twice"),
         ("arms: [hier]\n", 3, "needs a tool library"),
         ("arms: [{name: h, system: hier, libraries: [hand_Q]}]\nlibraries: [hand_A]\n", 3, "named 'hand_Q'"),
         ("arms: [{name: f, system: flat, libraries: [hand_A]}]\nlibraries: [hand_A]\n", 3, "takes no library"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eval.report.page import overview_of
-from eval.runs.reading import read_run
+from eval.runs.run import read_run
 from tests.eval.runs.test_running import FEW
 from tests.support.runs import Silent, prepare, run_here
 from world_api.backends.chat.completions import completion
@@ -25,10 +25,10 @@ def test_a_run_that_goes_on_with_other_code_tells_which_samples_are_whose(
     silent = Silent()
     first = run_here(config, overrides=['datasets=[{"path": "films", "limit": 3}]'], silent=silent)
     own = read_run(first.folder.root).manifest.loop
-    assert [count for _, count in read_run(first.folder.root).stretches] == [3]
+    assert [count for _, count in read_run(first.folder.root).provenance] == [3]
     monkeypatch.setattr("eval.runs.plan.loop_hash", lambda: "f" * 64)
     run = read_run(run_here(config, silent=silent).folder.root)
-    assert [(one.loop, one.planned, count) for one, count in run.stretches] == [(own, 3, 3), ("f" * 64, 10, 7)]
+    assert [(one.loop, one.planned, count) for one, count in run.provenance] == [(own, 3, 3), ("f" * 64, 10, 7)]
     assert run.manifest.loop == own
     (told,) = [fact for group in overview_of(run) for fact in group.facts if fact.name == "asked by"]
     assert [value.partition(":")[0] for value in told.values] == ["3 samples of 3 planned", "7 samples of 10 planned"]
@@ -36,7 +36,7 @@ def test_a_run_that_goes_on_with_other_code_tells_which_samples_are_whose(
         "the code that runs episodes changed since the run was begun; manifest.json tells which samples were asked by which"
     ]
     monkeypatch.undo()
-    assert read_run(run_here(config).folder.root).stretches == run.stretches  # nothing was asked
+    assert read_run(run_here(config).folder.root).provenance == run.provenance  # nothing was asked
 
 
 def test_another_endpoint_is_told_without_its_credentials(
@@ -50,7 +50,7 @@ def test_another_endpoint_is_told_without_its_credentials(
         monkeypatch.setenv("OPENAI_BASE_URL", where)
         run_here(config, overrides=[f'datasets=[{{"path": "films", "limit": {limit}}}]'])
     run = read_run(tmp_path / "runs" / "config")
-    hosts = [(one.endpoint or "").split(":")[1] for one, _ in run.stretches]
+    hosts = [(one.endpoint or "").split(":")[1] for one, _ in run.provenance]
     assert hosts == ["//127.0.0.1", "//localhost"]
-    assert [count for _, count in run.stretches] == [2, 3]
+    assert [count for _, count in run.provenance] == [2, 3]
     assert "secret" not in (run.folder.manifest).read_text()

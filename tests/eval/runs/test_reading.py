@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.runs import files
-from eval.runs.reading import read_run
+from eval.runs import read_run
 from tests.support.runs import made_run
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EvalFault
@@ -55,7 +54,7 @@ def test_a_line_that_holds_what_no_run_wrote_is_named(
 
 def test_a_line_without_an_end_is_not_read_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = made_run(tmp_path)
-    monkeypatch.setattr(files, "MAX_LINE_BYTES", 10_000)
+    monkeypatch.setattr("eval.runs.records.MAX_LINE_BYTES", 10_000)
     read_run(run)
     with (run / "scores.jsonl").open("ab") as end:
         end.write(b" " * 20_000)

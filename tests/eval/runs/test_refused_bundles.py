@@ -13,9 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.runs import bundle
-from eval.runs.bundle import CONTENTS, FILES, Contents, Part, contents_of, head, open_bundle, pack
-from eval.runs.files import RunFolder
+from eval.runs import CONTENTS, FILES, Contents, Part, RunFolder, bundle, contents_of, head, open_bundle, pack
 from tests.support.runs import made_run
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EvalFault, StoreFault

@@ -8,11 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.records.journal import EPISODES, DamagedEntry, Journal, JournalEntry
-from eval.runs.cells import Arm, Cell
-from eval.runs.manifest import read_manifest
-from eval.runs.reading import read_run
-from eval.runs.scoring import score_run
+from controller.records import EPISODES, DamagedEntry, Journal, JournalEntry
+from eval.runs import Arm, Cell, read_manifest, read_run, score_run
 from tests.eval.runs.test_running import FEW, drop_lines, samples
 from tests.support.runs import made_run, prepare, run_here
 from tool_induction import Origin, freeze_library, load_library
@@ -52,8 +49,8 @@ def test_a_primary_contrast_may_be_mended_before_anything_is_asked(tmp_path: Pat
 def test_questions_may_be_added_to_a_run_and_none_may_go(tmp_path: Path) -> None:
     config = prepare(tmp_path, configuration=FEW.format(arm="blind", model="rule-based"))
     few = 'datasets=[{"path": "films", "limit": 4}]'
-    assert run_here(config, overrides=[few]).asked == 4
-    assert run_here(config).asked == 6
+    assert run_here(config, overrides=[few]).ran == 4
+    assert run_here(config).ran == 6
     record = read_manifest(tmp_path / "runs" / "config" / "manifest.json").datasets["films"]
     assert (record.items, record.limit, record.domains) == (10, None, None)
     items = (tmp_path / "runs" / "config" / "items.jsonl").read_bytes()
@@ -120,9 +117,7 @@ def test_an_episode_asked_again_to_the_same_answer_keeps_its_score(tmp_path: Pat
     assert line.sample in found.scores
 
 
-def test_a_lost_file_of_samples_reads_each_journal_twice_at_most(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lost_file_of_samples_reads_each_journal_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = made_run(tmp_path)
     scores = (run / "scores.jsonl").read_bytes()
     (run / "samples.jsonl").unlink()
@@ -136,8 +131,8 @@ def test_a_lost_file_of_samples_reads_each_journal_twice_at_most(
     monkeypatch.setattr(Journal, "scan", counted)
     monkeypatch.delattr(Journal, "find")
     outcome = run_here(run)
-    assert (outcome.asked, outcome.adopted) == (0, outcome.tally.planned)
-    assert len(scans) <= 2 * len(read_run(run).cells)  # once to adopt its episodes, once to score them
+    assert (outcome.ran, outcome.adopted) == (0, outcome.tally.planned)
+    assert len(scans) <= len(read_run(run).cells)
     score_run(outcome.folder)
     assert (run / "scores.jsonl").read_bytes() == scores
 
@@ -159,7 +154,7 @@ def test_a_run_goes_on_with_its_copy_of_a_library_that_is_gone(tmp_path: Path, b
     drop_lines(run / "samples.jsonl", 0)
     shutil.rmtree(run / "episodes" / next(name for name in read_run(run).cells if name.startswith("hier.mine")))
     outcome = run_here(run if by_folder else config)
-    assert (outcome.complete, outcome.asked) == (True, 2)
+    assert (outcome.complete, outcome.ran) == (True, 2)
 
 
 def test_a_library_that_became_another_one_is_refused_by_its_configuration_and_not_used_by_its_run(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from eval.commands.sandbox import app
+from eval.commands.datasets import sandbox_app as app
 from eval.sandbox import (
     Actor,
     Card,

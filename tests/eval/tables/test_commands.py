@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eval.runs.files import RunFolder
+from eval.runs import RunFolder
 from tests.support import runs
 from tests.support.command_line import Outcome
 from tests.support.journals import edit_lines

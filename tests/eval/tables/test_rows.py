@@ -10,8 +10,8 @@ import pytest
 
 from eval.report import page
 from eval.runs.bundle import pack
-from eval.runs.files import RunFolder
-from eval.runs.reading import read_run
+from eval.runs.records import RunFolder
+from eval.runs.run import read_run
 from eval.runs.scoring import score_run
 from eval.tables import SampleRow, read_rows, rows_of, tables_of
 from tests.support.journals import edit_lines

@@ -11,7 +11,7 @@ import pytest
 
 from controller.questions import Question
 from eval.datasets import Item
-from eval.runs.reading import read_run
+from eval.runs.run import read_run
 from eval.scoring import GivenAnswer, LabelledPair, arms_beside, draw_to_label, merged, read_pairs, write_to_label
 from eval.tables import study_of, table_of
 from tests.support.chat_server import KEY, ChatServer

@@ -1,9 +1,9 @@
-"""Reading a run: what it is, its questions, what is finished, the scores, and its episodes."""
+"""A run as it is on disk: its cells, questions, finished samples, scores and episodes."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,16 +11,25 @@ from pathlib import Path
 from controller.episode import Episode
 from controller.records.journal import DamagedEntry, Journal, JournalEntry, is_there, recorded
 from eval.datasets.items import Item
-from eval.runs.cells import Cell
-from eval.runs.files import ItemLine, LineFile, RunFolder, SampleLine, ScoreLine, damaged
-from eval.runs.manifest import Manifest, Stretch, read_manifest
+from eval.runs.records import (
+    Cell,
+    ItemLine,
+    Manifest,
+    Provenance,
+    RunFolder,
+    SampleLine,
+    ScoreLine,
+    damaged,
+    read_lines,
+    read_manifest,
+)
 from eval.scoring.score import Score
 from world_api.core.faults import EpisodeFault
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gone:
-    """Samples whose episode is gone or damaged, by arm, and how many have one whose recording is gone."""
+    """By arm, how many samples have an episode that is deleted or damaged; and how many episodes have no recording."""
 
     episodes: Mapping[str, int] = field(default_factory=dict)
     recordings: int = 0
@@ -28,11 +37,11 @@ class Gone:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run as it stands on disk.
+    """A run as it is on disk.
 
-    ``samples`` are the finished ones of the run's cells, in the order of cells and questions; where a sample was asked again,
-    its last line counts. ``scores`` are by sample; one that nobody has scored since it was asked has none. Episodes are read
-    from disk when they are asked for; a cell's journal is read once.
+    ``samples`` are the finished ones of the run's cells, in the order of cells and questions; of a sample that was run again,
+    the last line counts. ``scores`` are by sample, those of the present episodes only. Episodes are read from disk on request;
+    a cell's journal is read once.
     """
 
     folder: RunFolder
@@ -48,32 +57,48 @@ class Run:
     @property
     def planned(self) -> int:
         """How many samples the run has when it is finished."""
-        of_dataset: dict[str, int] = {}
-        for dataset, _ in self.items:
-            of_dataset[dataset] = of_dataset.get(dataset, 0) + 1
-        return sum(of_dataset.get(cell.dataset, 0) for cell in self.cells.values())
+        return self.planned_in(self.cells.values())
+
+    def planned_in(self, cells: Iterable[Cell]) -> int:
+        """How many samples some cells have when they are finished."""
+        counts = Counter(dataset for dataset, _ in self.items)
+        return sum(counts[cell.dataset] for cell in cells)
 
     @cached_property
-    def stretches(self) -> tuple[tuple[Stretch, int], ...]:
-        """By which code and endpoint samples were asked, and how many by each; one that was asked again counts each time."""
-        told = self.manifest.stretches
-        if not told:
+    def provenance(self) -> tuple[tuple[Provenance, int], ...]:
+        """Which code and endpoint ran samples, and how many; a sample that was run again counts each time."""
+        known = self.manifest.provenance
+        if not known:
             return ()
-        noted = sum(not line.held for line in LineFile(self.folder.samples, SampleLine))
-        ends = [*(one.first for one in told[1:]), noted]
-        return tuple((one, max(0, end - one.first)) for one, end in zip(told, ends, strict=True))
+        lines = sum(not line.held for line in read_lines(self.folder.samples, SampleLine))
+        ends = [*(one.first for one in known[1:]), lines]
+        return tuple((one, max(0, end - one.first)) for one, end in zip(known, ends, strict=True))
 
     @cached_property
     def by_key(self) -> Mapping[str, SampleLine]:
         """The finished samples by their keys."""
         return {line.sample: line for line in self.samples}
 
+    @cached_property
+    def of_cell(self) -> Mapping[str, Sequence[SampleLine]]:
+        """The finished samples by the id of their cell; cells without one are left out."""
+        found: dict[str, list[SampleLine]] = {}
+        for line in self.samples:
+            found.setdefault(line.cell, []).append(line)
+        return found
+
+    def by_cell(self) -> Iterator[tuple[Cell, Sequence[SampleLine]]]:
+        """The cells with their finished samples; a journal is dropped from memory after its cell."""
+        for name, cell in self.cells.items():
+            yield cell, self.of_cell.get(name, ())
+            self.forget(name)
+
     def item(self, sample: SampleLine) -> Item:
         """The question of a sample."""
         return self.items[self.cells[sample.cell].dataset, sample.item]
 
     def has_answer(self, sample: SampleLine) -> bool:
-        """Whether the right answer to a sample's question is known; else it can be neither right nor wrong."""
+        """Whether the reference answer to a sample's question is known; else the sample gets no score."""
         return self.item(sample).answer is not None
 
     @property
@@ -82,14 +107,18 @@ class Run:
         return sum(line.sample not in self.scores and self.has_answer(line) for line in self.samples)
 
     def entry(self, sample: SampleLine) -> JournalEntry | None:
-        """The episode of a sample as its journal holds it; None where the sample has a fault in place of an episode.
+        """The episode of a sample as its journal holds it; None if the sample ended in a fault without an episode.
 
         Raises:
             EpisodeFault: ``recording_damaged``, ``recording_schema``, ``recording_missing``, ``unknown_episode``.
         """
         if sample.episode is None:
             return None
-        found = self._entries(sample.cell).get(sample.episode)
+        if sample.cell not in self._journals:
+            folder = self.folder.journal(sample.cell)
+            entries = self.journal(sample.cell).scan() if is_there(folder) else ()
+            self._journals[sample.cell] = {entry.name: entry for entry in entries}
+        found = self._journals[sample.cell].get(sample.episode)
         if isinstance(found, DamagedEntry):
             raise found.fault
         if found is None:
@@ -101,7 +130,7 @@ class Run:
         return found
 
     def episode(self, sample: SampleLine) -> Episode | None:
-        """The same, without what stands beside the episode in its journal."""
+        """The episode of a sample. Raises as ``entry`` does."""
         entry = self.entry(sample)
         return None if entry is None else entry.episode
 
@@ -110,20 +139,11 @@ class Run:
         return Journal(self.folder.journal(cell))
 
     def forget(self, cell: str) -> None:
-        """Let go of a cell's journal, so that a large run is read in bounded memory."""
+        """Drop a cell's journal from memory."""
         self._journals.pop(cell, None)
 
-    def by_cell(self) -> Iterator[tuple[Cell, tuple[SampleLine, ...]]]:
-        """The cells with their finished samples; a journal is let go once its cell is through."""
-        of_cell: dict[str, list[SampleLine]] = {}
-        for line in self.samples:
-            of_cell.setdefault(line.cell, []).append(line)
-        for name, cell in self.cells.items():
-            yield cell, tuple(of_cell.get(name, ()))
-            self.forget(name)
-
     def gone(self) -> Gone:
-        """What the finished samples lack, every journal read once.
+        """Count what the finished samples lack; reads every journal once.
 
         Raises:
             EpisodeFault: ``recording_not_readable``.
@@ -139,16 +159,9 @@ class Run:
                     found[cell.label] += 1
         return Gone(episodes=found, recordings=recordings)
 
-    def _entries(self, cell: str) -> dict[str, JournalEntry | DamagedEntry]:
-        if cell not in self._journals:
-            folder = self.folder.journal(cell)
-            found = Journal(folder).scan() if is_there(folder) else ()
-            self._journals[cell] = {entry.name: entry for entry in found}
-        return self._journals[cell]
-
 
 def refuse_unreadable(fault: EpisodeFault) -> None:
-    """Raise the fault of a file that may not be read: unlike one that is gone or damaged it says nothing of its episodes."""
+    """Raise the fault of a file without read permission: unlike a damaged file it says nothing of its episodes."""
     if fault.code == "recording_not_readable":
         raise fault
 
@@ -172,7 +185,7 @@ def read_run(path: Path | str) -> Run:
     order = {name: number for number, name in enumerate(cells)}
     last = {
         line.sample: line
-        for line in LineFile(folder.samples, SampleLine)
+        for line in read_lines(folder.samples, SampleLine)
         if not line.held and line.cell in cells and (cells[line.cell].dataset, line.item) in items
     }
     for line in last.values():
@@ -180,7 +193,9 @@ def read_run(path: Path | str) -> Run:
             raise damaged(f"a sample of {line.cell} does not have the key of its question {line.item[:80]!r}")
     samples = sorted(last.values(), key=lambda line: (order[line.cell], places[cells[line.cell].dataset, line.item]))
     scores = {
-        line.sample: line.as_score() for line in LineFile(folder.scores, ScoreLine) if line.is_of(last.get(line.sample))
+        line.sample: line.as_score()
+        for line in read_lines(folder.scores, ScoreLine)
+        if line.is_of(last.get(line.sample))
     }
     return Run(folder=folder, manifest=manifest, cells=cells, items=items, samples=tuple(samples), scores=scores)
 
@@ -194,7 +209,7 @@ def read_items(folder: RunFolder) -> dict[tuple[str, str], Item]:
     from eval.datasets.items import BadItem, item_from_record
 
     found: dict[tuple[str, str], Item] = {}
-    for number, line in enumerate(LineFile(folder.items, ItemLine), start=1):
+    for number, line in enumerate(read_lines(folder.items, ItemLine), start=1):
         try:
             item = item_from_record(line.item)
         except BadItem as error:
