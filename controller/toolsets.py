@@ -19,8 +19,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
-from world_api.core.last_resort import observed
-
 from tool_induction import limits
 from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
 from tool_induction.toolset import ToolDeclaration
@@ -64,7 +62,7 @@ class AtomicTools:
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run an operation; its faults and internal errors are returned as observations."""
-        return observed(lambda: run(self._session, name, arguments))
+        return tool_result_or_error(lambda: run(self._session, name, arguments))
 
 
 class CombinedTools:

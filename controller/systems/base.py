@@ -120,11 +120,11 @@ def refuse_shown(question: Question, session: Session, context: SystemContext, *
     Raises:
         ToolFault: ``split_leak``.
     """
-    from tool_induction.domains.guard import Asked, Seen, normal, refuse_leaks
+    from tool_induction.domains.guard import PlannedQuestion, Seen, normal, refuse_leaks
 
     domain, library = context.domain, context.library
     if domain is not None and split is not None:
-        item = Asked(video_id=session.video_id, question=question.text)
+        item = PlannedQuestion(video_id=session.video_id, question=question.text)
         refuse_leaks(domain, split, [item], library=library.manifest if library is not None else None)
         return
     words, shown_by = normal(question.text), ""

@@ -23,8 +23,7 @@ from controller.display import plural
 from eval.report.charts import SETTING, Figure, Primary, TableRow, arms_figure, figure_of
 from eval.report.episodes import Gathered, Pool, Sets
 from eval.report.pictures import Gallery
-from eval.runs.manifest import Stretch
-from eval.runs.records import Arm
+from eval.runs.records import Arm, Provenance
 from eval.runs.run import Run
 from eval.tables.table import Column, Table
 from eval.tables.writing import cell_text, heading, remarks, value_text
@@ -291,8 +290,8 @@ def _run(run: Run) -> Iterator[Fact]:
     for name, value in hashes:
         if value:
             yield Fact(name=name, values=[value[:_HASH]], is_code=True)
-    if len(run.stretches) > 1:
-        values = [_period(one, count) for one, count in run.stretches]
+    if len(run.provenance) > 1:
+        values = [_period(one, count) for one, count in run.provenance]
         yield Fact(name="asked by", values=values)
     settings = {key: value for key, value in manifest.settings.items() if value not in (None, "", [], {})}
     if settings:
@@ -301,7 +300,7 @@ def _run(run: Run) -> Iterator[Fact]:
         yield Fact(name="overridden", values=list(manifest.overrides))
 
 
-def _period(one: Stretch, count: int) -> str:
+def _period(one: Provenance, count: int) -> str:
     """The provenance of some of a run's samples."""
     parts = [one.git[:40] if one.git is not None else "", f"loop {one.loop[:_HASH]}", one.endpoint or ""]
     return f"{plural(count, 'sample')} of {one.planned:,} planned: " + ", ".join(part for part in parts if part)

@@ -25,7 +25,7 @@ from eval.runs.records import Arm, Cell, DatasetRecord, LibraryRecord, Manifest,
 from eval.runs.worlds import can_be_built, hash_of, profiles_of
 from eval.scoring.scorers import check_protocol
 from tool_induction.domains.domain import SplitName
-from tool_induction.domains.guard import Asked, PlannedQuestion, refuse_leaks, refuse_seen
+from tool_induction.domains.guard import PlannedQuestion, refuse_leaks, refuse_seen
 from tool_induction.library import ToolLibrary, groups_needed, operations_used
 from world_api.backends.chat.rule_based import RULE_BASED
 from world_api.core.canonical import content_hash
@@ -370,7 +370,7 @@ def check_splits(picked: Picked, libraries: Sequence[ToolLibrary]) -> None:
     """
     groups: dict[tuple[str | None, SplitName | None], list[PlannedQuestion]] = {}
     for item in picked.items:
-        known = Asked(video_id=item.video_id, question=item.question.text, template=item.template or "")
+        known = PlannedQuestion(video_id=item.video_id, question=item.question.text, template=item.template or "")
         groups.setdefault((item.domain, item.split), []).append(known)
     for (name, split), questions in groups.items():
         try:
