@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from controller.budgets import cold_money, each_once
 from controller.episode import Episode, RoundRecord
-from world_api.backends.chat.prices import Price, Tokens
+from world_api.chat.usage import Price, Tokens
 from world_api.core.cost import Spent
 
 Part = Literal["controller", "perception", "judge"]

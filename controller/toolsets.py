@@ -26,8 +26,8 @@ from tool_induction.language import limits
 from tool_induction.toolset import ToolDeclaration
 from world_api.core.faults import OperationFault, ToolFault
 from world_api.core.last_resort import INTERNAL_FAULT, observed
-from world_api.exposure.schemas import plain_schema
 from world_api.operations import operations_for, run
+from world_api.schemas.json_schema import plain_schema
 from world_api.session.session import Session
 
 TRACE = "trace"

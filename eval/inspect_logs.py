@@ -24,7 +24,7 @@ from eval.runs.files import SampleLine
 from eval.runs.reading import Run
 from eval.scoring.score import Score
 from eval.tables.rows import read_rows
-from world_api.backends.chat.prices import Price, Tokens
+from world_api.chat.usage import Price, Tokens
 from world_api.core.canonical import canonical, content_hash, json_line, parse_json
 from world_api.core.faults import BackendFault, EvalFault, StoreFault, VideoWorldError
 

@@ -25,7 +25,7 @@ TOLERANCE = 1.0
 def store(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Worlds of both films, without the texts on screen, which take a second a frame."""
     from world_api.api import build_world
-    from world_api.backends.clocks import SystemClock
+    from world_api.core.ports import SystemClock
     from world_api.options import BuildOptions
 
     store = tmp_path_factory.mktemp("people") / "worlds"

@@ -39,7 +39,7 @@ def truth(shared_data: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def store(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     from world_api.api import build_world
-    from world_api.backends.clocks import SystemClock
+    from world_api.core.ports import SystemClock
 
     store = tmp_path_factory.mktemp("real") / "worlds"
     build_world(shared_data / "video" / f"{NAME}.mp4", store, progress=Silent(), clock=SystemClock())

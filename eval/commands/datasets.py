@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show
 
 app = command_app()
 

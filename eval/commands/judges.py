@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eval.commands.options import JudgePromptOption, RunArgument
-from world_api.exposure.cli import JsonOption, command_app, show
+from world_api.commands.cli import JsonOption, command_app, show
 
 if TYPE_CHECKING:
     from eval.runs.reading import Run
@@ -42,7 +42,7 @@ def judge(
     from eval.scoring.agreement import measure_agreement
     from eval.scoring.judge import WordsJudge, judge_of
     from eval.scoring.labels import read_pairs, shipped_pairs
-    from world_api.backends.clocks import SystemClock
+    from world_api.core.ports import SystemClock
 
     labelled = shipped_pairs() if pairs is None else read_pairs(pairs)
     chosen = judge_of(judge_model, prompt=prompt, record=record, clock=SystemClock(), environment=os.environ)

@@ -20,7 +20,7 @@ from controller.commands import (
     WireOption,
 )
 from eval.commands.options import end_command
-from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, show, under_headings
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, show, under_headings
 
 if TYPE_CHECKING:
     from eval.report.own_video import Compared
@@ -80,8 +80,8 @@ def compare(
     """
     from eval.report.own_video import OwnComparison, compare_own
     from eval.runs.progress import progress_display
-    from world_api.backends.clocks import SystemClock
-    from world_api.exposure.progress import progress_bars
+    from world_api.commands.cli import progress_bars
+    from world_api.core.ports import SystemClock
 
     budget = {"rounds": rounds, "calls": calls, "tokens": max_tokens, "seconds": seconds}
     wanted = OwnComparison(

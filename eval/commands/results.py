@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eval.commands.options import RunArgument
+from world_api.commands.cli import JsonOption, command_app, show
 from world_api.core.faults import EvalFault
-from world_api.exposure.cli import JsonOption, command_app, show
 
 if TYPE_CHECKING:
     from eval.report.writing import Written

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eval.commands.options import JudgePromptOption, end_command
+from world_api.commands.cli import JsonOption, command_app, note, show
 from world_api.core.faults import EvalFault, VideoWorldError
-from world_api.exposure.cli import JsonOption, command_app, note, show
 
 if TYPE_CHECKING:
     from eval.runs.experiment import Experiment, Outcome
@@ -60,8 +60,8 @@ def run(
         return
     from eval.runs.experiment import open_experiment, run_experiment
     from eval.runs.progress import progress_display
-    from world_api.backends.clocks import SystemClock
-    from world_api.exposure.progress import progress_bars
+    from world_api.commands.cli import progress_bars
+    from world_api.core.ports import SystemClock
 
     if what is None:
         raise EvalFault(
@@ -97,7 +97,7 @@ def _judging(what: Experiment) -> Judging:
         EvalFault, BackendFault: it cannot be had.
     """
     from eval.runs.scoring import judging_of
-    from world_api.backends.clocks import SystemClock
+    from world_api.core.ports import SystemClock
 
     document = what.configuration.document
     return judging_of(document.judge, what.folder, models=[document.model], clock=SystemClock(), environment=os.environ)
@@ -169,7 +169,7 @@ def score(
     from eval.runs.manifest import read_manifest
     from eval.runs.scoring import judge_part_of, judging_of, score_run
     from eval.scoring.judge import ModelJudge, judge_of
-    from world_api.backends.clocks import SystemClock
+    from world_api.core.ports import SystemClock
 
     if run.is_file():
         raise EvalFault(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from world_api.exposure.cli import JsonOption, note, show
+from world_api.commands.cli import JsonOption, note, show
 
 app = typer.Typer()
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from tool_induction.domains.domain import SplitName
-from world_api.exposure.cli import JsonOption, command_app, note, show
+from world_api.commands.cli import JsonOption, command_app, note, show
 
 app = command_app("Make videos with exact truth, and questions about them.")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from eval.datasets.items import Dataset, Dialogue, Session
 from world_api.core.faults import EvalFault, StoreFault
-from world_api.version import project_version
+from world_api.installation import project_version
 
 if TYPE_CHECKING:
     import pyarrow as pa

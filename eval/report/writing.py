@@ -31,7 +31,7 @@ from eval.tables.rows import SampleRow
 from eval.tables.study import study_of
 from eval.tables.table import Table
 from eval.tables.writing import write_tables
-from world_api.version import project_version
+from world_api.installation import project_version
 from world_api.world.files import write_atomically
 
 PAGE, TABLES, FRAMES = "report.html", "tables", "frames"

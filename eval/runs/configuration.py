@@ -17,9 +17,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from tool_induction.domains.domain import SplitName
 from tool_induction.domains.yaml_text import MAX_BYTES, Place, YamlText, read_yaml
 from tool_induction.language.diagnostics import closest, did_you_mean
+from world_api.chat.models import WireChoice
 from world_api.core.canonical import parse_json
 from world_api.core.faults import EvalFault, ToolFault
-from world_api.exposure.models import WireChoice
 from world_api.world.files import open_regular
 
 SCHEMA_VERSION = 1

@@ -36,9 +36,8 @@ from eval.runs.reading import read_run
 from eval.runs.resume import check_same_run, resume_state
 from eval.runs.worlds import PERCEIVED, TRUE, open_for
 from eval.statistics.power import USUAL_REPEAT_CORRELATION, Power, power
-from world_api.backends.chat.completions import IMAGE_TOKENS, Usage, estimate_tokens
-from world_api.backends.chat.prices import Price
-from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.chat.rule_based import RULE_BASED
+from world_api.chat.usage import IMAGE_TOKENS, Price, Usage, estimate_tokens
 from world_api.core.faults import EpisodeFault, EvalFault, MediaFault, VideoWorldError
 from world_api.core.ports import Clock
 from world_api.media.decoder import MediaWorker

@@ -21,7 +21,7 @@ from eval.runs.resume import ResumeState, begin, resume_state, run_lock
 from eval.runs.scheduler import Limits, RunEnd, RunScheduler
 from eval.runs.scoring import scored_now
 from eval.scoring.scorers import score_value
-from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.chat.rule_based import RULE_BASED
 from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.core.ports import Clock
 

@@ -14,9 +14,9 @@ from pydantic import TypeAdapter, ValidationError
 from eval.runs.cells import Cell
 from eval.runs.configuration import Configuration, ConfigurationDocument, read_configuration
 from eval.runs.files import SCHEMA_VERSION, RunFolder, cannot_read, check_version, damaged
-from world_api.backends.chat.endpoint import Endpoint
-from world_api.backends.chat.prices import Price
-from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.chat.rule_based import RULE_BASED
+from world_api.chat.transport import Endpoint
+from world_api.chat.usage import Price
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import EvalFault
 from world_api.world.files import open_regular, write_atomically

@@ -25,7 +25,7 @@ from eval.scoring.evidence import evidence_score
 from eval.scoring.score import Score
 from eval.tables.libraries import LibraryFacts, library_facts
 from tool_induction.runtime.calls import listed_under
-from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.chat.rule_based import RULE_BASED
 from world_api.core.canonical import canonical
 from world_api.core.faults import EpisodeFault, EvalFault
 from world_api.operations import EVERY_OPERATION

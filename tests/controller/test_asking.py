@@ -18,10 +18,10 @@ from controller.records.replay import replay_recorded
 from controller.systems import SystemContext
 from tool_induction.library import load_library
 from world_api.api import open_session
-from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.backends.clocks import SystemClock
+from world_api.chat.rule_based import RuleBasedChatModel
 from world_api.core.canonical import json_line
 from world_api.core.faults import StoreFault
+from world_api.core.ports import SystemClock
 from world_api.session.session import Session
 
 THINGS = ("the person in the red coat", "the green folder", "tea", "the person in the yellow coat")

@@ -20,8 +20,8 @@ from tool_induction.compiler.price import JUDGEMENT
 from tool_induction.judging.port import ScriptedJudge
 from tool_induction.language import limits
 from tool_induction.library import ToolLibrary
-from world_api.backends.chat.completions import Call, completion
-from world_api.backends.chat.recording import ScriptedChatModel
+from world_api.chat.messages import Call, completion
+from world_api.chat.recording import ScriptedChatModel
 from world_api.operations import OPERATIONS
 
 ASKED = {"question": "Is it about a folder?", "answers": ["yes", "no"], "items": ["a blue folder", "a garden"]}

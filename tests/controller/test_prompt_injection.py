@@ -24,10 +24,10 @@ from tool_induction.compiler.compiling import compile_document
 from tool_induction.judging.port import ScriptedJudge
 from tool_induction.library import ToolLibrary, load_library
 from world_api.api import open_session
-from world_api.backends.chat.completions import Call, completion
-from world_api.backends.chat.recording import ScriptedChatModel
-from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.backends.clocks import SystemClock
+from world_api.chat.messages import Call, completion
+from world_api.chat.recording import ScriptedChatModel
+from world_api.chat.rule_based import RuleBasedChatModel
+from world_api.core.ports import SystemClock
 
 pytestmark = pytest.mark.media
 

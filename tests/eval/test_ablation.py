@@ -8,7 +8,7 @@ from pathlib import Path
 
 from controller.systems import own_system, system_names
 from eval.ablation import CONFIGURATION, run_ablation, steps
-from eval.commands.group import ROOMS
+from eval.commands.group import COMMANDS
 from eval.demo import Ran
 from eval.runs.configuration import read_configuration
 
@@ -17,7 +17,7 @@ def test_it_goes_from_films_to_the_report_with_commands_that_exist() -> None:
     commands = [step.arguments[:2] for step in steps(Path("ablation"))]
     assert commands[0] == ("sandbox", "make")
     assert commands[-1] == ("eval", "report")
-    assert {name for group, name in commands if group == "eval"} <= set(ROOMS)
+    assert {name for group, name in commands if group == "eval"} <= set(COMMANDS)
 
 
 def test_every_system_that_needs_no_images_is_an_arm_and_every_domain_has_a_library() -> None:

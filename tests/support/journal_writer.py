@@ -10,7 +10,7 @@ from controller.episode import Episode, FaultRecord, Task
 from controller.questions import Question
 from controller.records.conditions import Conditions
 from controller.records.journal import Journal
-from world_api.backends.chat.recording import Exchange
+from world_api.chat.recording import Exchange
 
 
 def episode(text: str) -> Episode:

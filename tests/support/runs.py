@@ -13,8 +13,8 @@ from typing import Any
 from eval.runs.experiment import Outcome, open_experiment, run_experiment
 from eval.runs.progress import Tally
 from eval.runs.scoring import score_run
-from world_api.backends.clocks import SystemClock
 from world_api.core.canonical import json_line
+from world_api.core.ports import SystemClock
 
 #: Questions about the minute that ``make_world`` of the tests makes by hand, in the project's own format.
 QUESTIONS: tuple[dict[str, Any], ...] = (

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from controller.systems import ENTRY_POINT_GROUP
-from world_api.backends.chat.completions import Call, completion
+from world_api.chat.messages import Call, completion
 from world_api.world.files import hash_file
 from world_api.world.manifest import write_manifest
 from world_api.world.store import World

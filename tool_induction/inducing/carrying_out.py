@@ -19,7 +19,7 @@ from tool_induction.inducing.rounds import MAX_REPAIRS, Induction, Plan, induce
 from tool_induction.inducing.trial_worlds import NO_WORLDS, trial_worlds
 from tool_induction.language import limits
 from tool_induction.library import ToolLibrary
-from world_api.backends.chat.recording import Exchange, read_exchanges
+from world_api.chat.recording import Exchange, read_exchanges
 from world_api.core.faults import EpisodeFault, ToolFault
 from world_api.core.ports import ChatModel, Clock
 from world_api.world.files import open_regular
@@ -134,8 +134,8 @@ def _model(
         ToolFault: ``no_model``.
         BackendFault: the endpoint's.
     """
-    from world_api.backends.chat.rule_based import RULE_BASED
-    from world_api.exposure.models import endpoint_model
+    from world_api.chat.models import endpoint_model
+    from world_api.chat.rule_based import RULE_BASED
 
     name = order.model
     if replayed is not None:
@@ -154,7 +154,7 @@ def _model(
 
 def _host(environment: Mapping[str, str]) -> str:
     """Where the model is: host and port."""
-    from world_api.backends.chat.endpoint import Endpoint
+    from world_api.chat.transport import Endpoint
 
     configured = environment.get("OPENAI_BASE_URL") or environment.get("OPENAI_API_KEY")
     return Endpoint.from_environment(environment).host if configured else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tool_induction.language.evaluation import Json
-from world_api.backends.chat.prompts import DATA, data_line
+from world_api.chat.prompts import DATA, data_line
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import ToolFault
 from world_api.core.printable import printable

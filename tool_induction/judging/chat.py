@@ -7,9 +7,9 @@ from typing import Any
 
 from tool_induction.compiler.price import JUDGEMENT
 from tool_induction.judging.answers import chosen, judged_material
-from world_api.backends.chat.caching import from_cache
-from world_api.backends.chat.completions import OptionalSettings, Usage, first_message, usage_of
-from world_api.backends.chat.prompts import PromptFiles
+from world_api.chat.messages import OptionalSettings, first_message, from_cache
+from world_api.chat.prompts import PromptFiles
+from world_api.chat.usage import Usage, usage_of
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent, charge
 from world_api.core.faults import ToolFault

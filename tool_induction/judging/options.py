@@ -37,8 +37,8 @@ def judge_of(
     """
     from tool_induction.judging.chat import ChatJudge
     from tool_induction.judging.recorded import RecordedJudge
+    from world_api.chat.models import endpoint_model
     from world_api.core.faults import ToolFault
-    from world_api.exposure.models import endpoint_model
 
     if not allowed:
         if model is not None or record is not None:

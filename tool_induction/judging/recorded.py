@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tool_induction.judging.answers import chosen
 from tool_induction.judging.port import Judge
-from world_api.backends.chat.recording import append_line, check_schema, read_lines
+from world_api.chat.recording import append_line, check_schema, read_lines
 from world_api.core.canonical import canonical
 from world_api.core.cost import Spent, charge, ledger
 from world_api.core.faults import EpisodeFault, ToolFault

@@ -11,7 +11,7 @@ import typer
 
 from tool_induction.judging.options import AllowJudgeOption
 from tool_induction.libraries.arms.commands import arm
-from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, VideoOption, WithOption, note, show, to_json
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, VideoOption, WithOption, note, show, to_json
 
 if TYPE_CHECKING:
     from tool_induction.language.diagnostics import Diagnostic
@@ -111,8 +111,8 @@ def _notes(source: str, *, allow_judge: bool, groups: Sequence[str] = ()) -> tup
 
 def _examples(video: str, store: Path, args: str | None, tools: set[str], groups: Sequence[str]) -> ExampleRuns:
     from tool_induction.libraries.examples import ExampleRuns
+    from world_api.commands.cli import read_arguments
     from world_api.core.faults import ToolFault
-    from world_api.exposure.cli import read_arguments
 
     given = read_arguments(None, args, {})
     wrong = [name for name, value in given.items() if name not in tools or not isinstance(value, dict)]

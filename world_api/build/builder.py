@@ -24,10 +24,10 @@ from world_api.core.canonical import content_hash
 from world_api.core.faults import StoreFault
 from world_api.core.ports import Clock
 from world_api.core.printable import printable
+from world_api.installation import project_version
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, Stamp
 from world_api.media.decode_pass import DecodePass, LossNote
 from world_api.media.decoder import MediaWorker, VideoPass, VideoSound
-from world_api.version import project_version
 from world_api.world.files import hash_file, world_lock
 from world_api.world.manifest import (
     FileEntry,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import world_api.backends.chat.prompts as prompt_files
+import world_api.chat.prompts as prompt_files
 from controller.episode import Episode, Task
 from controller.loop import run_episode
 from controller.questions import Question
@@ -19,11 +19,11 @@ from controller.records.journal import Journal
 from controller.records.recorder import answer
 from controller.records.replay import Replayed, replay_recorded
 from controller.systems import System, SystemContext
-from world_api.backends.chat.recording import ScriptedChatModel
-from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.backends.clocks import SystemClock
+from world_api.chat.recording import ScriptedChatModel
+from world_api.chat.rule_based import RuleBasedChatModel
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EpisodeFault, OperationFault
+from world_api.core.ports import SystemClock
 from world_api.session.session import Session
 
 ASKED = Question(text="When does the person in red first appear?")
@@ -234,6 +234,6 @@ def test_code_beside_the_controller_that_decides_bytes_is_in_the_hash(monkeypatc
     before = conditions.loop_hash.__wrapped__()
     real = conditions._module
     monkeypatch.setattr(
-        conditions, "_module", lambda name: b"other" if name == "world_api.backends.chat.prompts" else real(name)
+        conditions, "_module", lambda name: b"other" if name == "world_api.chat.prompts" else real(name)
     )
     assert conditions.loop_hash.__wrapped__() != before

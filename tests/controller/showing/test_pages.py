@@ -19,8 +19,8 @@ from controller.records.conditions import Conditions
 from controller.records.journal import JournalEntry
 from controller.systems import flat, hier
 from tool_induction.library import load_library
-from world_api.backends.chat.prices import Price
-from world_api.backends.chat.rule_based import RuleBasedChatModel
+from world_api.chat.rule_based import RuleBasedChatModel
+from world_api.chat.usage import Price
 from world_api.core.cost import Spent
 from world_api.core.faults import EpisodeFault
 from world_api.core.printable import columns

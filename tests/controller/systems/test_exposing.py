@@ -12,8 +12,8 @@ from tests.support.systems import FOUND
 from tool_induction.judging.port import ScriptedJudge
 from tool_induction.library import load_library
 from tool_induction.toolset import ToolDeclaration
-from world_api.backends.chat.completions import Call, completion
-from world_api.backends.chat.recording import ScriptedChatModel
+from world_api.chat.messages import Call, completion
+from world_api.chat.recording import ScriptedChatModel
 from world_api.operations import OPERATIONS
 
 SEARCH = Call(tool="search_segments_by_text", arguments={"video_id": "made", "query": "folder", "top_k": 3}, id="s1")

@@ -12,8 +12,8 @@ from controller.systems.baselines import USUAL_TOKENS
 from eval.runs.estimate import Estimate, estimate
 from eval.runs.experiment import open_experiment
 from tests.support.runs import QUESTIONS, prepare
-from world_api.backends.chat.completions import IMAGE_TOKENS
-from world_api.backends.clocks import SystemClock
+from world_api.chat.usage import IMAGE_TOKENS
+from world_api.core.ports import SystemClock
 
 CONFIGURATION = """\
 schema_version: 1

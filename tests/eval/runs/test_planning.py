@@ -16,8 +16,8 @@ from eval.runs.files import RunFolder
 from eval.runs.plan import Picked, Plan, make_plan, spread
 from tests.support.runs import QUESTIONS, prepare, write_dataset
 from tool_induction.library import Origin, freeze_library, load_library
-from world_api.backends.clocks import SystemClock
 from world_api.core.faults import VideoWorldError
+from world_api.core.ports import SystemClock
 
 Planned = Callable[..., Plan]
 PRIMARY = (

@@ -13,8 +13,8 @@ import pytest
 from eval.sandbox import SampleFiles
 from tests.support.building import Silent
 from world_api.api import build_world, open_session
-from world_api.backends.clocks import SystemClock
 from world_api.core.boxes import Box
+from world_api.core.ports import SystemClock
 from world_api.options import BuildOptions
 from world_api.world.tracks import Track
 

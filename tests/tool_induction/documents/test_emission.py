@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from tool_induction.compiler.compiling import compile_document
 from tool_induction.documents.schema import STRICT_CANNOT_SAY, document_from_emission, emission_schema
 from tool_induction.library import load_library
-from world_api.exposure.strict_rules import strict_violations
+from world_api.schemas.json_schema import strict_violations
 
 STRICT = {
     "tools": [

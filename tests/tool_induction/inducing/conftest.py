@@ -16,9 +16,9 @@ from tool_induction.inducing.asking.requests import Asker, Settings
 from tool_induction.inducing.drafts import Trying
 from tool_induction.inducing.rounds import Induction, Plan
 from tool_induction.inducing.rounds import induce as run_induction
-from world_api.backends.chat.completions import completion
-from world_api.backends.chat.recording import ScriptedChatModel
-from world_api.backends.clocks import SystemClock
+from world_api.chat.messages import completion
+from world_api.chat.recording import ScriptedChatModel
+from world_api.core.ports import SystemClock
 
 Tool = dict[str, Any]
 

@@ -19,10 +19,10 @@ from tool_induction.inducing.keeping.costing import spent
 from tool_induction.inducing.keeping.emission_log import log_lines
 from tool_induction.inducing.keeping.report import report_page
 from tool_induction.inducing.rounds import Plan, induce
-from world_api.backends.chat.completions import completion
-from world_api.backends.chat.recording import ScriptedChatModel
-from world_api.backends.clocks import SystemClock
+from world_api.chat.messages import completion
+from world_api.chat.recording import ScriptedChatModel
 from world_api.core.faults import ToolFault
+from world_api.core.ports import SystemClock
 
 DOMAIN = load_domain("A_locate_count")
 PROMPTS = InducerPrompts()

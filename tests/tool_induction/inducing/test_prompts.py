@@ -25,7 +25,7 @@ from tool_induction.language.model import STEP_MODELS
 from tool_induction.language.parsing import FILTERS
 from tool_induction.language.types import known_types, operation_types
 from tool_induction.library import load_library, packaged_libraries
-from world_api.backends.chat.completions import estimate_tokens
+from world_api.chat.usage import estimate_tokens
 from world_api.operations import EVERY_OPERATION, OPERATIONS, operations_for
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "induction"

@@ -22,7 +22,7 @@ from tool_induction.inducing.drafts import Trying
 from tool_induction.inducing.keeping.emission_log import log_lines
 from tool_induction.inducing.rounds import Induction, Plan, induce
 from tool_induction.language.diagnostics import CODES
-from world_api.backends.clocks import SystemClock
+from world_api.core.ports import SystemClock
 
 FOLDER = Path(__file__).resolve().parents[4] / "shared" / "recordings" / "induction"
 DOMAINS = {"A": "A_locate_count", "B": "B_order_cause", "C": "C_summary_multihop"}

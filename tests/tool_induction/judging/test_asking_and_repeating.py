@@ -12,11 +12,10 @@ from tool_induction.judging.chat import ChatJudge
 from tool_induction.judging.port import ScriptedJudge
 from tool_induction.judging.recorded import RecordedJudge
 from tool_induction.judging.remembered import RememberedJudge
-from world_api.backends.chat.caching import CachingChatModel
-from world_api.backends.chat.completions import completion
-from world_api.backends.chat.endpoint import Endpoint
-from world_api.backends.chat.openai_chat import OpenAIChatModel
-from world_api.backends.chat.recording import ScriptedChatModel
+from world_api.chat.messages import completion
+from world_api.chat.models import OpenAIChatModel
+from world_api.chat.recording import CachingChatModel, ScriptedChatModel
+from world_api.chat.transport import Endpoint
 from world_api.core.cost import Ledger, ledger
 from world_api.core.faults import BackendFault, EpisodeFault, ToolFault
 

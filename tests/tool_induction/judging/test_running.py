@@ -22,8 +22,9 @@ from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.calls import Memo
 from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
-from world_api.backends.chat.completions import completion, estimate_tokens
-from world_api.backends.chat.recording import ScriptedChatModel
+from world_api.chat.messages import completion
+from world_api.chat.recording import ScriptedChatModel
+from world_api.chat.usage import estimate_tokens
 from world_api.core.faults import BackendFault, EpisodeFault, ToolFault
 
 GIVEN = {"video_id": "film", "query": "rain"}

@@ -14,7 +14,7 @@ from mcp import types
 from tests.support.command_line import Cli
 from tool_induction.libraries.faces import Format, faces
 from tool_induction.library import load_library
-from world_api.exposure.strict_rules import strict_violations
+from world_api.schemas.json_schema import strict_violations
 
 GOLDENS = Path(__file__).resolve().parents[2] / "golden"
 LIBRARIES = ("hand_A", "hand_B", "hand_C")

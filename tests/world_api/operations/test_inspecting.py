@@ -14,8 +14,8 @@ from world_api.core.cost import Spent, charge, ledger
 from world_api.core.faults import BackendFault, OperationFault
 from world_api.core.ports import Image, LookReply, LookRequest
 from world_api.core.spans import TimeSpan
-from world_api.exposure.schemas import plain_schema
 from world_api.operations import EVERY_OPERATION, run
+from world_api.schemas.json_schema import plain_schema
 from world_api.search.captions import Captions
 from world_api.session.session import Backends, Session
 from world_api.session.vision import Vision, VisionConfig

@@ -15,13 +15,13 @@ from benchmarks.made_worlds import Plan, write_world
 from benchmarks.operation_calls import CASES, Draws
 from tests.support.hammer import hammered
 from world_api.api import open_session
-from world_api.backends.classical import ClassicalDetector
 from world_api.core.faults import OperationFault
 from world_api.core.lexicon import content_words
 from world_api.core.spans import TimeSpan
 from world_api.media.decoder import VideoFrames
 from world_api.media.frames import DecodedPixels, Frame, Scaler
 from world_api.operations import OPERATIONS, run
+from world_api.perception.classical import ClassicalDetector
 from world_api.session.overlay import Overlay
 from world_api.session.session import Session
 from world_api.session.vision import FrameLooker

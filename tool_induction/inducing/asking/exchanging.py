@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from world_api.backends.chat.recording import Exchange, RecordingChatModel
+from world_api.chat.recording import Exchange, RecordingChatModel
 from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.core.ports import ChatModel, Clock

@@ -17,7 +17,7 @@ from tool_induction.inducing.asking import card
 from tool_induction.language import limits
 from tool_induction.language.parsing import FILTERS
 from tool_induction.language.types import known_types
-from world_api.backends.chat.prompts import PromptFiles
+from world_api.chat.prompts import PromptFiles
 from world_api.core.canonical import content_hash
 
 #: plain: JSON in the text; structured: the server holds the reply to the language's JSON Schema; strict: to the form of it

@@ -10,8 +10,8 @@ from tool_induction.documents.credentials import without_secrets
 from tool_induction.documents.schema import emission_schema
 from tool_induction.inducing.asking.exchanging import REFUSALS, Exchanges
 from tool_induction.inducing.asking.prompting import Mode
-from world_api.backends.chat.completions import Usage, usage_of
-from world_api.backends.chat.recording import Exchange
+from world_api.chat.recording import Exchange
+from world_api.chat.usage import Usage, usage_of
 from world_api.core.faults import BackendFault
 
 #: what can be odd about a reply or the tools in it; each is told in the log and in the report

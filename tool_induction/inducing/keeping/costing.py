@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from world_api.backends.chat.completions import Usage, usage_of
-from world_api.backends.chat.prices import CURRENCY, Price, Prices
-from world_api.backends.chat.recording import Exchange
+from world_api.chat.recording import Exchange
+from world_api.chat.usage import CURRENCY, Price, Prices, Usage, usage_of
 from world_api.core.faults import BackendFault
 
 _NOTHING = Usage()
@@ -62,7 +61,7 @@ def spent(exchanges: Iterable[Exchange], price: Price | None) -> Spent:
 
 
 def price_of(model: str, file: Path | None) -> Price | None:
-    """The price of a model in a file of prices (see ``world_api.backends.chat.prices``).
+    """The price of a model in a file of prices (see ``world_api.chat.usage``).
 
     Raises:
         BackendFault: ``bad_prices``, also where the file has no price of the model.

@@ -25,7 +25,7 @@ from tool_induction.libraries.beside import file_hashes
 from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
 from world_api.core.canonical import content_hash, json_line
 from world_api.core.faults import ToolFault
-from world_api.version import project_version
+from world_api.installation import project_version
 
 UNPRUNED, LOG, REPORT = "unpruned", "log.jsonl", "report.md"
 _FROZEN = "frozen"

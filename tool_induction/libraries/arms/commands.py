@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tool_induction.judging.options import AllowJudgeOption
-from world_api.exposure.cli import JsonOption, WithOption, show
+from world_api.commands.cli import JsonOption, WithOption, show
 
 
 def arm(

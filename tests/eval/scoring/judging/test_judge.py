@@ -16,10 +16,10 @@ from eval.datasets.items import Item
 from eval.scoring.judge import JudgeCounts, ModelJudge, PublishedWording
 from eval.scoring.scorers import Answered, score_all, score_value
 from tests.support.chat_server import KEY, ChatServer, Received, SteppingClock
-from world_api.backends.chat.completions import completion
-from world_api.backends.chat.endpoint import Endpoint
-from world_api.backends.chat.openai_chat import OpenAIChatModel
-from world_api.backends.chat.recording import ScriptedChatModel
+from world_api.chat.messages import completion
+from world_api.chat.models import OpenAIChatModel
+from world_api.chat.recording import ScriptedChatModel
+from world_api.chat.transport import Endpoint
 from world_api.core.faults import BackendFault, EvalFault
 
 YES, NO = '{"verdict": "yes"}', '{"verdict": "no"}'

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, made_source
-from world_api.backends.speech import EnergyVoiceDetector
 from world_api.build.speech import LONGEST, RecognisedSpeech, SubtitleLines, cut_utterances
 from world_api.build.stage import Clip, Records, Stage
 from world_api.core.ports import SAMPLE_RATE, Samples, SpokenLine, SpokenWord
@@ -22,6 +21,7 @@ from world_api.core.spans import TimeSpan
 from world_api.media.container import probe
 from world_api.media.subtitle_choice import Subtitles, choose_subtitles
 from world_api.media.subtitles import SubtitleSource, read_file
+from world_api.perception.speech import EnergyVoiceDetector
 
 
 def clip(number: int = 0, sound: Samples | None = None, *, start: float = 0.0) -> Clip:
