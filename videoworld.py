@@ -63,7 +63,7 @@ COMMANDS: dict[str, LazyCommand] = {
         "app",
         "Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout.",
     ),
-    "session": LazyCommand("world_api.commands.worlds", "app", "List, commit or drop what sessions wrote."),
+    "session": LazyCommand("world_api.commands.worlds", "session_app", "List, commit or drop what sessions wrote."),
     "reindex": LazyCommand(
         "world_api.commands.build",
         "reindex_app",
@@ -134,7 +134,7 @@ def _run(given: list[str]) -> None:
     except VideoWorldError as error:
         sys.exit(fail(error, as_json=as_json))
     except OSError as error:
-        # What the file system refuses at a place nobody thought of: a name too long, a device, a full disk.
+        # An error of the file system that no code expects: a name too long, a device, a full disk.
         place = f"{str(error.filename)[:80]}: " if error.filename else ""
         fault = StoreFault("file_system", f"{place}{error.strerror or error}", hint="check the path and the free space")
         sys.exit(fail(fault, as_json=as_json))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +183,14 @@ def test_the_doctor_examines_this_installation(cli: Cli) -> None:
     record = cli("doctor", "--json").json
     assert record["ok"], record["problems"]
     assert {"av", "torch"} <= {package["name"] for package in record["packages"]}
+
+
+def test_the_doctor_reports_every_package_of_the_core_and_of_each_extra(cli: Cli) -> None:
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = {"": project["dependencies"], **project["optional-dependencies"]}
+    reported = {(row["extra"], row["name"]) for row in cli("doctor", "--json").json["packages"]}
+    del wanted["dev"]
+    assert reported == {(extra, re.split("[<>=~]", line)[0]) for extra, lines in wanted.items() for line in lines}
 
 
 def test_the_doctor_says_what_goes_without_a_missing_recogniser(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

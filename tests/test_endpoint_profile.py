@@ -10,7 +10,7 @@ import pytest
 from tests.support.command_line import Cli, Outcome
 from tests.support.numbered_film import number_in
 from tests.support.vision_server import VisionServer, nearest_name, pictures_of
-from world_api.api import open_session
+from world_api import open_session
 
 pytestmark = pytest.mark.media
 

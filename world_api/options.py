@@ -19,7 +19,7 @@ CLASSICAL, ENDPOINT = "classical", "endpoint"
 DEFAULT_FRAMES = 6
 DEFAULT_SIDE = 512  #: pixels
 DEFAULT_LOOKS = 60  #: for one question
-#: The languages that a vision model can be told to reply in.
+#: Languages of a vision model's replies.
 LookLanguage = Literal["en", "zh"]
 DEFAULT_LANGUAGE: LookLanguage = "en"
 

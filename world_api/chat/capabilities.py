@@ -330,7 +330,7 @@ class _Probe:
         return min((value for value in values if is_count(value) and value > 0), default=None)
 
     def _first_call(self) -> None:
-        """Whether tools reach the model, and in what form its calls come."""
+        """Whether the model sees tools, and in what form its calls come."""
         message = self._request(_ONE_CALL, tools=_TOOLS)
         calls = _functions(message)
         if calls:

@@ -24,7 +24,7 @@ from world_api.core.canonical import json_line
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
 
-DATA = "data_from_video"  #: the field for everything that reaches a model from a video
+DATA = "data_from_video"  #: the field for everything from a video that a model is shown
 
 _ESCAPES = {"<": "\\u003c", "[": "\\u005b", "]": "\\u005d"}
 _BACKSLASH, _QUOTE = "\0", "\1"  #: replace escaped characters for a while; JSON holds no control characters

@@ -11,11 +11,11 @@ import os
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from world_api.chat.messages import PROJECT_FIELD, checked_reply, first_message
 from world_api.core.canonical import content_hash, json_line, parse_json
@@ -185,7 +185,7 @@ class CachingChatModel:
         self._model = model
         self._folder = folder
         self._at = at
-        self._running: dict[str, Future[dict[str, Any] | None]] = {}
+        self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._guard = threading.Lock()
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -199,21 +199,19 @@ class CachingChatModel:
         if stored is not None:
             return _marked(stored)
         with self._guard:
-            running = self._running.get(key)
-            own: Future[dict[str, Any] | None] = self._running.setdefault(key, Future())
-        if running is not None:
-            found = _awaited(running)
-            # If the other request failed, perhaps for lack of time, this one is sent itself.
-            return _marked(copy.deepcopy(found)) if found is not None else self._request(request)
-        reply: dict[str, Any] | None = None
+            lock = self._locks.setdefault(key, threading.Lock())
+        seconds = remaining(math.inf)
+        if not lock.acquire(timeout=-1 if math.isinf(seconds) else max(0.0, seconds)):
+            raise BackendFault(
+                "endpoint_unreachable",
+                f"an equal request was under way and not answered within {seconds:g} s",
+                hint="give more time",
+            )
         try:
-            stored = self._stored(key)  # it may have been stored since
-            reply = stored if stored is not None else self._request(request)
-            return reply if stored is None else _marked(reply)
+            stored = self._stored(key)  # it may have been stored meanwhile
+            return _marked(stored) if stored is not None else self._request(request)
         finally:
-            with self._guard:
-                del self._running[key]
-            own.set_result(reply)
+            lock.release()
 
     def _request(self, request: dict[str, Any]) -> dict[str, Any]:
         reply = checked_reply(self._model.complete(request))
@@ -247,18 +245,6 @@ class CachingChatModel:
             return None
         reply: dict[str, Any] = entry["reply"]
         return reply if content_hash(reply) == entry.get("reply_hash") else None
-
-
-def _awaited(running: Future[dict[str, Any] | None]) -> dict[str, Any] | None:
-    seconds = remaining(math.inf)
-    try:
-        return running.result(timeout=None if math.isinf(seconds) else seconds)
-    except TimeoutError:
-        raise BackendFault(
-            "endpoint_unreachable",
-            f"an equal request was under way and not answered within {seconds:g} s",
-            hint="give more time",
-        ) from None
 
 
 def _marked(reply: dict[str, Any]) -> dict[str, Any]:

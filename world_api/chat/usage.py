@@ -114,7 +114,7 @@ def is_count(value: Any) -> TypeGuard[int]:
 def estimate_tokens(value: Any) -> int:
     """Estimate the tokens of a JSON value: one for four ASCII characters, one for any other character.
 
-    Images count ``IMAGE_TOKENS`` each, whatever the length of their data URL.
+    Images count ``IMAGE_TOKENS`` each, however long their data URL is.
     """
     words, images = _without_images(value)
     text = canonical(words)

@@ -1,6 +1,7 @@
-"""Schemas as other programs want them: self-contained, OpenAI strict, OpenAI tools and MCP tools.
+"""JSON Schemas for other programs: self-contained ones, ones for OpenAI's strict mode, and a checker of its rules.
 
-Everything here maps plain JSON values to plain JSON values and serves operations and induced tools alike.
+What strict mode cannot express (lengths of texts, defaults) is still checked when an operation is called. Operations and induced
+tools use these functions alike.
 """
 
 from __future__ import annotations
@@ -17,24 +18,37 @@ _ANNOTATIONS = frozenset({"x-type", "title", "$defs", "definitions"})
 _SCHEMA_KEYWORDS = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
 _SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SCHEMA_MAPS = ("properties", "patternProperties", "dependentSchemas")
+#: Limits of OpenAI's strict mode, from "Supported schemas" in its structured outputs guide.
+MAX_NESTING = 10
+MAX_PROPERTIES = 5000
+MAX_NAME_AND_ENUM_CHARACTERS = 120_000
+MAX_ENUM_VALUES = 1000
+LARGE_ENUM_VALUES = 250  #: from here on one enum's strings may hold LARGE_ENUM_CHARACTERS together
+LARGE_ENUM_CHARACTERS = 15_000
+
+TYPES = frozenset({"string", "number", "boolean", "integer", "object", "array", "null"})
+FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
+KEYWORDS = frozenset(
+    {
+        *("type", "description", "enum", "anyOf"),
+        *("properties", "required", "additionalProperties", "items", "minItems", "maxItems"),
+        *("pattern", "format", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    }
+)
 _LIMIT_WORDS = {"minLength": "at least {} characters", "maxLength": "at most {} characters"}
 
 
 def plain_schema(schema: Mapping[str, Any]) -> Schema:
-    """The same JSON Schema, self-contained: ``$defs`` inlined, ``x-type`` and ``title`` removed.
+    """Return the same JSON Schema, self-contained: ``$defs`` inlined, ``x-type`` and ``title`` removed.
 
     Raises:
         ToolFault: ``recursive_schema`` or ``bad_schema_reference``, which no inlined schema can express.
     """
     definitions = {
-        f"#/{place}/{name}": body for place in ("$defs", "definitions") for name, body in _items(schema, place)
+        f"#/{place}/{name}": body for place in ("$defs", "definitions") for name, body in schema.get(place, {}).items()
     }
     plain: Schema = _plain(schema, definitions, ())
     return plain
-
-
-def _items(schema: Mapping[str, Any], keyword: str) -> list[tuple[str, Any]]:
-    return list(schema.get(keyword, {}).items())
 
 
 def _plain(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) -> Any:
@@ -65,12 +79,12 @@ def _plain(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) -
 
 
 def strict_schema(schema: Mapping[str, Any]) -> Schema:
-    """The schema under OpenAI strict mode's rules: all properties required, optional ones nullable, no others.
+    """Return the schema under the rules of OpenAI's strict mode: all properties required, optional ones nullable, no others.
 
-    Unsupported limits are dropped and told in the description instead, and so are defaults.
+    Unsupported limits and defaults move into the description.
 
     Raises:
-        ToolFault: ``not_strict``, when strict mode cannot say it (free-form objects, values of any type, too large).
+        ToolFault: ``not_strict``, if strict mode cannot express it (free-form objects, values of any type, too large).
     """
     plain = plain_schema(schema)
     plain.setdefault("properties", {})  # a function without parameters is not free-form
@@ -102,11 +116,11 @@ def _strict(node: Any) -> Schema:
         strict["items"] = _strict(node["items"])
     if "anyOf" in node:
         strict["anyOf"] = [_strict(child) for child in node["anyOf"]]
-    return _told(strict, node)
+    return _with_notes(strict, node)
 
 
 def _without_composition(node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Say ``oneOf``, ``const`` and an ``allOf`` of one part with the keywords that strict mode has."""
+    """Express ``oneOf``, ``const`` and an ``allOf`` of one part with the keywords of strict mode."""
     plain = dict(node)
     if "oneOf" in plain and "anyOf" not in plain:
         plain["anyOf"] = plain.pop("oneOf")
@@ -135,7 +149,7 @@ def _accepts_null(node: Mapping[str, Any]) -> bool:
     return any(_accepts_null(child) for child in (*node.get("anyOf", ()), *node.get("oneOf", ())))
 
 
-def _told(strict: Schema, node: Mapping[str, Any]) -> Schema:
+def _with_notes(strict: Schema, node: Mapping[str, Any]) -> Schema:
     """Move what strict mode cannot check into the description, where a model still reads it."""
     notes = [words.format(node[key]) for key, words in _LIMIT_WORDS.items() if node.get(key, 1) > 1]
     if node.get("default") is not None:
@@ -148,7 +162,7 @@ def _told(strict: Schema, node: Mapping[str, Any]) -> Schema:
 
 
 def drop_unset(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a strict call without the nulls that only say "not given", at any depth.
+    """Return the arguments of a strict call without the nulls that mean "not given", at any depth.
 
     A null stays where the schema requires the property or takes null as a value.
     """
@@ -157,7 +171,7 @@ def drop_unset(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> d
 
 
 def _without_unset(value: Any, schemas: Sequence[Any]) -> Any:
-    """The value without such nulls. It may be meant by any of the schemas."""
+    """Return the value without such nulls; any of the schemas may describe it."""
     nodes = [node for schema in schemas for node in _alternatives(schema)]
     if isinstance(value, list):
         entries = [node["items"] for node in nodes if "items" in node]
@@ -175,33 +189,15 @@ def _without_unset(value: Any, schemas: Sequence[Any]) -> Any:
 
 
 def _alternatives(schema: Any) -> list[Mapping[str, Any]]:
-    """A schema and those that it is composed of; true and false say nothing here."""
+    """Return a schema and those that it is composed of; none for true and false."""
     if not isinstance(schema, Mapping):
         return []
     parts = [part for keyword in ("anyOf", "oneOf", "allOf") for part in schema.get(keyword, ())]
     return [schema, *(node for part in parts for node in _alternatives(part))]
 
 
-MAX_NESTING = 10
-MAX_PROPERTIES = 5000
-MAX_NAME_AND_ENUM_CHARACTERS = 120_000
-MAX_ENUM_VALUES = 1000
-LARGE_ENUM_VALUES = 250  #: from here on one enum's strings may hold LARGE_ENUM_CHARACTERS together
-LARGE_ENUM_CHARACTERS = 15_000
-
-TYPES = frozenset({"string", "number", "boolean", "integer", "object", "array", "null"})
-FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
-KEYWORDS = frozenset(
-    {
-        *("type", "description", "enum", "anyOf"),
-        *("properties", "required", "additionalProperties", "items", "minItems", "maxItems"),
-        *("pattern", "format", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-    }
-)
-
-
 def strict_violations(schema: Mapping[str, Any]) -> list[str]:
-    """Every rule of strict mode that a parameters schema breaks, one sentence each; empty when it meets them all.
+    """Return the rules of strict mode that a parameters schema breaks, one sentence each.
 
     The schema must be self-contained: ``$ref`` and ``$defs`` count as unsupported keywords here, though
     OpenAI accepts them, because many compatible servers do not.
@@ -270,7 +266,7 @@ def _size_problems(nodes: list[tuple[str, Mapping[str, Any], int]]) -> Iterator[
 
 
 def types_of(node: Mapping[str, Any]) -> set[str]:
-    """The type names a schema node lists, as a set; empty when it has none."""
+    """Return the type names of a schema node."""
     kind = node.get("type", [])
     return {kind} if isinstance(kind, str) else set(kind)
 

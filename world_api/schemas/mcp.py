@@ -1,6 +1,6 @@
-"""The sixteen operations, and tools made of them, as a Model Context Protocol server.
+"""The operations, and tools made of them, as a Model Context Protocol server.
 
-The low-level server takes our schemas as they are; the SDK's decorated one would derive others from signatures.
+The SDK's low-level server takes our schemas as they are; the decorated one would derive others from signatures.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def mcp_server(
     groups: Collection[str] = (),
     name: str = "video-world-api",
 ) -> Server[Any]:
-    """A server that offers the operations with output schemas and annotations, and runs them through ``call``.
+    """Make a server that offers the operations with output schemas and annotations, and runs them through ``call``.
 
-    ``more_tools``, in the form of MCP tools, come first: they do more at once. ``groups`` are the optional groups of
-    operations that are offered beside the sixteen.
+    ``more_tools`` are MCP tools that come first, since they do more at once. ``groups`` are the optional groups of operations that
+    are offered beside the sixteen.
 
     Calls run one at a time in a worker thread, in the order in which they arrive: a session has one writer.
-    What a call gives back is marked as data of the video, as structured content and as text. A fault becomes a tool error
-    that holds the fault's JSON record, an error that nobody named an ``internal_fault``; a result that says it ended with
+    The result of a call is marked as data of the video, as structured content and as text. A fault becomes a tool error
+    that holds the fault's JSON record, any other error an ``internal_fault``; a result that says it ended with
     one (``status: error``) is a tool error too, and keeps its record.
     """
     tools = [types.Tool.model_validate(tool) for tool in (*more_tools, *mcp_tools(operations_for(groups)))]
@@ -89,10 +89,10 @@ async def _pass_on(
     passed_on: MemoryObjectSendStream[SessionMessage | Exception],
     answer: Callable[[SessionMessage], Any],
 ) -> None:
-    """Pass messages on. A line that is none is mended or answered: the SDK drops it, and its sender would wait."""
+    """Pass messages on, repair or answer unreadable lines: the SDK drops them, and the client would wait."""
     async with passed_on:
         async for item in incoming:
-            message = _mended(item) if isinstance(item, ValidationError) else _with_usable_id(item)
+            message = _repaired(item) if isinstance(item, ValidationError) else _with_usable_id(item)
             if isinstance(message, types.JSONRPCError):
                 await answer(SessionMessage(message))
             elif message is not None:
@@ -100,7 +100,7 @@ async def _pass_on(
 
 
 def _with_usable_id(item: SessionMessage | Exception) -> SessionMessage | Exception | types.JSONRPCError:
-    """A message as it is; for a request without a usable id an error about it, which carries null as its id.
+    """Return a message as it is; for a request without a usable id an error with the id null.
 
     The SDK takes a request whose id is neither a text nor a whole number for a notification. Notifications of the protocol
     have names of their own.
@@ -112,10 +112,10 @@ def _with_usable_id(item: SessionMessage | Exception) -> SessionMessage | Except
     return types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=types.INVALID_REQUEST, message=said))
 
 
-def _mended(error: ValidationError) -> SessionMessage | types.JSONRPCError | None:
-    """The message of a line that the SDK could not read, mended if only its texts are no Unicode; else an error about it.
+def _repaired(error: ValidationError) -> SessionMessage | types.JSONRPCError | None:
+    """Return the message of an unreadable line, repaired if only its texts are no Unicode; else an error about it.
 
-    None for what nobody waits for: empty lines and notifications.
+    None for what needs no answer: empty lines and notifications.
     """
     given = next((e["input"] for e in error.errors() if e["type"] in ("json_invalid", "missing", "model_type")), None)
     if isinstance(given, str) and not given.strip():
@@ -136,7 +136,7 @@ def _mended(error: ValidationError) -> SessionMessage | types.JSONRPCError | Non
 
 
 def _unicode(value: Any) -> Any:
-    """A JSON value with U+FFFD for each lone surrogate in its texts, which no client could be sent."""
+    """Replace lone surrogates in the texts of a JSON value by U+FFFD; they cannot be sent."""
     return json.loads(printable(json.dumps(value, ensure_ascii=False)))
 
 
@@ -146,14 +146,14 @@ def _answer(call: Call, name: str, arguments: Mapping[str, Any]) -> types.CallTo
         return _marked(result, failed=result.get("status") == "error")
     except VideoWorldError as fault:
         return _marked(fault.record(), failed=True)
-    # Tools are made of code from many hands over data of any kind. Whatever they forgot must reach the client as a tool
+    # Tools are code from many authors over data of any kind. An error they forgot must be sent to the client as a tool
     # error that its model can act on, and not as the text of an exception.
     except Exception as error:  # noqa: BLE001 - see above
         return _marked(internal_fault(error).record(), failed=True)
 
 
 def _marked(result: Mapping[str, Any], *, failed: bool) -> types.CallToolResult:
-    """A result as data of the video, structured and as text.
+    """Return a result as data of the video, structured and as text.
 
     Raises:
         ValueError, TypeError: it is no JSON.

@@ -1,4 +1,4 @@
-"""The pages of the documentation that are generated: ``python -m world_api.schemas.pages FOLDER`` writes them."""
+"""Generated pages of the documentation: ``python -m world_api.schemas.pages FOLDER`` writes them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ as `operation_off`, a tool that calls it does not compile (`E_OPERATION_OFF`), a
 
 
 def operations_page() -> str:
-    """``operations.md``: the table of operations, then each with its parameters and result, then the optional groups."""
+    """Return ``operations.md``: the table of operations, then each with its parameters and result, then the optional groups."""
     parts = [_HEAD + markdown_table()]
     category = ""
     for item in OPERATIONS.values():
@@ -70,7 +70,7 @@ def _section(item: Operation) -> str:
 
 
 def _field_lines(name: str, schema: Mapping[str, Any]) -> list[str]:
-    """A result field's line, and one for each field of the objects it holds."""
+    """Return the line of a result field, and one for each field of the objects in it."""
     if "properties" in schema:
         inner, shown, prefix = schema, "object", f"{name}."
     elif "properties" in schema.get("items", {}):
@@ -90,14 +90,14 @@ def _state(item: Operation) -> str:
 
 
 def _looks(item: Operation) -> str:
-    """What a call costs beside where a model looks; an operation that is nothing but a look says so in its price."""
+    """Describe the extra requests of a call with a vision model; for operations that only look, the price says it."""
     if item.looks == 0:
         return ""
     return f"; where a model looks, at most {item.looks} request{'s' * (item.looks != 1)} to it beside"
 
 
 def type_text(schema: Mapping[str, Any]) -> str:
-    """A schema in a few words: ``number >= 0``, ``{start_time, end_time} or null``, ``list of string``."""
+    """Describe a schema in a few words: ``number >= 0``, ``{start_time, end_time} or null``, ``list of string``."""
     if "anyOf" in schema:
         return " or ".join(type_text(branch) for branch in schema["anyOf"])
     if "enum" in schema:
@@ -121,7 +121,7 @@ def _cell(text: str) -> str:
 
 
 def write_pages(folder: Path) -> list[Path]:
-    """Write the generated pages into a folder; the paths."""
+    """Write the generated pages into a folder and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "operations.md"
     page.write_text(operations_page(), encoding="utf-8", newline="\n")

@@ -237,3 +237,11 @@ def test_code_beside_the_controller_that_decides_bytes_is_in_the_hash(monkeypatc
         conditions, "_module", lambda name: b"other" if name == "world_api.chat.prompts" else real(name)
     )
     assert conditions.loop_hash.__wrapped__() != before
+
+
+def test_prompts_recorded_under_the_earlier_name_of_their_package_are_found() -> None:
+    now = dict(prompt_files.PromptFiles("world_api.perception").hashes)
+    place = "world_api.backends.endpoint/prompts"
+    assert conditions.Conditions(system="flat", prompts={place: now}).changed_prompts() == []
+    changed = conditions.Conditions(system="flat", prompts={place: {**now, "caption": "0" * 64}})
+    assert changed.changed_prompts() == [f"{place}/caption"]

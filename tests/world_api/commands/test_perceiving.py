@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.chat_server import SteppingClock
-from world_api.api import vision_config
-from world_api.options import VisionChoices
+from world_api import VisionChoices, vision_config
 from world_api.session.vision import VisionConfig
 
 

@@ -25,6 +25,8 @@ from world_api.schemas import (
 
 every_operation = pytest.mark.parametrize("operation", EVERY_OPERATION.values(), ids=lambda item: item.name)
 EVERYTHING = operations_for(group_names())
+SCHEMAS, MCP = json_schemas(EVERYTHING), mcp_tools(EVERYTHING)
+OPENAI = {strict: openai_tools(EVERYTHING, strict=strict) for strict in (False, True)}
 
 
 def _of(documents: list[dict[str, Any]], name: str) -> dict[str, Any]:
@@ -83,8 +85,8 @@ def test_an_operation_is_described_in_one_line(operation: Operation) -> None:
 @every_operation
 def test_the_schemas_are_json_schema_2020_12(operation: Operation) -> None:
     for documents, keys in (
-        (json_schemas(EVERYTHING), ("parameters", "result")),
-        (mcp_tools(EVERYTHING), ("inputSchema", "outputSchema")),
+        (SCHEMAS, ("parameters", "result")),
+        (MCP, ("inputSchema", "outputSchema")),
     ):
         for key in keys:
             Draft202012Validator.check_schema(_of(documents, operation.name)[key])
@@ -92,7 +94,7 @@ def test_the_schemas_are_json_schema_2020_12(operation: Operation) -> None:
 
 @every_operation
 def test_the_strict_face_meets_strict_modes_rules(operation: Operation) -> None:
-    schema = _of(openai_tools(EVERYTHING, strict=True), operation.name)["function"]["parameters"]
+    schema = _of(OPENAI[True], operation.name)["function"]["parameters"]
     Draft202012Validator.check_schema(schema)
     assert strict_violations(schema) == []
 
@@ -102,13 +104,13 @@ def test_a_strict_call_that_leaves_options_null_is_a_call_the_operation_takes(op
     plain = operation.parameters_schema()
     loose = {name: _example(operation, name) for name in plain["required"]}
     strict = {name: loose.get(name) for name in plain["properties"]}
-    schema = _of(openai_tools(EVERYTHING, strict=True), operation.name)["function"]["parameters"]
+    schema = _of(OPENAI[True], operation.name)["function"]["parameters"]
     Draft202012Validator(schema).validate(strict)
     assert operation.validate(drop_unset(strict, plain)) == operation.validate(loose)
 
 
 def _example(operation: Operation, name: str) -> Any:
-    schema = _of(json_schemas(EVERYTHING), operation.name)["parameters"]["properties"][name]
+    schema = _of(SCHEMAS, operation.name)["parameters"]["properties"][name]
     if "enum" in schema:
         return schema["enum"][0]
     examples: dict[str, Any] = {
@@ -124,13 +126,10 @@ def _example(operation: Operation, name: str) -> Any:
 @every_operation
 def test_all_faces_offer_the_same_parameters(operation: Operation) -> None:
     expected = list(operation.parameters.model_fields)
-    assert list(_of(json_schemas(EVERYTHING), operation.name)["parameters"]["properties"]) == expected
-    assert list(_of(mcp_tools(EVERYTHING), operation.name)["inputSchema"]["properties"]) == expected
+    assert list(_of(SCHEMAS, operation.name)["parameters"]["properties"]) == expected
+    assert list(_of(MCP, operation.name)["inputSchema"]["properties"]) == expected
     for strict in (False, True):
-        assert (
-            list(_of(openai_tools(EVERYTHING, strict=strict), operation.name)["function"]["parameters"]["properties"])
-            == expected
-        )
+        assert list(_of(OPENAI[strict], operation.name)["function"]["parameters"]["properties"]) == expected
     row = next(row for row in operation_rows(EVERYTHING) if row["operation"] == operation.name)
     assert [text.rstrip("?") for text in row["parameters"].split(", ")] == expected
 
@@ -138,7 +137,7 @@ def test_all_faces_offer_the_same_parameters(operation: Operation) -> None:
 @every_operation
 def test_only_writing_operations_are_marked_as_writing(operation: Operation) -> None:
     writes = operation.state == "writes"
-    assert _of(mcp_tools(EVERYTHING), operation.name)["annotations"]["readOnlyHint"] is not writes
+    assert _of(MCP, operation.name)["annotations"]["readOnlyHint"] is not writes
     assert (
         next(row for row in operation_rows(EVERYTHING) if row["operation"] == operation.name)["state"]
         == operation.state
