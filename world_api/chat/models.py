@@ -128,7 +128,7 @@ def chat_model(
     clock: Clock,
     environment: Mapping[str, str],
     wire: WireChoice = "auto",
-    cache: Path | None = None,
+    cache: Path | str | None = None,
 ) -> ChatModel:
     """Return the model of that name on the configured endpoint; the rule-based one if no name is given.
 
@@ -157,7 +157,7 @@ def endpoint_model(
     environment: Mapping[str, str],
     timeout: float | None = None,
     wire: WireChoice | Wire = "auto",
-    cache: Path | None = None,
+    cache: Path | str | None = None,
 ) -> ChatModel:
     """Return the model of that name on the endpoint that the environment configures.
 

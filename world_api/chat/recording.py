@@ -167,7 +167,8 @@ class CachingChatModel:
         BackendFault: ``cache_not_writable``.
     """
 
-    def __init__(self, model: ChatModel, folder: Path, *, at: Callable[[], str] = lambda: "") -> None:
+    def __init__(self, model: ChatModel, folder: Path | str, *, at: Callable[[], str] = lambda: "") -> None:
+        folder = Path(folder)
         reason: str | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -324,20 +325,21 @@ def _clock_mismatch() -> EpisodeFault:
     )
 
 
-def append_line(path: Path, value: dict[str, Any], *, sync: bool = False) -> None:
+def append_line(path: Path | str, value: dict[str, Any], *, sync: bool = False) -> None:
     """Append one JSON line to a file and create the file and its folder if they are missing.
 
     The line survives the end of this process; with ``sync`` a power cut too.
     """
-    files.append_line(path, json_line(value).encode(), sync=sync)
+    files.append_line(Path(path), json_line(value).encode(), sync=sync)
 
 
-def read_lines(path: Path, *, hint: str = _RECORD_HINT) -> Iterator[dict[str, Any]]:
+def read_lines(path: Path | str, *, hint: str = _RECORD_HINT) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of a file of lines; a last line that a crash cut short is left out.
 
     Raises:
         EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``.
     """
+    path = Path(path)
     try:
         with open_regular(path) as file:
             for number, line in enumerate(iter(lambda: file.readline(_MOST_BYTES), b""), start=1):
@@ -354,13 +356,13 @@ def read_lines(path: Path, *, hint: str = _RECORD_HINT) -> Iterator[dict[str, An
         raise EpisodeFault("recording_missing", f"cannot read {path.name}: {error.strerror}", hint=hint) from None
 
 
-def read_exchanges(path: Path, *, hint: str = _RECORD_HINT) -> list[Exchange]:
+def read_exchanges(path: Path | str, *, hint: str = _RECORD_HINT) -> list[Exchange]:
     """Read the exchanges of a recording, in order.
 
     Raises:
         EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``, ``recording_schema``.
     """
-    return [_exchange(record, path) for record in read_lines(path, hint=hint)]
+    return [_exchange(record, Path(path)) for record in read_lines(path, hint=hint)]
 
 
 def _exchange(record: dict[str, Any], path: Path) -> Exchange:
@@ -384,7 +386,7 @@ def _damaged(reason: str) -> EpisodeFault:
     return EpisodeFault("recording_damaged", reason, hint=hint)
 
 
-def check_schema(record: dict[str, Any], version: int, path: Path) -> None:
+def check_schema(record: dict[str, Any], version: int, path: Path | str) -> None:
     """Refuse a record of another schema.
 
     Raises:
@@ -394,7 +396,7 @@ def check_schema(record: dict[str, Any], version: int, path: Path) -> None:
     if found != version:
         raise EpisodeFault(
             "recording_schema",
-            f"{path.name} has schema version {found!r}; this version reads {version}",
+            f"{Path(path).name} has schema version {found!r}; this version reads {version}",
             hint="read it with the version of video-world-api that wrote it",
         )
 

@@ -169,7 +169,7 @@ class Prices:
     models: Mapping[str, Price] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, path: Path | None) -> Prices:
+    def read(cls, path: Path | str | None) -> Prices:
         """Read a JSON or YAML file, ``{model: {prompt, completion, cached}}`` in USD per million tokens; no file, no prices.
 
         Without ``cached``, cached tokens cost as much as others.
@@ -179,6 +179,7 @@ class Prices:
         """
         if path is None:
             return cls()
+        path = Path(path)
         content = _load(path)
         try:
             entries = _TABLE.validate_python({} if content is None else content)

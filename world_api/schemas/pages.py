@@ -120,8 +120,9 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def write_pages(folder: Path) -> list[Path]:
+def write_pages(folder: Path | str) -> list[Path]:
     """Write the generated pages into a folder and return their paths."""
+    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "operations.md"
     page.write_text(operations_page(), encoding="utf-8", newline="\n")
