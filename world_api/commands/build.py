@@ -136,8 +136,8 @@ def build(
 ) -> None:
     """Build worlds from video files.
 
-    With --profile endpoint the world is that of classical, and then a model captions all of it, after telling what that
-    sends to the endpoint and asking; captions are kept beside the world, and what is there is not asked again.
+    With --profile endpoint the world is that of classical, and then a vision model captions all of it, once an estimate of
+    what is sent to the endpoint was confirmed; captions are kept beside the world and are not made twice.
     """
     from world_api.api import vision_config
     from world_api.core.ports import SystemClock
