@@ -57,7 +57,7 @@ imports: $(READY)
 	$(BIN)/lint-imports
 
 docs: $(READY)
-	$(BIN)/python -m world_api.exposure.pages docs
+	$(BIN)/python -m world_api.schemas.pages docs
 	$(BIN)/python docs/write_commands.py
 	$(BIN)/python -m tool_induction.reference docs
 

@@ -12,7 +12,7 @@ try:
 
     import typer
 
-    from world_api.exposure.lazy import Room, lazy_group
+    from world_api.commands.cli import LazyCommand, lazy_group
 except KeyboardInterrupt:  # these imports are most of the time a short command takes
     sys.exit(130)
 
@@ -20,65 +20,67 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-COMMANDS: dict[str, Room] = {
-    "build": Room("world_api.exposure.commands.building", "app", "Build worlds from video files."),
-    "worlds": Room(
-        "world_api.exposure.commands.worlds", "app", "List the worlds of a store, and how much is kept beside them."
+COMMANDS: dict[str, LazyCommand] = {
+    "build": LazyCommand("world_api.commands.build", "app", "Build worlds from video files."),
+    "worlds": LazyCommand(
+        "world_api.commands.worlds", "app", "List the worlds of a store, and how much is kept beside them."
     ),
-    "inspect": Room(
-        "world_api.exposure.commands.worlds",
+    "inspect": LazyCommand(
+        "world_api.commands.worlds",
         "inspect_app",
         "Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile.",
     ),
-    "ops": Room(
-        "world_api.exposure.commands.calling",
+    "ops": LazyCommand(
+        "world_api.commands.operations",
         "ops_app",
         "Show the sixteen operations: as a table, JSON Schema, OpenAI tools or MCP tools.",
     ),
-    "call": Room(
-        "world_api.exposure.commands.calling",
+    "call": LazyCommand(
+        "world_api.commands.operations",
         "app",
         "Call one operation on a world, as a model would, and print its result.",
     ),
-    "tools": Room("tool_induction.commands", "app", "Check, run, review, edit and export high-level tools."),
-    "domains": Room(
+    "tools": LazyCommand("tool_induction.commands", "app", "Check, run, review, edit and export high-level tools."),
+    "domains": LazyCommand(
         "tool_induction.domains.commands", "app", "List the domains tools are induced for, or check a file of your own."
     ),
-    "induce": Room(
+    "induce": LazyCommand(
         "tool_induction.inducer.commands",
         "app",
         "Have a model write a tool library for a domain.",
     ),
-    "ask": Room("controller.commands", "ask_app", "Ask a question about a video."),
-    "replay": Room(
+    "ask": LazyCommand("controller.commands", "ask_app", "Ask a question about a video."),
+    "replay": LazyCommand(
         "controller.commands", "replay_app", "Run recorded episodes again, offline, and compare byte for byte."
     ),
-    "show": Room(
+    "show": LazyCommand(
         "controller.commands",
         "show_app",
         "Show a recorded episode: question, rounds, calls, answer, evidence, cost.",
     ),
-    "serve": Room(
+    "serve": LazyCommand(
         "tool_induction.serving",
         "app",
         "Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout.",
     ),
-    "session": Room("world_api.exposure.commands.sessions", "app", "List, commit or drop what sessions wrote."),
-    "reindex": Room(
-        "world_api.exposure.commands.building",
+    "session": LazyCommand("world_api.commands.worlds", "session_app", "List, commit or drop what sessions wrote."),
+    "reindex": LazyCommand(
+        "world_api.commands.build",
         "reindex_app",
         "Make the store's search indexes again from its worlds.",
     ),
-    "compare": Room(
+    "compare": LazyCommand(
         "eval.commands.runs",
         "compare_app",
         "Compare flat against hierarchical tool use on your own video, as one HTML file.",
     ),
-    "eval": Room("eval.commands", "app", "Run experiments, score them, and compare what came out."),
-    "sandbox": Room("eval.commands.datasets", "sandbox_app", "Make videos with exact truth, and questions about them."),
-    "sample": Room("eval.commands.datasets", "sample_app", "Draw and encode the sample video."),
-    "doctor": Room(
-        "world_api.exposure.commands.doctor",
+    "eval": LazyCommand("eval.commands", "app", "Run experiments, score them, and compare what came out."),
+    "sandbox": LazyCommand(
+        "eval.commands.datasets", "sandbox_app", "Make videos with exact truth, and questions about them."
+    ),
+    "sample": LazyCommand("eval.commands.datasets", "sample_app", "Draw and encode the sample video."),
+    "doctor": LazyCommand(
+        "world_api.commands.doctor",
         "app",
         "Check this installation, or a chat endpoint, and say what is missing.",
     ),
@@ -99,7 +101,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from world_api.version import project_version
+        from world_api.installation import project_version
 
         sys.stdout.write(f"video-world-api {project_version()}\n")
         raise typer.Exit
@@ -125,8 +127,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(given: list[str]) -> None:
+    from world_api.commands.cli import fail
     from world_api.core.faults import StoreFault, VideoWorldError
-    from world_api.exposure.cli import fail
 
     as_json = "--json" in given
     try:
@@ -134,7 +136,7 @@ def _run(given: list[str]) -> None:
     except VideoWorldError as error:
         sys.exit(fail(error, as_json=as_json))
     except OSError as error:
-        # What the file system refuses at a place nobody thought of: a name too long, a device, a full disk.
+        # An error of the file system that no code expects: a name too long, a device, a full disk.
         place = f"{str(error.filename)[:80]}: " if error.filename else ""
         fault = StoreFault("file_system", f"{place}{error.strerror or error}", hint="check the path and the free space")
         sys.exit(fail(fault, as_json=as_json))
@@ -146,8 +148,8 @@ def _run(given: list[str]) -> None:
 
 def _explain_usage(given: Sequence[str], *, as_json: bool) -> None:
     """What stderr does not say yet of a wrong usage."""
+    from world_api.commands.cli import fail, note
     from world_api.core.faults import VideoWorldError
-    from world_api.exposure.cli import fail, note
 
     taken = next((argument for argument in given if argument.startswith("-") and _is_file(argument)), None)
     hint = f"{taken} was taken for an option; write ./{taken} for the file" if taken is not None else ""

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from world_api.backends.clocks import SystemClock
 from world_api.build.builder import Job, build_world
 from world_api.build.stage import Clip, FrameStage, Recipe, Records, RowStage, Stage, StageSpec, Worker
-from world_api.core.ports import Image, TextLine, TextReader
+from world_api.core.ports import Image, SystemClock, TextLine, TextReader
 from world_api.core.spans import Box
 from world_api.media.decoder import MediaWorker
 from world_api.media.frames import Frame
@@ -145,8 +144,8 @@ class TimedReader:
 
 def screen_text(video: Path) -> Figures:
     """How many frames a build reads the screen in and glances at, and the seconds that takes."""
-    from world_api.backends.classical import RapidOcrReader
     from world_api.build import ScreenTexts
+    from world_api.perception.classical import RapidOcrReader
 
     reader = TimedReader(RapidOcrReader())
     reader.locate(np.zeros((180, 320, 3), np.uint8))  # its models are loaded now

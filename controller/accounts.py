@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 from controller.budgets import cold_money, each_once
 from controller.episode import Episode, RoundRecord
-from world_api.backends.chat.completions import Usage
-from world_api.backends.chat.prices import Price
+from world_api.chat.usage import Price, Usage
 from world_api.core.cost import Spent
 
 Part = Literal["controller", "perception", "judge"]

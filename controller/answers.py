@@ -19,7 +19,7 @@ from controller.questions import (
     value_of,
 )
 from tool_induction.toolset import ToolDeclaration
-from world_api.backends.chat.completions import json_objects
+from world_api.chat.messages import json_objects
 from world_api.core.canonical import parse_json
 from world_api.core.spans import TimeSpan
 

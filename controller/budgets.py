@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from world_api.backends.chat.completions import Usage
-from world_api.backends.chat.prices import Price, Prices, Tokens
+from world_api.chat.usage import Price, Prices, Tokens, Usage
 from world_api.core.cost import Spent
 from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.core.ports import Clock

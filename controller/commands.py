@@ -11,8 +11,9 @@ import typer
 from controller.budgets import Budget
 from controller.questions import Kind
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
-from world_api.core.faults import EpisodeFault
-from world_api.exposure.cli import (
+from world_api.chat.models import WireChoice
+from world_api.commands import vision as perception
+from world_api.commands.cli import (
     DEFAULT_STORE,
     AsOfOption,
     JsonOption,
@@ -24,8 +25,8 @@ from world_api.exposure.cli import (
     show,
     under_headings,
 )
-from world_api.exposure.models import WireChoice
-from world_api.exposure.perceiving import options as perception
+from world_api.core.faults import EpisodeFault
+from world_api.options import DEFAULT_FRAMES, DEFAULT_LOOKS, DEFAULT_SIDE, VisionChoices
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -200,10 +201,10 @@ def ask(
     profile: perception.PerceptionOption = perception.Perception.CLASSICAL,
     vision_model: perception.VisionModelOption = None,
     embedding_model: perception.EmbeddingModelOption = None,
-    frames: perception.FramesOption = perception.DEFAULT_FRAMES,
-    side: perception.SideOption = perception.DEFAULT_SIDE,
+    frames: perception.FramesOption = DEFAULT_FRAMES,
+    side: perception.SideOption = DEFAULT_SIDE,
     look_language: perception.LookLanguageOption = None,
-    looks: perception.LooksOption = perception.DEFAULT_LOOKS,
+    looks: perception.LooksOption = DEFAULT_LOOKS,
     yes: perception.YesOption = False,
     store: StoreOption = DEFAULT_STORE,
     session: OwnSessionOption = None,
@@ -220,18 +221,19 @@ def ask(
     from tool_induction.domains.domain_file import load_domain
     from tool_induction.judge.options import judge_of
     from tool_induction.library import load_library
-    from world_api.api import ensure_world, open_session
-    from world_api.backends.clocks import SystemClock
-    from world_api.exposure.models import chat_model, takes_images, window_of
-    from world_api.exposure.perceiving.consent import agree_to_looking, prices_in
-    from world_api.exposure.progress import progress_bars
+    from world_api.api import ensure_world, open_session, vision_config
+    from world_api.chat.models import chat_model, takes_images, window_of
+    from world_api.chat.usage import Prices
+    from world_api.commands.cli import progress_bars
+    from world_api.commands.vision import confirm_vision_cost
+    from world_api.core.ports import SystemClock
     from world_api.session.overlay import forget_reserved, reserve_session
 
     query = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
     clock, environment = SystemClock(), os.environ
     spoken = language_of(query.text) if language == "auto" else language
-    vision = perception.eyes_of(
-        perception.EyeChoices(
+    vision = vision_config(
+        VisionChoices(
             profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
             frames=frames, side=side, looks=looks, language=look_language or spoken,
         ),
@@ -246,7 +248,7 @@ def ask(
             window=window or window_of(model, environment=environment),
             digest_tokens=digest_tokens,
         ),
-        prices=prices_in(prices),
+        prices=Prices.read(prices),
         language=spoken,
         library=load_library(tools, allow_judge=allow_judge, groups=groups or ()) if tools is not None else None,
         judge=judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=environment),
@@ -257,7 +259,7 @@ def ask(
     name = system or ("hier" if tools is not None else "flat")
     build_system(name, context)  # refuse what cannot be combined before anything is built
     refuse_unpriced(context)
-    agree_to_looking(store, video, vision, context.prices, yes=yes)
+    confirm_vision_cost(store, video, vision, context.prices, yes=yes)
     with progress_bars() as bars:
         video_id = ensure_world(video, store, progress=bars, clock=clock)
     # Without a name the session is fresh and lives in memory, unless it has to be stored to be committed.

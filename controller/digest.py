@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from world_api.backends.chat.completions import estimate_tokens
+from world_api.chat.usage import estimate_tokens
 from world_api.core.faults import VideoWorldError
 from world_api.core.spans import round_time
 from world_api.operations import run

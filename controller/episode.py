@@ -17,8 +17,7 @@ from controller.budgets import Budget
 from controller.evidence import DIGEST, CitedSpan
 from controller.questions import Question
 from controller.replies import Problem
-from world_api.backends.chat.completions import Usage
-from world_api.backends.chat.prices import Price
+from world_api.chat.usage import Price, Usage
 from world_api.core.cost import Spent
 from world_api.core.faults import INTERNAL_FAULT, EpisodeFault, VideoWorldError
 

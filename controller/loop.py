@@ -47,12 +47,12 @@ from controller.transcript import (
     Transcript,
     WindowExceeded,
 )
-from world_api.backends.chat.completions import call_position
-from world_api.backends.chat.prices import Prices
+from world_api.chat.messages import call_position
+from world_api.chat.usage import Prices
 from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.faults import EpisodeFault, ToolFault, VideoWorldError, internal_fault
 from world_api.core.ports import ChatModel, Clock
-from world_api.exposure.schemas import openai_tool
+from world_api.schemas.formats import openai_tool
 
 MAX_MALFORMED_IN_A_ROW = 2
 NO_PRICES = Prices()

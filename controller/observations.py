@@ -13,7 +13,7 @@ from typing import Any
 from controller.evidence import spans_in
 from controller.prompts import Prompts
 from controller.replies import Problem, ToolCall
-from world_api.backends.chat.prompts import DATA, data_line
+from world_api.chat.prompts import DATA, data_line
 from world_api.core.canonical import parse_json
 from world_api.core.faults import ErrorBody
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from controller.replies import ToolCall
-from world_api.backends.chat.prompts import DATA, PromptFiles, data_line
+from world_api.chat.prompts import DATA, PromptFiles, data_line
 from world_api.core.canonical import json_line
 from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from world_api.backends.chat.completions import CARRIED, call_position
+from world_api.chat.messages import CARRIED, call_position
 from world_api.core.canonical import is_deep, parse_json
 
 MAX_ARGUMENT_CHARACTERS = 100_000

@@ -23,8 +23,8 @@ from tool_induction import limits
 from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
 from tool_induction.toolset import ToolDeclaration
 from world_api.core.faults import INTERNAL_FAULT, OperationFault, ToolFault, tool_result_or_error
-from world_api.exposure.schemas import plain_schema
 from world_api.operations import operations_for, run
+from world_api.schemas.json_schema import plain_schema
 from world_api.session.session import Session
 
 TRACE = "trace"

@@ -13,8 +13,8 @@ from typing import Any
 
 from controller.budgets import Meter
 from controller.prompts import PictureBook
-from world_api.backends.chat.caching import from_cache
-from world_api.backends.chat.completions import Usage, checked_reply, estimate_tokens, first_choice, usage_of
+from world_api.chat.messages import checked_reply, first_choice, from_cache
+from world_api.chat.usage import Usage, estimate_tokens, usage_of
 from world_api.core.cost import deadline
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock

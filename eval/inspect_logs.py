@@ -22,7 +22,7 @@ from eval.runs.records import Cell, SampleLine
 from eval.runs.run import Run
 from eval.scoring.score import Score
 from eval.tables.rows import read_rows
-from world_api.backends.chat.prices import Price, Tokens
+from world_api.chat.usage import Price, Tokens
 from world_api.core.canonical import canonical_json, content_hash, json_line, parse_json
 from world_api.core.faults import EvalFault, StoreFault, VideoWorldError
 

@@ -58,6 +58,19 @@ def shared_data() -> Path:
     return DATA
 
 
+@pytest.fixture(scope="session")
+def real_store(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Worlds of two real films; one without the texts on screen, which take a second per frame."""
+    from tests.support.building import Silent
+    from world_api import BuildOptions, SystemClock, build_world
+
+    store = tmp_path_factory.mktemp("real") / "worlds"
+    for name, without in (("composite_337s", ()), ("people_one_by_one", ("screen_texts",))):
+        path, options = shared_data / "video" / f"{name}.mp4", BuildOptions(without=without)
+        build_world(path, store, progress=Silent(), clock=SystemClock(), options=options)
+    return store
+
+
 def sightings(
     track: str, times: list[float], *, x: float = 100.0, step: float = 10.0, **facts: Any
 ) -> list[dict[str, Any]]:

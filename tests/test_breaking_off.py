@@ -12,7 +12,7 @@ import pytest
 
 import videoworld
 from tests.support.command_line import Cli
-from world_api.version import project_version, version_of_source
+from world_api.installation import project_version, version_of_source
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -45,7 +45,7 @@ def not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr("world_api.version.version", unknown)
+    monkeypatch.setattr("world_api.installation.metadata.version", unknown)
     project_version.cache_clear()
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -183,8 +185,16 @@ def test_the_doctor_examines_this_installation(cli: Cli) -> None:
     assert {"av", "torch"} <= {package["name"] for package in record["packages"]}
 
 
+def test_the_doctor_reports_every_package_of_the_core_and_of_each_extra(cli: Cli) -> None:
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = {"": project["dependencies"], **project["optional-dependencies"]}
+    reported = {(row["extra"], row["name"]) for row in cli("doctor", "--json").json["packages"]}
+    del wanted["dev"]
+    assert reported == {(extra, re.split("[<>=~]", line)[0]) for extra, lines in wanted.items() for line in lines}
+
+
 def test_the_doctor_says_what_goes_without_a_missing_recogniser(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("world_api.exposure.commands.doctor._version", lambda name: None)
+    monkeypatch.setattr("world_api.commands.doctor._version", lambda name: None)
     lines = {line.split()[0]: line for line in cli("doctor").out.splitlines() if "missing (" in line}
     assert "--speech faster-whisper" in lines["faster-whisper"]
     assert 'pip install "video-world-api[speech]"' in lines["faster-whisper"]

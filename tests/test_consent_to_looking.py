@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.command_line import Cli, Outcome
 from tests.support.vision_server import VisionServer
+from world_api.commands.vision import confirm
 from world_api.core import BackendFault
-from world_api.exposure.perceiving.consent import agree
 
 pytestmark = pytest.mark.media
 
@@ -90,9 +90,9 @@ def test_every_command_that_may_look_has_the_same_options(cli: Cli, command: tup
 )
 def test_only_yes_is_a_yes(typed: str, agreed: bool, capsys: pytest.CaptureFixture[str]) -> None:
     if agreed:
-        agree("an estimate", yes=False, answer=lambda: typed)
+        confirm("an estimate", yes=False, answer=lambda: typed)
     else:
         with pytest.raises(BackendFault) as caught:
-            agree("an estimate", yes=False, answer=lambda: typed)
+            confirm("an estimate", yes=False, answer=lambda: typed)
         assert caught.value.code == "consent_refused"
     assert "an estimate" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 from tests.support.command_line import Cli, Outcome
 from tests.support.numbered_film import number_in
 from tests.support.vision_server import VisionServer, nearest_name, pictures_of
-from world_api.api import open_session
+from world_api import open_session
 
 pytestmark = pytest.mark.media
 
@@ -287,8 +287,7 @@ def test_a_key_alone_sends_nothing(run: Run, vision_server: VisionServer, built_
 def test_a_model_found_out_to_take_no_pictures_is_not_sent_any(
     run: Run, vision_server: VisionServer, tmp_path: Path
 ) -> None:
-    from world_api.backends.chat.endpoint import Endpoint
-    from world_api.backends.chat.probing import Capabilities, Check, keep_finding
+    from world_api.chat import Capabilities, Check, Endpoint, keep_finding
 
     endpoint = Endpoint(base_url=vision_server.url, api_key="not-a-real-key")
     found = Capabilities(wire="chat", checks=(Check(name="images", outcome="not_offered"),))

@@ -17,8 +17,8 @@ from controller import Budget, Journal, Question, SystemContext, answer_recorded
 from eval.ladder import open_ladder
 from eval.sandbox import FilmFiles, work_folder
 from tests.support.building import Silent
-from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.backends.clocks import SystemClock
+from world_api import SystemClock
+from world_api.chat import RuleBasedChatModel
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("world_api", "tool_induction", "controller", "eval")

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.building import Silent
 from world_api.api import open_session
 from world_api.core import TimeSpan
 from world_api.operations import run
 from world_api.session import Session
 
-pytestmark = [pytest.mark.shared_data, pytest.mark.media]
+pytestmark = [pytest.mark.shared_data, pytest.mark.media, pytest.mark.xdist_group("real")]
 
 ONE_BY_ONE = "people_one_by_one"
 RETURNING = "composite_337s"
@@ -22,18 +21,8 @@ TOLERANCE = 1.0
 
 
 @pytest.fixture(scope="module")
-def store(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Worlds of both films, without the texts on screen, which take a second a frame."""
-    from world_api.api import build_world
-    from world_api.backends.clocks import SystemClock
-    from world_api.options import BuildOptions
-
-    store = tmp_path_factory.mktemp("people") / "worlds"
-    options = BuildOptions(without=("screen_texts",))
-    for name in (ONE_BY_ONE, RETURNING):
-        path = shared_data / "video" / f"{name}.mp4"
-        build_world(path, store, progress=Silent(), clock=SystemClock(), options=options)
-    return store
+def store(real_store: Path) -> Path:
+    return real_store
 
 
 def truth_of(shared_data: Path, name: str) -> dict[str, Any]:

@@ -14,14 +14,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.building import Silent
 from world_api.api import open_session
 from world_api.core import TimeSpan, merge_spans
 from world_api.operations import OPERATIONS, run
 from world_api.session import Session
 from world_api.world import Track
 
-pytestmark = [pytest.mark.shared_data, pytest.mark.media]
+pytestmark = [pytest.mark.shared_data, pytest.mark.media, pytest.mark.xdist_group("real")]
 
 NAME = "composite_337s"
 CUT_TOLERANCE = 0.3
@@ -37,13 +36,8 @@ def truth(shared_data: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def store(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from world_api.api import build_world
-    from world_api.backends.clocks import SystemClock
-
-    store = tmp_path_factory.mktemp("real") / "worlds"
-    build_world(shared_data / "video" / f"{NAME}.mp4", store, progress=Silent(), clock=SystemClock())
-    return store
+def store(real_store: Path) -> Path:
+    return real_store
 
 
 @pytest.fixture

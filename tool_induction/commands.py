@@ -15,7 +15,8 @@ import typer
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from tool_induction.library import ToolLibrary
 from tool_induction.limits import AT_A_TIME
-from world_api.exposure.cli import (
+from world_api.commands import vision as looking
+from world_api.commands.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
     ArgsOption,
@@ -32,7 +33,7 @@ from world_api.exposure.cli import (
     show,
     to_json,
 )
-from world_api.exposure.perceiving import options as looking
+from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_LOOKS, DEFAULT_SIDE, VisionChoices
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compilation import Compilation
@@ -148,10 +149,10 @@ def run(
     profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
     vision_model: looking.VisionModelOption = None,
     embedding_model: looking.EmbeddingModelOption = None,
-    frames: looking.FramesOption = looking.DEFAULT_FRAMES,
-    side: looking.SideOption = looking.DEFAULT_SIDE,
+    frames: looking.FramesOption = DEFAULT_FRAMES,
+    side: looking.SideOption = DEFAULT_SIDE,
     look_language: looking.LookLanguageOption = None,
-    looks: looking.LooksOption = looking.DEFAULT_LOOKS,
+    looks: looking.LooksOption = DEFAULT_LOOKS,
     prices: looking.PricesOption = None,
     yes: looking.YesOption = False,
 ) -> None:
@@ -162,10 +163,11 @@ def run(
     from tool_induction.runtime.budget import RunLimits
     from tool_induction.runtime.runner import run_tool
     from tool_induction.runtime.trace import Trace, tree_lines
-    from world_api.api import open_session
-    from world_api.backends.clocks import SystemClock
+    from world_api.api import open_session, vision_config
+    from world_api.chat.usage import Prices
+    from world_api.commands.vision import confirm_vision_cost, spent_text
     from world_api.core.cost import ledger
-    from world_api.exposure.perceiving.consent import agree_to_looking, prices_in, spent_text
+    from world_api.core.ports import SystemClock
     from world_api.operations import run as run_operation
 
     if not video:
@@ -173,10 +175,10 @@ def run(
     library = load_library(source, wanted=tool, allow_judge=allow_judge, groups=groups or ())
     clock = SystemClock()
     judge = judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
-    eyes = looking.eyes_of(
-        looking.EyeChoices(
+    eyes = vision_config(
+        VisionChoices(
             profile=profile.value, model=None, vision_model=vision_model, embedding_model=embedding_model,
-            frames=frames, side=side, looks=looks, language=look_language or looking.DEFAULT_LANGUAGE,
+            frames=frames, side=side, looks=looks, language=look_language or DEFAULT_LANGUAGE,
         ),
         clock=clock,
         environment=os.environ,
@@ -185,7 +187,7 @@ def run(
     properties: dict[str, Any] = inputs_schema(compiled.tool)["properties"] if compiled else {}
     filled = {"video_id": video} if "video_id" in properties else {}
     arguments = filled | read_arguments(pairs, args, properties)
-    agree_to_looking(store, video, eyes, prices_in(prices), yes=yes, during="for this run of the tool")
+    confirm_vision_cost(store, video, eyes, Prices.read(prices), yes=yes, during="for this run of the tool")
     opened = open_session(store, video, as_of=as_of, name=session, groups=groups or (), seeing=eyes)
     recorded = Trace()
     call = partial(run_operation, opened)

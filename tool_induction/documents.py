@@ -39,8 +39,8 @@ from tool_induction.language.model import (
     keys_of,
 )
 from tool_induction.language.types import known_types
-from world_api.exposure.schemas import strict_schema
 from world_api.operations import OPERATIONS, operations_for
+from world_api.schemas.json_schema import strict_schema
 
 __all__ = [
     "Aggregate",

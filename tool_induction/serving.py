@@ -1,6 +1,6 @@
 """``videoworld serve``: the operations, and the tools of a library, for any client of the Model Context Protocol.
 
-The command is here, not in ``world_api.exposure``, because that does not know libraries.
+The command is here, not in ``world_api.commands``, because that does not know libraries.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
-from world_api.exposure.cli import (
+from world_api.commands import vision as looking
+from world_api.commands.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
     AsOfOption,
@@ -24,7 +25,7 @@ from world_api.exposure.cli import (
     command_app,
     note,
 )
-from world_api.exposure.perceiving import options as looking
+from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_LOOKS, DEFAULT_SIDE, VisionChoices
 
 if TYPE_CHECKING:
     from tool_induction.judge.port import Judge
@@ -50,10 +51,10 @@ def serve(
     profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
     vision_model: looking.VisionModelOption = None,
     embedding_model: looking.EmbeddingModelOption = None,
-    frames: looking.FramesOption = looking.DEFAULT_FRAMES,
-    side: looking.SideOption = looking.DEFAULT_SIDE,
+    frames: looking.FramesOption = DEFAULT_FRAMES,
+    side: looking.SideOption = DEFAULT_SIDE,
     look_language: looking.LookLanguageOption = None,
-    looks: looking.LooksOption = looking.DEFAULT_LOOKS,
+    looks: looking.LooksOption = DEFAULT_LOOKS,
     prices: looking.PricesOption = None,
     yes: looking.YesOption = False,
     as_json: JsonOption = False,
@@ -61,24 +62,25 @@ def serve(
     """Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout."""
     from tool_induction.judge.options import judge_of
     from tool_induction.library import load_library
-    from world_api.api import open_session
-    from world_api.backends.clocks import SystemClock
-    from world_api.exposure.mcp_server import serve_stdio
-    from world_api.exposure.perceiving.consent import agree_to_looking, prices_in
+    from world_api.api import open_session, vision_config
+    from world_api.chat.usage import Prices
+    from world_api.commands.vision import confirm_vision_cost
+    from world_api.core.ports import SystemClock
     from world_api.operations import run
+    from world_api.schemas.mcp import serve_stdio
 
     clock = SystemClock()
     library = None if tools is None else load_library(tools, allow_judge=allow_judge, groups=groups or ())
     judge = judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
-    eyes = looking.eyes_of(
-        looking.EyeChoices(
+    eyes = vision_config(
+        VisionChoices(
             profile=profile.value, model=None, vision_model=vision_model, embedding_model=embedding_model,
-            frames=frames, side=side, looks=looks, language=look_language or looking.DEFAULT_LANGUAGE,
+            frames=frames, side=side, looks=looks, language=look_language or DEFAULT_LANGUAGE,
         ),
         clock=clock,
         environment=os.environ,
     )  # fmt: skip
-    agree_to_looking(store, video_id, eyes, prices_in(prices), yes=yes, during="as long as this serves")
+    confirm_vision_cost(store, video_id, eyes, Prices.read(prices), yes=yes, during="as long as this serves")
     opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=eyes)
     if not as_json:
         also = "" if library is None else f" with the tools of {library.name}"

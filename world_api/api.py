@@ -1,21 +1,21 @@
-"""Profiles: which backends stand behind the ports, and the two things everybody does - build a world, open a session.
+"""Building a world and opening a session on it: the two functions behind every interface.
 
-This is the one place where adapters are chosen; the rooms below know only the ports. What takes long to import is imported where
-it is used: a build has processes get ready meanwhile.
+This is the one place where adapters are chosen; the areas below know only the ports. Heavy modules are imported where they are used,
+because a build starts its processes first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from world_api.build.stage_process import BuildProcesses
-from world_api.core.faults import MediaFault, StoreFault, VideoWorldError
+from world_api.core.faults import BackendFault, MediaFault, StoreFault, VideoWorldError
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
 from world_api.core.ports import Clock, TextEmbedder
-from world_api.options import BuildOptions
+from world_api.options import ENDPOINT, BuildOptions, VisionChoices
 
 if TYPE_CHECKING:
     from world_api.build.builder import BuildReport
@@ -36,7 +36,7 @@ def build_world(
     video_id: str | None = None,
     options: BuildOptions | None = None,
 ) -> BuildReport:
-    """Build a world and keep what its readers need beside it.
+    """Build a world and its search data.
 
     ``video`` is a file, or the address of a stream to follow.
 
@@ -44,7 +44,6 @@ def build_world(
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
     """
     from world_api import recipes
-    from world_api.build.stage_process import BuildProcesses
 
     chosen = options or BuildOptions()
     recipe = recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without)
@@ -86,7 +85,7 @@ def _build_world(
         processes=processes,
     )
     if address is not None and chosen.following is None:
-        raise MediaFault("no_file", f"{address} is no file", hint="a stream is followed: add --follow --allow-network")
+        raise MediaFault("no_file", f"{address} is no file", hint="to follow a stream, add --follow --allow-network")
     if chosen.following is None:
         report = builder.build_world(job)
     elif address is None:
@@ -96,13 +95,13 @@ def _build_world(
     try:
         prepare(store, report.video_id, text_embedder())
     except StoreFault as fault:
-        # The world is whole without it; its readers make in memory what is not there.
-        progress.say(f"nothing is kept beside the world, so opening it takes longer: {fault.message}")
+        # The world is complete without it; readers make in memory what is not there.
+        progress.say(f"search data cannot be stored beside the world, so opening it takes longer: {fault.message}")
     return report
 
 
 def reindex(store: Path | str) -> int:
-    """Make the catalogue, and what is kept beside each world, again from the rows; how many segments there are.
+    """Make the catalogue and the search data of each world again from the rows; return the number of segments.
 
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
@@ -124,10 +123,15 @@ def open_session(
     groups: Collection[str] = (),
     seeing: VisionConfig | None = None,
 ) -> Session:
-    """Open a session on a stored world. ``name`` None keeps what it writes in memory only.
+    """Open a session on a stored world.
 
-    ``groups`` are the optional groups of operations that are on beside the sixteen. With ``seeing`` a model looks at
-    frames when an operation asks for what rows do not say; without it none ever does.
+    Args:
+        store: The folder of worlds.
+        video_id: The world.
+        as_of: The causal cut in seconds; None for the whole video.
+        name: The session; None keeps what it writes in memory only.
+        groups: Optional groups of operations to switch on beside the sixteen.
+        seeing: The vision model for operations that ask for what rows do not say; None for none.
 
     Raises:
         StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``.
@@ -145,7 +149,7 @@ def open_session(
     backends = Backends(
         text_embedder=text_embedder(),
         looker=_looker(store, world),
-        seeing=None if seeing is None else _seeing(store, world, seeing),
+        seeing=None if seeing is None else _vision(store, world, seeing),
         meanings=None if seeing is None else _meanings(store, seeing),
     )
     return Session(
@@ -157,13 +161,63 @@ def open_session(
     )
 
 
-def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, clock: Clock) -> str:
-    """The id of the world that an id or a video file names; a file's world is built first where it is not there.
-
-    A world of that very file is taken as it is, whatever it was built with. A name with a suffix that is neither is ``no_such_file``.
+def vision_config(chosen: VisionChoices, *, clock: Clock, environment: Mapping[str, str]) -> VisionConfig | None:
+    """Return the vision model if the endpoint profile was chosen by name; None otherwise, whichever keys are set.
 
     Raises:
-        MediaFault, StoreFault, BackendFault: as building and opening name them.
+        BackendFault: ``no_vision_model``; ``perception_not_chosen``: a vision model is named and the profile is not;
+            ``endpoint_takes_no_images``, if a probe found that earlier; ``endpoint_not_configured`` and other faults of an endpoint.
+    """
+    if chosen.profile != ENDPOINT:
+        if chosen.vision_model is not None or chosen.embedding_model is not None:
+            raise BackendFault(
+                "perception_not_chosen",
+                "a vision model is named, and no profile that uses one",
+                hint="add --profile endpoint; frames of the video are then sent to the endpoint",
+            )
+        return None
+    from world_api.chat.models import endpoint_model, takes_images
+    from world_api.chat.rule_based import RULE_BASED
+    from world_api.chat.transport import Endpoint
+    from world_api.perception.endpoint import EmbeddingsWire, EndpointEmbedder, EndpointVision
+    from world_api.session.vision import FrameChoice, VisionConfig
+
+    name = chosen.vision_model or chosen.model
+    if name is None or name == RULE_BASED:
+        raise BackendFault(
+            "no_vision_model",
+            "--profile endpoint needs the name of a model that takes pictures",
+            hint="add --vision-model MODEL (or --model MODEL); OPENAI_BASE_URL says where it is served",
+        )
+    if takes_images(name, environment=environment) is False:
+        raise BackendFault(
+            "endpoint_takes_no_images",
+            f"{name} takes no pictures, as `videoworld doctor --endpoint` found",
+            hint="name a model that does with --vision-model; if it has changed since, run the doctor again",
+        )
+    chat = endpoint_model(name, clock=clock, environment=environment)
+    endpoint = Endpoint.from_environment(environment)
+    embedder = None
+    if chosen.embedding_model is not None:
+        model = endpoint_model(chosen.embedding_model, clock=clock, environment=environment, wire=EmbeddingsWire())
+        embedder = EndpointEmbedder(model, at=endpoint.address)
+    return VisionConfig(
+        vision=EndpointVision(chat, at=endpoint.address, longest_side=chosen.side, language=chosen.language),
+        embedder=embedder,
+        choice=FrameChoice(most=chosen.frames),
+        most_looks=chosen.looks,
+        host=endpoint.host,
+    )
+
+
+def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, clock: Clock) -> str:
+    """Return the id of the world that an id or a video file names; build a file's world if it is not there.
+
+    A world of that very file is used as it is, whichever options it was built with.
+
+    Raises:
+        MediaFault: ``no_such_file``, for a name with a suffix that is neither; as building names them.
+        StoreFault, BackendFault: as building and opening name them.
     """
     from world_api.world.store import open_world
 
@@ -176,13 +230,13 @@ def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, cl
                 raise
             said = f"there is no file {video!r} here, and no world of that name"
             raise MediaFault("no_such_file", said, hint="check the path of the video") from None
-    if (there := world_of_file(path, store)) is not None:
-        return there.manifest.video_id
+    if (existing := world_of_file(path, store)) is not None:
+        return existing.manifest.video_id
     return build_world(path, store, progress=progress, clock=clock, options=BuildOptions(waits=True)).video_id
 
 
 def world_of_file(video: Path, store: Path) -> World | None:
-    """The complete world of a file, where it has the file's name; None where the store has none."""
+    """Return the complete world of a file if it has the file's name; None if the store has none."""
     from world_api.core.files import hash_file
     from world_api.world.store import open_world
 
@@ -199,19 +253,19 @@ def world_of_file(video: Path, store: Path) -> World | None:
 
 
 def text_embedder() -> TextEmbedder:
-    """The text embedder of the profiles that download nothing."""
-    from world_api.backends.classical import HashedTextEmbedder
+    """Return the text embedder of the profiles that download nothing."""
+    from world_api.perception.classical import HashedTextEmbedder
 
     return HashedTextEmbedder()
 
 
 def _looker(store: Path, world: World) -> FrameLooker | None:
-    """On-demand detection, where this machine still has the source video."""
+    """Return detection on demand, if this machine still has the source video."""
     source = source_path(world)
     if source is None:
         return None
-    from world_api.backends.classical import ClassicalDetector
     from world_api.media.decoder import VideoFrames
+    from world_api.perception.classical import ClassicalDetector
     from world_api.session.vision import FOLDER, FrameLooker, world_key
 
     return FrameLooker(
@@ -222,25 +276,25 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
     )
 
 
-def _seeing(store: Path, world: World, eyes: VisionConfig) -> Vision:
-    """A model that looks, at the source video where this machine still has it; what was kept is told without."""
+def _vision(store: Path, world: World, config: VisionConfig) -> Vision:
+    """Return the vision model with the source video; without the video it returns only cached replies."""
     from world_api.media.decoder import VideoFrames
     from world_api.session.vision import FOLDER, Vision, world_key
 
     source = source_path(world)
     frames = None if source is None else VideoFrames(source)
-    return Vision(eyes, frames=frames, world_key=world_key(world.manifest), cache=store / FOLDER)
+    return Vision(config, frames=frames, world_key=world_key(world.manifest), cache=store / FOLDER)
 
 
-def _meanings(store: Path, eyes: VisionConfig) -> Meanings | None:
+def _meanings(store: Path, config: VisionConfig) -> Meanings | None:
     from world_api.search.captions import Meanings
     from world_api.session.vision import FOLDER
 
-    return None if eyes.embedder is None else Meanings(eyes.embedder, store / FOLDER / "meanings")
+    return None if config.embedder is None else Meanings(config.embedder, store / FOLDER / "meanings")
 
 
 def source_path(world: World) -> Path | None:
-    """Where this machine keeps the world's video, or None where it does not (any more)."""
+    """Return where this machine has the world's video, None if it does not have it (any more)."""
     from world_api.build.source import find_source
 
     return find_source(world.folder, world.manifest)

@@ -1,10 +1,10 @@
-"""Options of a build: what a caller may choose, whatever interface it uses."""
+"""Options that every interface offers: of a build, and of the vision model that operations may call."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from world_api.media.container import DEFAULT_LIMITS, Limits
 
@@ -14,17 +14,28 @@ if TYPE_CHECKING:
 
 AUTO, OFF, NONE = "auto", "off", "none"
 WHISPER, SPHINX = "faster-whisper", "pocketsphinx"
+CLASSICAL, ENDPOINT = "classical", "endpoint"
+
+DEFAULT_FRAMES = 6
+DEFAULT_SIDE = 512  #: pixels
+DEFAULT_LOOKS = 60  #: for one question
+#: Languages of a vision model's replies.
+LookLanguage = Literal["en", "zh"]
+DEFAULT_LANGUAGE: LookLanguage = "en"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listening:
-    """What a caller wants.
+    """Where the words of a video come from.
 
-    ``subtitles``: ``auto``, ``none``, a language's code or a file's path. ``speech``: ``auto`` (recognise what has no
-    subtitles, with faster-whisper where it and a model are on this machine), ``off``, or the name of a recogniser,
-    which is then used instead of subtitles. ``model`` and ``language`` are the recogniser's; empty: the usual one, and
-    whatever is spoken. ``compute``: the numbers a Whisper model computes with, ``int8``, ``float16`` or ``float32``; ``auto``
-    is ``int8`` on a CPU and ``float16`` on a GPU.
+    Args:
+        subtitles: ``auto``, ``none``, a language's code or a file's path.
+        speech: ``auto`` (recognise what has no subtitles, if faster-whisper and a model are on this machine), ``off``, or the
+            name of a recogniser, which is then used instead of subtitles.
+        model: The recogniser's model; empty for the default one.
+        language: The spoken language; empty to detect it.
+        compute: Number format of a Whisper model: ``int8``, ``float16`` or ``float32``; ``auto`` is ``int8`` on a CPU and
+            ``float16`` on a GPU.
     """
 
     subtitles: str = AUTO
@@ -38,16 +49,45 @@ class Listening:
 class BuildOptions:
     """Choices of a build.
 
-    ``without`` names stages that are left out. ``force`` replaces a world of the same id that was made otherwise.
-    ``limits`` bound what the file may ask of the machine. ``waits`` for another process that writes the same world,
-    instead of failing. With ``following`` a file is memorised while it is being written.
+    Args:
+        profile: ``classical`` or ``oracle``.
+        without: Stages to leave out.
+        force: Replace a world of the same id that was made from another file or with other options.
+        limits: Bounds on what the file may use of the machine.
+        waits: Wait for another process that writes the same world instead of failing.
+        following: Build from a file while it is being written.
+        record: Where a followed stream is recorded; inside the store by default.
     """
 
-    profile: str = "classical"
+    profile: str = CLASSICAL
     listening: Listening = field(default_factory=Listening)
     without: tuple[str, ...] = ()
     force: bool = False
     limits: Limits = DEFAULT_LIMITS
     waits: bool = False
     following: Following | None = None
-    record: Path | str | None = None  #: where a stream that is followed is recorded; by default inside the store
+    record: Path | str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class VisionChoices:
+    """Which vision model operations may call, as options name it.
+
+    Args:
+        profile: ``endpoint`` to use a vision model; with any other profile none is used.
+        model: The controller's model, used if ``vision_model`` is not given.
+        embedding_model: Model for text vectors of captions; None for no vectors.
+        frames: Frames of an interval that are sent, at most.
+        side: Longer side of a frame that is sent, in pixels.
+        looks: Requests of one session, at most; None for no limit.
+        language: Language of the replies.
+    """
+
+    profile: str
+    model: str | None
+    vision_model: str | None = None
+    embedding_model: str | None = None
+    frames: int = DEFAULT_FRAMES
+    side: int = DEFAULT_SIDE
+    looks: int | None = None
+    language: str = DEFAULT_LANGUAGE

@@ -1,6 +1,6 @@
-"""Recipes: the stages, with their adapters, that each profile builds worlds with.
+"""Recipes: the build stages of each profile, with their adapters.
 
-The stage of spoken words takes subtitles, or a speech recogniser if there is one.
+The stage of spoken words uses subtitles, or a speech recogniser if there is one.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from world_api.core.faults import BackendFault
 from world_api.options import AUTO, NONE, OFF, SPHINX, WHISPER, Listening
 
 if TYPE_CHECKING:
-    from world_api.backends.classical import ClassicalDetector, RapidOcrReader
     from world_api.build.stage import Stage
     from world_api.core.ports import SpeechRecogniser, VoiceDetector
     from world_api.media.decode_pass import LossNote
     from world_api.media.decoder import MediaWorker
+    from world_api.perception.classical import ClassicalDetector, RapidOcrReader
 
 
-#: Stages that take as long as all others together, and who makes them in a process of their own.
+#: Stages that take as long as all others together, and the functions that make them in a process of their own.
 _APART = {"moving_things": "world_api.recipes:moving_things"}
 
 
@@ -32,17 +32,17 @@ def recipe_for(
     *,
     without: Collection[str] = (),
 ) -> Recipe:
-    """The recipe of a profile, without the stages of those names; ``listening`` says where words that are said come from.
+    """Return the recipe of a profile, without the stages of those names; ``listening`` says where spoken words come from.
 
     Raises:
         BackendFault: ``no_such_profile``, ``profile_not_ready``; ``no_such_stage``, ``stage_needed`` once the stages
             are made.
     """
     if profile == "classical":
-        said = listening or Listening()
+        words = listening or Listening()
         return Recipe(
             profile=profile,
-            stages=lambda video, worker: leave_out(_classical(video, worker, listening=said), without),
+            stages=lambda video, worker: leave_out(_classical(video, worker, listening=words), without),
             apart={name: maker for name, maker in _APART.items() if name not in without},
         )
     if profile == "oracle":
@@ -77,7 +77,7 @@ def _classical(video: Path, worker: MediaWorker, *, listening: Listening) -> lis
 
 
 def moving_things() -> FrameStage:
-    """The stage that follows moving things."""
+    """Return the stage that tracks moving things."""
     from world_api.build.moving_things import MovingThings
 
     return MovingThings(_detector)
@@ -92,20 +92,20 @@ def _oracle(video: Path) -> list[Stage]:
 
 @cache
 def _detector() -> ClassicalDetector:
-    from world_api.backends.classical import ClassicalDetector
+    from world_api.perception.classical import ClassicalDetector
 
     return ClassicalDetector()
 
 
 @cache
 def _reader() -> RapidOcrReader:
-    from world_api.backends.classical import RapidOcrReader
+    from world_api.perception.classical import RapidOcrReader
 
     return RapidOcrReader()
 
 
 def speech_stage(video: Path, listening: Listening, worker: MediaWorker) -> Stage:
-    """The stage that writes what is said; the video is looked into by ``worker``.
+    """Return the stage of spoken words; ``worker`` opens the video.
 
     Raises:
         BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``speech_compute_type``, ``subtitles_or_speech``.
@@ -141,7 +141,7 @@ def _recognised(listening: Listening) -> Stage:
 
 
 def _whisper(listening: Listening) -> SpeechRecogniser:
-    from world_api.backends.speech import WhisperRecogniser
+    from world_api.perception.speech import WhisperRecogniser
 
     if listening.speech not in (AUTO, WHISPER):
         raise BackendFault(
@@ -154,20 +154,20 @@ def _whisper(listening: Listening) -> SpeechRecogniser:
 
 @cache
 def _sphinx() -> SpeechRecogniser:
-    from world_api.backends.speech import SphinxRecogniser
+    from world_api.perception.speech import SphinxRecogniser
 
     return SphinxRecogniser()
 
 
 def _voice_detector() -> Callable[[], VoiceDetector]:
-    """The Silero detector where faster-whisper brings it, else our own."""
-    from world_api.backends import speech
+    """Return the Silero detector if faster-whisper brings it, else our own."""
+    from world_api.perception import speech
 
     return speech.SileroVoiceDetector if speech.whisper_is_installed() else speech.EnergyVoiceDetector
 
 
 def _unheard(video: Path, fault: BackendFault, worker: MediaWorker) -> list[LossNote]:
-    """A video with sound and without words is worth a note."""
+    """Note a video with sound and without words."""
     from world_api.media.decode_pass import LossNote
     from world_api.media.subtitles import look_into
 

@@ -34,7 +34,7 @@ from controller.toolsets import AtomicTools
 from tool_induction.library import ToolLibrary, load_library
 from tool_induction.toolset import LibraryTools, ToolDeclaration
 from world_api.api import open_session
-from world_api.backends.clocks import SystemClock
+from world_api.core.ports import SystemClock
 from world_api.session.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,10 +16,11 @@ from benchmarks.function_calling.declarations import TYPE_WORDS, declaration, to
 from benchmarks.function_calling.variants import variants
 from controller.replies import read_reply
 from tool_induction.toolset import ToolDeclaration
-from world_api.backends.chat.completions import Call, completion
+from world_api.chat.messages import Call, completion
 from world_api.core.canonical import canonical_json
 from world_api.core.faults import ToolFault
-from world_api.exposure.schemas import drop_unset, openai_tool
+from world_api.schemas.formats import openai_tool
+from world_api.schemas.json_schema import drop_unset
 
 Json = dict[str, Any]
 

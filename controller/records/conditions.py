@@ -17,9 +17,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from controller.episode import Library
 from controller.systems.base import SystemContext
-from world_api.backends.chat.prompts import PromptFiles, PromptHashes
+from world_api.chat.prompts import PromptFiles, PromptHashes
 from world_api.core.faults import EpisodeFault
-from world_api.version import project_version
+from world_api.installation import project_version
 
 #: What has no part in how an episode comes about.
 _APART = frozenset({"records", "display.py", "commands.py", "accounts.py"})
@@ -30,17 +30,17 @@ _MOVED = {"tool_induction.inducer": "tool_induction.inducer"}
 _BESIDE = (
     "tool_induction.judge.port",
     "tool_induction.toolset",
-    "world_api.backends.chat.caching",
-    "world_api.backends.chat.completions",
-    "world_api.backends.chat.prices",
-    "world_api.backends.chat.prompts",
-    "world_api.backends.chat.completions",
+    "world_api.chat.recording",
+    "world_api.chat.messages",
+    "world_api.chat.usage",
+    "world_api.chat.prompts",
+    "world_api.chat.messages",
     "world_api.core.cost",
     "world_api.core.canonical",
     "world_api.core.faults",
     "world_api.core.identifiers",
     "world_api.core.spans",
-    "world_api.exposure.schemas",
+    "world_api.schemas.json_schema",
 )
 
 

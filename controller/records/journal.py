@@ -31,10 +31,10 @@ from pydantic import StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationE
 from controller.episode import CallRecord, Episode, FaultRecord, RoundRecord, Task, Timings, episode_from_record
 from controller.records.conditions import Conditions, conditions_from_record
 from controller.systems.base import SystemContext
-from world_api.backends.chat.caching import from_cache
-from world_api.backends.chat.completions import usage_of
-from world_api.backends.chat.prompts import PromptHashes
-from world_api.backends.chat.recording import Exchange, append_line, check_schema, read_exchanges
+from world_api.chat.messages import from_cache
+from world_api.chat.prompts import PromptHashes
+from world_api.chat.recording import Exchange, append_line, check_schema, read_exchanges
+from world_api.chat.usage import usage_of
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import EpisodeFault, VideoWorldError
 from world_api.core.files import open_regular

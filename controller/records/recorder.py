@@ -18,9 +18,8 @@ from controller.systems.base import LoopSystem, System, SystemBuilder, SystemCon
 from controller.systems.registry import build_system
 from controller.toolsets import EpisodeInputs, Toolset, split_result
 from tool_induction.toolset import ToolDeclaration
-from world_api.backends.chat.prompts import noting_prompts
-from world_api.backends.chat.recording import Exchange, RecordingChatModel
-from world_api.backends.clocks import RecordingClock
+from world_api.chat.prompts import noting_prompts
+from world_api.chat.recording import Exchange, RecordingChatModel, RecordingClock
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.cost import Spent, ledger_beside
 from world_api.core.execution import ordered_map

@@ -25,9 +25,8 @@ from controller.toolsets import TRACE, Toolset
 from tool_induction.domains import Domain
 from tool_induction.library import ToolLibrary
 from tool_induction.toolset import ToolDeclaration
-from world_api.backends.chat.prices import Price, Prices
-from world_api.backends.chat.recording import Exchange, ReplayChatModel, first_difference
-from world_api.backends.clocks import ReplayClock
+from world_api.chat.recording import Exchange, ReplayChatModel, ReplayClock, first_difference
+from world_api.chat.usage import Price, Prices
 from world_api.core.canonical import canonical_json, json_line
 from world_api.core.cost import charge
 from world_api.core.faults import EpisodeFault

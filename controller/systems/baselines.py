@@ -17,12 +17,12 @@ from pydantic import Field
 from controller.prompts import PICTURE, FirstCall, Preamble
 from controller.systems.base import LoopSystem, Options, OwnCall, OwnCalls, Setup
 from controller.toolsets import AtomicTools
-from world_api.backends.chat.completions import estimate_tokens
-from world_api.backends.chat.rule_based import RULE_BASED
-from world_api.backends.endpoint.vision import data_url
+from world_api.chat.rule_based import RULE_BASED
+from world_api.chat.usage import estimate_tokens
 from world_api.core.faults import INTERNAL_FAULT, EpisodeFault, MediaFault, OperationFault
 from world_api.core.ports import Picture
 from world_api.core.spans import round_time
+from world_api.perception.endpoint import data_url
 from world_api.session.captioning import SINGLE_SEGMENT_FAULTS
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from controller.systems.baselines import Blind, Direct, Socratic
 from controller.systems.tool_systems import Flat, FlatCompose, FlatWithDomain, Hier, Hints, Pipeline
 from tool_induction.language.diagnostics import closest
 from world_api.core.faults import EpisodeFault
-from world_api.plugins import added, load_added
+from world_api.installation import added, load_added
 
 ENTRY_POINT_GROUP = "video_world_api.systems"
 

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from eval.sandbox.script import Room
+from world_api.commands.cli import lazy_group
 from world_api.core.faults import VideoWorldError
-from world_api.exposure.lazy import Room, lazy_group
 
 ROOMS: dict[str, Room] = {
     "check": Room("eval.commands.datasets", "check_app", "Say which videos and worlds of a dataset are there."),

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from tool_induction.domains.domain import SplitName
-from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show
 
 check_app = command_app()
 

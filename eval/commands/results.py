@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eval.commands import JudgePromptOption, RunArgument
+from world_api.commands.cli import JsonOption, command_app, show
 from world_api.core.faults import EvalFault
-from world_api.exposure.cli import JsonOption, command_app, show
 
 if TYPE_CHECKING:
     from eval.report import Written
@@ -202,7 +202,7 @@ def judge(
     """Measure a judge against labelled pairs."""
     from eval.scoring.judge import WordsJudge, judge_of
     from eval.scoring.labels import measure_agreement, read_pairs, shipped_pairs
-    from world_api.backends.clocks import SystemClock
+    from world_api.core.ports import SystemClock
 
     labelled = shipped_pairs() if pairs is None else read_pairs(pairs)
     chosen = judge_of(judge_model, prompt=prompt, record=record, clock=SystemClock(), environment=os.environ)

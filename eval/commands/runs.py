@@ -21,8 +21,8 @@ from controller.commands import (
     WireOption,
 )
 from eval.commands import JudgePromptOption, end_command
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show, under_headings
 from world_api.core.faults import EvalFault, VideoWorldError
-from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show, under_headings
 
 if TYPE_CHECKING:
     from eval.report.own_video import Compared
@@ -72,8 +72,8 @@ def run(
         return
     from eval.runs.experiment import open_experiment, run_experiment
     from eval.runs.scheduler import progress_display
-    from world_api.backends.clocks import SystemClock
-    from world_api.exposure.progress import progress_bars
+    from world_api.commands.cli import progress_bars
+    from world_api.core.ports import SystemClock
 
     if what is None:
         raise EvalFault(
@@ -109,7 +109,7 @@ def _judging(what: Experiment) -> Judging:
         EvalFault, BackendFault: it cannot be had.
     """
     from eval.runs.scoring import judging_of
-    from world_api.backends.clocks import SystemClock
+    from world_api.core.ports import SystemClock
 
     document = what.configuration.document
     return judging_of(document.judge, what.folder, models=[document.model], clock=SystemClock(), environment=os.environ)
@@ -180,7 +180,7 @@ def score(
     from eval.runs.records import RunFolder, read_manifest
     from eval.runs.scoring import judge_part_of, judging_of, score_run
     from eval.scoring import ModelJudge, judge_of
-    from world_api.backends.clocks import SystemClock
+    from world_api.core.ports import SystemClock
 
     if run.is_file():
         raise EvalFault(
@@ -272,8 +272,8 @@ def compare(
     """
     from eval.report.own_video import OwnComparison, compare_own
     from eval.runs.scheduler import progress_display
-    from world_api.backends.clocks import SystemClock
-    from world_api.exposure.progress import progress_bars
+    from world_api.commands.cli import progress_bars
+    from world_api.core.ports import SystemClock
 
     budget = {"rounds": rounds, "calls": calls, "tokens": max_tokens, "seconds": seconds}
     wanted = OwnComparison(

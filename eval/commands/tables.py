@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tool_induction.judge.options import AllowJudgeOption
-from world_api.exposure.cli import JsonOption, WithOption, command_app, show
+from world_api.commands.cli import JsonOption, WithOption, command_app, show
 
 if TYPE_CHECKING:
     from eval.tables import Compared, Selected, Study, Which

@@ -27,7 +27,7 @@ from eval.datasets.items import Dataset, Dialogue, Session, Turn
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.spans import round_time
-from world_api.version import project_version
+from world_api.installation import project_version
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -29,7 +29,7 @@ from eval.tables.study import study_of
 from eval.tables.table import Table
 from eval.tables.writing import write_tables
 from world_api.core.files import write_atomically
-from world_api.version import project_version
+from world_api.installation import project_version
 
 PAGE, TABLES, FRAMES = "report.html", "tables", "frames"
 

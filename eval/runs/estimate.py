@@ -33,9 +33,8 @@ from eval.runs.run import read_run
 from eval.runs.scheduler import duration
 from eval.runs.worlds import PERCEIVED, TRUE, open_for
 from eval.statistics.significance import USUAL_REPEAT_CORRELATION, Power, power
-from world_api.backends.chat.completions import IMAGE_TOKENS, Usage, estimate_tokens
-from world_api.backends.chat.prices import Price
-from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.chat.rule_based import RULE_BASED
+from world_api.chat.usage import IMAGE_TOKENS, Price, Usage, estimate_tokens
 from world_api.core.faults import EpisodeFault, EvalFault, MediaFault, VideoWorldError
 from world_api.core.ports import Clock
 from world_api.media.decoder import MediaWorker

@@ -35,14 +35,12 @@ from eval.runs.worlds import open_for
 from tool_induction.domains.domain import Domain
 from tool_induction.domains.domain_file import load_domain, packaged_domains
 from tool_induction.library import ToolLibrary
-from world_api.backends.clocks import SystemClock
 from world_api.core.canonical import content_hash, json_line, parse_json
 from world_api.core.faults import EvalFault, VideoWorldError
-from world_api.core.ports import ChatModel, Clock
+from world_api.core.ports import ChatModel, Clock, SystemClock
 
 if TYPE_CHECKING:
     from tool_induction.judge.port import Judge
-    from world_api.backends.chat.prices import Prices
     from world_api.session.vision import VisionConfig
 
 #: Each process is to keep one core busy; libraries that start a thread for every core would slow each other down.
@@ -105,8 +103,8 @@ class SampleRunner:
         clock: Clock,
         environment: Mapping[str, str],
     ) -> None:
-        from world_api.exposure.models import chat_model, takes_images, window_of
-        from world_api.exposure.perceiving.consent import prices_in
+        from world_api.chat.models import chat_model, takes_images, window_of
+        from world_api.chat.usage import Prices
 
         document = configuration.document
         self._configuration = configuration
@@ -120,7 +118,7 @@ class SampleRunner:
         )
         self.takes_images = takes_images(document.model, environment=environment)
         self.window = window_of(document.model, environment=environment)
-        self.prices: Prices = prices_in(configuration.path(document.prices) if document.prices is not None else None)
+        self.prices = Prices.read(configuration.path(document.prices) if document.prices is not None else None)
 
     @functools.cached_property
     def judge(self) -> Judge | None:
@@ -136,16 +134,17 @@ class SampleRunner:
     @functools.cached_property
     def vision(self) -> VisionConfig | None:
         """The vision model of the configuration, if it has one."""
-        from world_api.exposure.perceiving.options import EyeChoices, eyes_of
+        from world_api.api import vision_config
+        from world_api.options import VisionChoices
 
         part = self._configuration.document.perception
         if part is None:
             return None
-        chosen = EyeChoices(
+        chosen = VisionChoices(
             profile="endpoint", model=None, vision_model=part.vision_model, embedding_model=part.embedding_model,
             frames=part.frames, side=part.side, looks=part.looks, language=part.language,
         )  # fmt: skip
-        return eyes_of(chosen, clock=self._clock, environment=self._environment)
+        return vision_config(chosen, clock=self._clock, environment=self._environment)
 
     def budget(self, name: str) -> Budget:
         """A budget of the configuration."""

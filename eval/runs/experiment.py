@@ -42,7 +42,7 @@ from eval.runs.run import read_items
 from eval.runs.scheduler import SET_UP_FAULTS, Limits, RunEnd, RunScheduler, Tally
 from eval.runs.worlds import build_for_run
 from eval.scoring.scorers import score_value
-from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.chat.rule_based import RULE_BASED
 from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.core.files import not_writable, write_atomically

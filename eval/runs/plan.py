@@ -27,11 +27,11 @@ from eval.scoring.scorers import check_protocol
 from tool_induction.domains.domain import SplitName
 from tool_induction.domains.guard import PlannedQuestion, refuse_leaks, refuse_seen
 from tool_induction.library import ToolLibrary, groups_needed, operations_used
-from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.chat.rule_based import RULE_BASED
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EvalFault, ToolFault, VideoWorldError
 from world_api.core.ports import Clock
-from world_api.version import project_version
+from world_api.installation import project_version
 
 #: The systems that send pictures in every episode.
 _NEED_IMAGES = frozenset({"direct"})

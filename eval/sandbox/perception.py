@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.sandbox.script import CARD
-from world_api.backends.clocks import SystemClock
 from world_api.build.truth import TrueScreenText, TrueSpeech, TrueTrack, Truth, read_truth, truth_path
 from world_api.core.faults import EvalFault
 from world_api.core.identifiers import video_id_from_file_name
 from world_api.core.lexicon import fold
+from world_api.core.ports import SystemClock
 from world_api.core.spans import Box, TimeSpan, merge_spans
 from world_api.world.screen_texts import ScreenText
 from world_api.world.tracks import Track
@@ -379,7 +379,7 @@ def check_films(folder: Path, store: Path, *, tell: Callable[[str], None]) -> li
 
 def _check(video: Path, store: Path, tell: Callable[[str], None]) -> Perceived:
     from world_api.api import build_world, open_session
-    from world_api.exposure.progress import progress_bars
+    from world_api.commands.cli import progress_bars
 
     truth = read_truth(truth_path(video))
     tell(f"{video.name}: building its world unless there is one ...")

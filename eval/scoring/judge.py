@@ -17,15 +17,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from controller.prompts import LANGUAGES, language_of
 from eval.scoring.kinds import cjk_tokens, has_cjk, overlap, squad_tokens
 from eval.scoring.score import AnswerJudge, Verdict
-from world_api.backends.chat.caching import from_cache
-from world_api.backends.chat.completions import OptionalSettings, Usage, first_message, usage_of
-from world_api.backends.chat.prompts import PromptFiles, data_line
-from world_api.backends.chat.recording import Exchange, append_line, check_schema, read_lines
+from world_api.chat.messages import OptionalSettings, first_message, from_cache
+from world_api.chat.models import WireChoice
+from world_api.chat.prompts import PromptFiles, data_line
+from world_api.chat.recording import Exchange, append_line, check_schema, read_lines
+from world_api.chat.usage import Usage, usage_of
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import EpisodeFault, EvalFault
 from world_api.core.files import open_regular
 from world_api.core.ports import ChatModel, Clock
-from world_api.exposure.models import WireChoice
 
 MAX_ANSWER_CHARACTERS = 8_000  #: of what is judged; an answer may have more, and little of it is an answer then
 _MOST_PROMPT_BYTES = 200_000
@@ -333,7 +333,7 @@ def judge_of(
         EvalFault: ``bad_judge_prompt``, ``recording_damaged``, ``recording_schema``, ``several_judges``.
         BackendFault: ``endpoint_not_configured`` and what else is wrong with an endpoint.
     """
-    from world_api.exposure.models import endpoint_model
+    from world_api.chat.models import endpoint_model
 
     if model == BY_WORDS:
         return WordsJudge()

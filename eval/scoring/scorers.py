@@ -48,7 +48,7 @@ from eval.scoring.published import LocomoSettings, ReplySettings, score_choice_r
 from eval.scoring.score import AnswerJudge, Context, Score, Scorer
 from tool_induction.language.diagnostics import closest
 from world_api.core.faults import EvalFault, VideoWorldError
-from world_api.plugins import added, load_added
+from world_api.installation import added, load_added
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -28,7 +28,7 @@ from eval.scoring.score import Score
 from tool_induction.library import find_library
 from tool_induction.library.manifest import MANIFEST_FILE, TOOLS_FILE, read_json
 from tool_induction.runtime.calls import listed_under
-from world_api.backends.chat.rule_based import RULE_BASED
+from world_api.chat.rule_based import RULE_BASED
 from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.faults import EpisodeFault, EvalFault, VideoWorldError
 from world_api.operations import EVERY_OPERATION

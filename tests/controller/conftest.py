@@ -14,9 +14,9 @@ from controller.loop import run_episode
 from controller.prompts import Preamble, Prompts
 from controller.questions import Question
 from tool_induction import ToolDeclaration
-from world_api.backends.chat.completions import Call, completion
-from world_api.backends.chat.prices import Prices
-from world_api.backends.chat.recording import ScriptedChatModel
+from world_api.chat.messages import Call, completion
+from world_api.chat.recording import ScriptedChatModel
+from world_api.chat.usage import Prices
 
 TASK = Task(
     question=Question(text="When does it rain?"),

@@ -17,8 +17,7 @@ from controller.questions import Question, value_of
 from controller.records import Conditions, JournalEntry, replay_entry
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
-from world_api.backends.chat.recording import Exchange, RecordingChatModel, ScriptedChatModel
-from world_api.backends.clocks import RecordingClock
+from world_api.chat.recording import Exchange, RecordingChatModel, RecordingClock, ScriptedChatModel
 from world_api.core.canonical import json_line, parse_json
 from world_api.session.session import Session
 

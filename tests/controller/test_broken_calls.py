@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tool_induction import ToolDeclaration
-from world_api.backends.chat.completions import Call
+from world_api.chat.messages import Call
 from world_api.core.faults import ToolFault
 
 

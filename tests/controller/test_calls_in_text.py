@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from world_api.backends.chat import completions
+from world_api.chat import messages
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_text_that_often_begins_like_an_object_is_read_a_bounded_number_of_times
             starts.append(start)
             return decoder.raw_decode(text, start)
 
-    monkeypatch.setattr(completions, "_DECODER", Counting())
-    assert list(completions.json_objects(text)) == []
-    assert 0 < len(starts) <= completions.MOST_FAILURES
+    monkeypatch.setattr(messages, "_DECODER", Counting())
+    assert list(messages.json_objects(text)) == []
+    assert 0 < len(starts) <= messages.MOST_FAILURES
 
 
 def test_any_number_of_whole_objects_is_read() -> None:
-    assert len(list(completions.json_objects('{"a": 1} ' * 5000))) == 5000
+    assert len(list(messages.json_objects('{"a": 1} ' * 5000))) == 5000

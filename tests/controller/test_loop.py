@@ -10,7 +10,7 @@ import pytest
 from controller.budgets import Budget
 from controller.episode import FaultRecord
 from controller.questions import Question
-from world_api.backends.chat.completions import Call
+from world_api.chat.messages import Call
 from world_api.core.faults import BackendFault, EpisodeFault
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from controller.budgets import Budget, Meter
 from tool_induction import ToolDeclaration
-from world_api.backends.chat.completions import Usage
-from world_api.backends.chat.prices import Price, Prices
+from world_api.chat.usage import Price, Prices, Usage
 from world_api.core.cost import Spent, charge
 from world_api.core.faults import EpisodeFault
 

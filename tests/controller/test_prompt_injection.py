@@ -23,10 +23,10 @@ from tests.support.systems import DOCUMENT
 from tool_induction import ToolLibrary, compile_document, load_library
 from tool_induction.judge import ScriptedJudge
 from world_api.api import open_session
-from world_api.backends.chat.completions import Call, completion
-from world_api.backends.chat.recording import ScriptedChatModel
-from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.backends.clocks import SystemClock
+from world_api.chat.messages import Call, completion
+from world_api.chat.recording import ScriptedChatModel
+from world_api.chat.rule_based import RuleBasedChatModel
+from world_api.core.ports import SystemClock
 
 pytestmark = pytest.mark.media
 

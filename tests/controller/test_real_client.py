@@ -11,9 +11,9 @@ import pytest
 from controller.episode import Episode
 from controller.questions import Question
 from controller.systems import flat
-from world_api.backends.chat.completions import Call, completion
-from world_api.backends.chat.endpoint import Endpoint
-from world_api.backends.chat.openai_chat import OpenAIChatModel
+from world_api.chat.messages import Call, completion
+from world_api.chat.models import OpenAIChatModel
+from world_api.chat.transport import Endpoint
 
 SEARCH = Call(tool="search_segments_by_text", arguments={"video_id": "made", "query": "red", "top_k": 3}, id="c1")
 ANSWER = Call(

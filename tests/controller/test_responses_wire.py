@@ -13,11 +13,10 @@ from controller.budgets import Budget
 from controller.episode import Episode
 from controller.questions import Question
 from controller.systems import flat
-from world_api.backends.chat.caching import CachingChatModel
-from world_api.backends.chat.endpoint import Endpoint
-from world_api.backends.chat.openai_chat import OpenAIChatModel
-from world_api.backends.chat.recording import ScriptedChatModel
-from world_api.backends.chat.responses import ResponsesWire
+from world_api.chat.models import OpenAIChatModel
+from world_api.chat.recording import CachingChatModel, ScriptedChatModel
+from world_api.chat.transport import Endpoint
+from world_api.chat.wires import ResponsesWire
 from world_api.core.ports import ChatModel
 
 Json = dict[str, Any]

@@ -20,8 +20,8 @@ from controller.systems import SystemContext
 from tests.support.chat_server import Answer, ChatServer, Received
 from tests.support.histories import RULES, takes_turns
 from tests.support.scenarios import FOLDER, Scenario, read_scenarios
-from world_api.backends.chat.endpoint import Endpoint
-from world_api.backends.chat.openai_chat import OpenAIChatModel, wire_named
+from world_api.chat.models import OpenAIChatModel, wire_named
+from world_api.chat.transport import Endpoint
 from world_api.core.canonical import json_line
 
 KEY = "sk-a-key-that-nobody-may-see"

@@ -9,8 +9,9 @@ import pytest
 
 from controller.budgets import Budget
 from controller.prompts import Preamble
-from world_api.backends.chat.completions import Call, estimate_tokens
-from world_api.backends.chat.recording import ScriptedChatModel
+from world_api.chat.messages import Call
+from world_api.chat.recording import ScriptedChatModel
+from world_api.chat.usage import estimate_tokens
 from world_api.core.faults import BackendFault
 
 RESULT = {

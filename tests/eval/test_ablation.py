@@ -7,16 +7,16 @@ from importlib.resources import files
 from pathlib import Path
 
 from controller.systems import own_system, system_names
-from eval.commands import ROOMS
 from eval.demo import CONFIGURATION, Ran, ablation_steps, run_ablation
 from eval.runs import read_configuration
+from videoworld import COMMANDS
 
 
 def test_it_goes_from_films_to_the_report_with_commands_that_exist() -> None:
     commands = [step.arguments[:2] for step in ablation_steps(Path("ablation"))]
     assert commands[0] == ("sandbox", "make")
     assert commands[-1] == ("eval", "report")
-    assert {name for group, name in commands if group == "eval"} <= set(ROOMS)
+    assert {name for group, name in commands if group == "eval"} <= set(COMMANDS)
 
 
 def test_every_system_that_needs_no_images_is_an_arm_and_every_domain_has_a_library() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
+import cv2
+import numpy as np
+
 from tests.support.chat_server import Answer, ChatServer, Received
 from tests.support.histories import Rule, names_unknown_fields, repeats_signatures, repeats_thoughts, takes_turns
-from world_api.backends.chat.completions import Call, completion
+from world_api.chat.messages import Call, completion
 
 CITIES = ("Paris", "Oslo")
 _YELLOW = (255, 220, 0)
@@ -157,12 +159,9 @@ class _Heard:
 
 def _halves(url: str) -> tuple[str, str]:
     """The colours of the picture's halves, from its pixels."""
-    png = base64.b64decode(url.split(",", 1)[1])
-    start = png.index(b"IDAT")
-    size = int.from_bytes(png[start - 4 : start], "big")
-    row = zlib.decompress(png[start + 4 : start + 4 + size])
-    return _named(row[1:4]), _named(row[1 + 3 * 63 : 4 + 3 * 63])
+    image = cv2.imdecode(np.frombuffer(base64.b64decode(url.split(",", 1)[1]), np.uint8), cv2.IMREAD_COLOR_RGB)
+    return _named(image[0, 0]), _named(image[0, -1])
 
 
-def _named(pixel: bytes) -> str:
-    return "Yellow" if tuple(pixel) == _YELLOW else "blue"
+def _named(pixel: Any) -> str:
+    return "Yellow" if tuple(map(int, pixel)) == _YELLOW else "blue"

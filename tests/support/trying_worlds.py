@@ -103,7 +103,7 @@ def _calls(video_id: str) -> dict[str, dict[str, Any]]:
 
 def outcomes(store: Path, video_id: str) -> dict[str, str]:
     """What each of what reads worlds says of one: ``fine`` or the code of a fault."""
-    from world_api.exposure.inspection import inspection, inspection_text
+    from world_api.commands.worlds import inspection, inspection_text
 
     def verify() -> None:
         world = open_world(store, video_id)

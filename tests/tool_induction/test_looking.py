@@ -16,8 +16,8 @@ from tests.support.vision_server import VisionServer, frame_times_of, pictures_o
 from tool_induction import load_library
 from tool_induction.serving import ServedTools
 from world_api.api import open_session
-from world_api.exposure.mcp_server import mcp_server
 from world_api.operations import OPERATIONS, operations_of
+from world_api.schemas.mcp import mcp_server
 
 CHOSEN = ("--with", "inspect", "--profile", "endpoint", "--vision-model", "eye")
 LOOK = ("call", "inspect_segment", "start_time=20", "end_time=26", "--video", "film")
@@ -111,7 +111,7 @@ def test_what_looking_costs_is_agreed_to_before_anything_is_served(
     cli: Cli, film_store: Path, vision_server: VisionServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served: list[dict[str, Any]] = []
-    monkeypatch.setattr("world_api.exposure.mcp_server.serve_stdio", lambda call, **more: served.append(more))
+    monkeypatch.setattr("world_api.schemas.mcp.serve_stdio", lambda call, **more: served.append(more))
     refused = cli("serve", "film", *CHOSEN, "--json", store=film_store)
     assert refused.json["error"]["code"] == "consent_needed"
     assert served == []
@@ -121,12 +121,13 @@ def test_what_looking_costs_is_agreed_to_before_anything_is_served(
 
 
 def test_a_server_offers_the_group_and_looks(film_store: Path, vision_server: VisionServer, tools: Path) -> None:
-    from world_api.backends.clocks import SystemClock
-    from world_api.exposure.perceiving.options import EyeChoices, eyes_of
+    from world_api.api import vision_config
+    from world_api.core.ports import SystemClock
+    from world_api.options import VisionChoices
 
     environment = {"OPENAI_BASE_URL": vision_server.url, "OPENAI_API_KEY": "not-a-real-key"}
-    eyes = eyes_of(
-        EyeChoices(profile="endpoint", model=None, vision_model="eye"), clock=SystemClock(), environment=environment
+    eyes = vision_config(
+        VisionChoices(profile="endpoint", model=None, vision_model="eye"), clock=SystemClock(), environment=environment
     )
     session = open_session(film_store, "film", name=None, seeing=eyes, groups={"inspect"})
     library = load_library(tools, groups={"inspect"})

@@ -21,8 +21,8 @@ from tool_induction.language.types import (
     show,
     type_to_schema,
 )
-from world_api.exposure.schemas import mcp_tool, openai_tool
 from world_api.operations import EVERY_OPERATION
+from world_api.schemas.formats import mcp_tool, openai_tool
 
 
 def inputs_schema(tool: Tool) -> dict[str, Any]:

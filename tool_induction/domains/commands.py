@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from world_api.exposure.cli import JsonOption, command_app, show
+from world_api.commands.cli import JsonOption, command_app, show
 
 if TYPE_CHECKING:
     from tool_induction.domains.domain import Domain

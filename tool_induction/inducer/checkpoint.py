@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tool_induction.library.manifest import MANIFEST_FILE
-from world_api.backends.chat.recording import Exchange, append_line, read_exchanges
+from world_api.chat.recording import Exchange, append_line, read_exchanges
 from world_api.core.canonical import parse_json
 from world_api.core.faults import ToolFault
 from world_api.core.identifiers import is_name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tool_induction.judge.options import AllowJudgeOption
-from world_api.exposure.cli import DEFAULT_STORE, JsonOption, StoreOption, WithOption, command_app, note, show
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, WithOption, command_app, note, show
 
 if TYPE_CHECKING:
     from tool_induction.domains import Domain
@@ -83,7 +83,7 @@ def induce(
     from tool_induction.inducer.induction import InductionOptions, run_induction
     from tool_induction.inducer.prompt_builder import InducerPrompts
     from tool_induction.inducer.requests import Settings
-    from world_api.backends.clocks import SystemClock
+    from world_api.core.ports import SystemClock
     from world_api.operations import check_groups
 
     loaded = load_domain(domain)
@@ -130,7 +130,7 @@ def induce(
 
 
 def _dry(prompts: InducerPrompts, domain: Domain, settings: Settings, count: int) -> dict[str, Any]:
-    from world_api.backends.chat.completions import estimate_tokens
+    from world_api.chat.usage import estimate_tokens
 
     system = prompts.system(settings.mode)
     request = prompts.request(domain, count=count, seed=settings.seed)

@@ -25,13 +25,13 @@ from tool_induction.inducer.requests import Exchanges, ReplayOnly, Requester, Se
 from tool_induction.inducer.rounds import MAX_REPAIRS, Induction, induce
 from tool_induction.library import Origin, ToolLibrary, file_hashes, freeze_library, load_library
 from tool_induction.runtime.calls import Caller, WorldState
-from world_api.backends.chat.recording import Exchange, read_exchanges
+from world_api.chat.recording import Exchange, read_exchanges
 from world_api.core.canonical import content_hash, json_line
 from world_api.core.faults import EpisodeFault, StoreFault, ToolFault, VideoWorldError
 from world_api.core.files import open_regular
 from world_api.core.ports import ChatModel, Clock
+from world_api.installation import project_version
 from world_api.session.session import Session
-from world_api.version import project_version
 
 UNPRUNED, LOG, REPORT = "unpruned", "log.jsonl", "report.md"
 _FROZEN = "frozen"
@@ -146,8 +146,8 @@ def _model(
         ToolFault: ``no_model``.
         BackendFault: the endpoint's.
     """
-    from world_api.backends.chat.rule_based import RULE_BASED
-    from world_api.exposure.models import endpoint_model
+    from world_api.chat.models import endpoint_model
+    from world_api.chat.rule_based import RULE_BASED
 
     name = options.model
     if replayed is not None:
@@ -166,7 +166,7 @@ def _model(
 
 def _host(environment: Mapping[str, str]) -> str:
     """Return host and port of the endpoint."""
-    from world_api.backends.chat.endpoint import Endpoint
+    from world_api.chat.transport import Endpoint
 
     configured = environment.get("OPENAI_BASE_URL") or environment.get("OPENAI_API_KEY")
     return Endpoint.from_environment(environment).host if configured else ""

@@ -33,7 +33,7 @@ from tool_induction.language.types import (
     show,
     world_types,
 )
-from world_api.backends.chat.prompts import PromptFiles
+from world_api.chat.prompts import PromptFiles
 from world_api.core.canonical import content_hash
 from world_api.operations import operations_for
 from world_api.operations.registry import BESIDE

@@ -19,9 +19,8 @@ from tool_induction.compiler.source import without_secrets
 from tool_induction.domains import Domain
 from tool_induction.inducer.drafts import Slot, Version
 from tool_induction.inducer.rounds import Ending, Induction, Round
-from world_api.backends.chat.completions import Usage, usage_of
-from world_api.backends.chat.prices import CURRENCY, Price, Prices
-from world_api.backends.chat.recording import Exchange
+from world_api.chat.recording import Exchange
+from world_api.chat.usage import CURRENCY, Price, Prices, Usage, usage_of
 from world_api.core.faults import BackendFault
 
 LOG_SCHEMA_VERSION = 1
@@ -76,7 +75,7 @@ def spent(exchanges: Iterable[Exchange], price: Price | None) -> Spent:
 
 
 def price_of(model: str, file: Path | None) -> Price | None:
-    """Return the price of a model in a file of prices (see ``world_api.backends.chat.prices``).
+    """Return the price of a model in a file of prices (see ``world_api.chat.usage``).
 
     Raises:
         BackendFault: ``bad_prices``, also if the file has no price of the model.

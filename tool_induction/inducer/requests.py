@@ -10,8 +10,8 @@ from typing import Any, Literal
 from tool_induction.compiler.source import without_secrets
 from tool_induction.documents import emission_schema
 from tool_induction.inducer.prompt_builder import Mode
-from world_api.backends.chat.completions import Usage, usage_of
-from world_api.backends.chat.recording import Exchange, RecordingChatModel
+from world_api.chat.recording import Exchange, RecordingChatModel
+from world_api.chat.usage import Usage, usage_of
 from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.core.ports import ChatModel, Clock

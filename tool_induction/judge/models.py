@@ -13,10 +13,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from tool_induction.judge.port import JUDGEMENT, Judge, chosen, judged_material
-from world_api.backends.chat.caching import from_cache
-from world_api.backends.chat.completions import OptionalSettings, Usage, first_message, usage_of
-from world_api.backends.chat.prompts import PromptFiles
-from world_api.backends.chat.recording import append_line, check_schema, read_lines
+from world_api.chat.messages import OptionalSettings, first_message, from_cache
+from world_api.chat.prompts import PromptFiles
+from world_api.chat.recording import append_line, check_schema, read_lines
+from world_api.chat.usage import Usage, usage_of
 from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.cost import Spent, charge, ledger
 from world_api.core.faults import EpisodeFault, ToolFault

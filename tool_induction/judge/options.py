@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from world_api.chat.models import endpoint_model
+
 if TYPE_CHECKING:
     from tool_induction.judge.port import Judge
     from world_api.core.ports import Clock
@@ -37,7 +39,6 @@ def judge_of(
     """
     from tool_induction.judge.models import ChatJudge, RecordedJudge
     from world_api.core.faults import ToolFault
-    from world_api.exposure.models import endpoint_model
 
     if not allowed:
         if model is not None or record is not None:

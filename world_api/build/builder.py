@@ -30,11 +30,11 @@ from world_api.core.faults import StoreFault
 from world_api.core.files import check_plain, hash_file, not_writable, world_lock
 from world_api.core.identifiers import printable
 from world_api.core.ports import Clock
+from world_api.installation import project_version
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, Stamp
 from world_api.media.decode_pass import LossNote, PassState, losses
 from world_api.media.decoder import MediaWorker, VideoPass, VideoSound
 from world_api.session.overlay import SESSIONS
-from world_api.version import project_version
 from world_api.world.manifest import (
     IMAGES,
     MANIFEST,

@@ -1,12 +1,14 @@
 """Ports: protocols of at most three methods behind which models, detectors and clocks are adapters.
 
-Adapters are in ``world_api/backends``; the packages below import only these protocols.
+Adapters are in ``world_api/perception`` and ``world_api/chat``; the areas below import only these protocols.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from world_api.core.cost import Spent
@@ -301,3 +303,15 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Seconds on a clock that never runs backwards."""
         ...
+
+
+class SystemClock:
+    """The clock of this machine."""
+
+    def now(self) -> str:
+        """The wall clock as ISO 8601 in UTC, to the second."""
+        return datetime.now(UTC).isoformat(timespec="seconds")
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that never runs backwards."""
+        return time.monotonic()

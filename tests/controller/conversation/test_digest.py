@@ -11,7 +11,7 @@ import pytest
 from benchmarks.made_worlds import Plan, write_world
 from controller.digest import digest_of
 from world_api.api import open_session
-from world_api.backends.chat.completions import estimate_tokens
+from world_api.chat.usage import estimate_tokens
 from world_api.core.canonical import json_line
 from world_api.core.spans import TimeSpan
 from world_api.session.session import Session

@@ -16,13 +16,13 @@ from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
 from tests.support.journals import forge
 from tool_induction import ToolLibrary, load_library
-from world_api.backends.chat.endpoint import Endpoint
-from world_api.backends.chat.openai_chat import OpenAIChatModel
-from world_api.backends.chat.recording import ScriptedChatModel
-from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.backends.clocks import SystemClock
+from world_api.chat.models import OpenAIChatModel
+from world_api.chat.recording import ScriptedChatModel
+from world_api.chat.rule_based import RuleBasedChatModel
+from world_api.chat.transport import Endpoint
 from world_api.core.canonical import json_line
 from world_api.core.faults import BackendFault, EpisodeFault
+from world_api.core.ports import SystemClock
 
 QUESTION = "When does the person in red first appear?"
 

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-import world_api.backends.chat.prompts as prompt_files
+import world_api.chat.prompts as prompt_files
 from controller.episode import Episode, Task
 from controller.loop import run_episode
 from controller.questions import Question
-from controller.records import Journal, Replayed, answer, loop_hash, replay_recorded
+from controller.records import Journal, Replayed, answer, conditions, replay_recorded
 from controller.systems import System, SystemContext
-from world_api.backends.chat.recording import ScriptedChatModel
-from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.backends.clocks import SystemClock
+from world_api.chat.recording import ScriptedChatModel
+from world_api.chat.rule_based import RuleBasedChatModel
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EpisodeFault, OperationFault
+from world_api.core.ports import SystemClock
 from world_api.session.session import Session
 
 ASKED = Question(text="When does the person in red first appear?")
@@ -228,6 +228,17 @@ def test_an_episode_of_the_schema_before_is_refused_with_what_to_do(journal: Jou
 
 
 def test_code_beside_the_controller_that_decides_bytes_is_in_the_hash(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = loop_hash.__wrapped__()
-    monkeypatch.setattr("controller.records.conditions._module", lambda _: b"other")
-    assert loop_hash.__wrapped__() != before
+    before = conditions.loop_hash.__wrapped__()
+    real = conditions._module
+    monkeypatch.setattr(
+        conditions, "_module", lambda name: b"other" if name == "world_api.chat.prompts" else real(name)
+    )
+    assert conditions.loop_hash.__wrapped__() != before
+
+
+def test_prompts_recorded_under_the_earlier_name_of_their_package_are_found() -> None:
+    now = dict(prompt_files.PromptFiles("world_api.perception").hashes)
+    place = "world_api.perception/prompts"
+    assert conditions.Conditions(system="flat", prompts={place: now}).changed_prompts() == []
+    changed = conditions.Conditions(system="flat", prompts={place: {**now, "caption": "0" * 64}})
+    assert changed.changed_prompts() == [f"{place}/caption"]

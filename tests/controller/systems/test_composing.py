@@ -10,8 +10,8 @@ import pytest
 from controller.budgets import Budget
 from tests.support.systems import DOCUMENT, data_in, text_of
 from tool_induction.judge import ScriptedJudge
-from world_api.backends.chat.completions import Call, completion
-from world_api.backends.chat.recording import ScriptedChatModel
+from world_api.chat.messages import Call, completion
+from world_api.chat.recording import ScriptedChatModel
 
 GIVEN = {"video_id": "made", "words": "folder"}
 FAULTY = json.loads(json.dumps(DOCUMENT).replace("search_segments_by_text", "search_segments_by_words"))

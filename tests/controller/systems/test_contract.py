@@ -23,7 +23,7 @@ from tests.support.systems import (
     words_beside_data,
 )
 from world_api.api import open_session
-from world_api.backends.chat.recording import ScriptedChatModel
+from world_api.chat.recording import ScriptedChatModel
 from world_api.core.canonical import json_line
 from world_api.core.faults import BackendFault, EpisodeFault
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.support.systems import pictures_in, seconds_shown
-from world_api.backends.chat.completions import Call, completion
-from world_api.backends.chat.endpoint import Endpoint
-from world_api.backends.chat.openai_chat import OpenAIChatModel
+from world_api.chat.messages import Call, completion
+from world_api.chat.models import OpenAIChatModel
+from world_api.chat.transport import Endpoint
 
 ANSWER = completion(
     model="m", calls=[Call(tool="submit_answer", arguments={"answer": "grey", "spans": []}, id="c1")], usage=(900, 9)

@@ -61,7 +61,7 @@ def test_it_replays_byte_for_byte_without_world_or_network(
 def test_typed_questions_replay_in_both_languages(
     record: Any, offline: None, question: Question, language: str
 ) -> None:
-    from world_api.backends.chat.rule_based import RuleBasedChatModel
+    from world_api.chat.rule_based import RuleBasedChatModel
 
     journal = record("hier", question, language=language, model=RuleBasedChatModel())
     [entry] = journal.entries()

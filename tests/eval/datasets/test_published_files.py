@@ -13,8 +13,8 @@ from controller.records.recorder import Answered
 from eval.datasets import ensure_text_worlds, load_dataset
 from eval.scoring import score_value
 from world_api.api import open_session
-from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.backends.clocks import SystemClock
+from world_api.chat.rule_based import RuleBasedChatModel
+from world_api.core.ports import SystemClock
 from world_api.session.session import Session
 
 pytestmark = pytest.mark.shared_data

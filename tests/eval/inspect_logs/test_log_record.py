@@ -12,8 +12,7 @@ from controller.display import WATERMARK
 from eval.inspect_logs import answer_text, conditions_of, log_record, messages_of, text_of, usage_of
 from eval.runs import Run, read_run
 from eval.tables.rows import rows_of
-from world_api.backends.chat.completions import Usage
-from world_api.backends.chat.prices import Price
+from world_api.chat.usage import Price, Usage
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from eval.tables import SampleRow, ladder_of
 from tests.support.sample_rows import sample_row
 from tool_induction import LibraryTools, compile_document
 from world_api.api import open_session
-from world_api.backends.chat.rule_based import RuleBasedChatModel
-from world_api.backends.clocks import SystemClock
+from world_api.chat.rule_based import RuleBasedChatModel
 from world_api.core.faults import EvalFault, OperationFault
+from world_api.core.ports import SystemClock
 from world_api.operations import run
 from world_api.session.session import Session
 

@@ -10,7 +10,7 @@ import pytest
 from eval.runs import ScoreLine, read_lines
 from tests.support.command_line import Cli
 from tests.support.runs import prepare
-from world_api.backends.chat.completions import completion
+from world_api.chat.messages import completion
 from world_api.core.canonical import parse_json
 
 CONFIGURATION = "schema_version: 1\ndatasets: [films]\narms: [flat]\nparallel: 1\n"

@@ -13,8 +13,8 @@ from eval.datasets.items import Dataset, LeftOut
 from eval.runs import DatasetPart, Picked, Plan, RunFolder, make_plan, open_experiment, spread
 from tests.support.runs import QUESTIONS, prepare, write_dataset
 from tool_induction import Origin, freeze_library, load_library
-from world_api.backends.clocks import SystemClock
 from world_api.core.faults import VideoWorldError
+from world_api.core.ports import SystemClock
 
 Planned = Callable[..., Plan]
 PRIMARY = (

@@ -11,7 +11,7 @@ from eval.report.page import overview_of
 from eval.runs.run import read_run
 from tests.eval.runs.test_running import FEW
 from tests.support.runs import Silent, prepare, run_here
-from world_api.backends.chat.completions import completion
+from world_api.chat.messages import completion
 
 
 @pytest.fixture

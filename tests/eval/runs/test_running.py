@@ -13,7 +13,7 @@ from eval.runs import Outcome, RunFolder, SampleLine, read_lines, read_run, scor
 from eval.tables.rows import rows_of
 from tests.support.journals import edit_lines
 from tests.support.runs import QUESTIONS, Silent, made_run, prepare, run_here
-from world_api.backends.chat.completions import Call, completion
+from world_api.chat.messages import Call, completion
 from world_api.core.canonical import json_line, parse_json
 from world_api.core.faults import EpisodeFault, EvalFault
 

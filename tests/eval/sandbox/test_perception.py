@@ -44,9 +44,9 @@ from eval.sandbox.perception import (
 )
 from tests.support.building import Silent
 from world_api.api import build_world, open_session
-from world_api.backends.clocks import SystemClock
 from world_api.build import Truth, read_truth
 from world_api.core.faults import EvalFault
+from world_api.core.ports import SystemClock
 from world_api.core.spans import TimeSpan
 from world_api.world.view import View
 

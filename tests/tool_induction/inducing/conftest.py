@@ -12,9 +12,9 @@ import pytest
 from tool_induction.domains import Domain, load_domain
 from tool_induction.inducer import Exchanges, Induction, Requester, Settings
 from tool_induction.inducer import induce as run_rounds
-from world_api.backends.chat.completions import completion
-from world_api.backends.chat.recording import ScriptedChatModel
-from world_api.backends.clocks import SystemClock
+from world_api.chat.messages import completion
+from world_api.chat.recording import ScriptedChatModel
+from world_api.core.ports import SystemClock
 
 Tool = dict[str, Any]
 

@@ -20,7 +20,7 @@ from tool_induction.inducer.report import log_lines
 from tool_induction.inducer.requests import Exchanges, Settings
 from tool_induction.inducer.rounds import Induction, induce
 from tool_induction.language import CODES
-from world_api.backends.clocks import SystemClock
+from world_api.core.ports import SystemClock
 
 FOLDER = Path(__file__).resolve().parents[4] / "shared" / "recordings" / "induction"
 DOMAINS = {"A": "A_locate_count", "B": "B_order_cause", "C": "C_summary_multihop"}

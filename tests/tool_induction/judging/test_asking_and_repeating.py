@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from tool_induction.judge import JUDGEMENT, ChatJudge, RecordedJudge, RememberedJudge, ScriptedJudge
-from world_api.backends.chat.caching import CachingChatModel
-from world_api.backends.chat.completions import completion
-from world_api.backends.chat.endpoint import Endpoint
-from world_api.backends.chat.openai_chat import OpenAIChatModel
-from world_api.backends.chat.recording import ScriptedChatModel
+from world_api.chat.messages import completion
+from world_api.chat.models import OpenAIChatModel
+from world_api.chat.recording import CachingChatModel, ScriptedChatModel
+from world_api.chat.transport import Endpoint
 from world_api.core.cost import Ledger, ledger
 from world_api.core.faults import BackendFault, EpisodeFault, ToolFault
 

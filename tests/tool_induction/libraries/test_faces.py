@@ -15,7 +15,7 @@ from tests.support.command_line import Cli
 from tool_induction import load_library
 from tool_induction.curation import formatted_tools
 from tool_induction.curation.examples import Format
-from world_api.exposure.strict_rules import strict_violations
+from world_api.schemas.json_schema import strict_violations
 
 GOLDENS = Path(__file__).resolve().parents[2] / "golden"
 LIBRARIES = ("hand_A", "hand_B", "hand_C")

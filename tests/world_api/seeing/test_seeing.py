@@ -144,12 +144,13 @@ def test_no_more_requests_are_under_way_than_allowed(
 _OTHER_PROCESS = """
 import sys
 from pathlib import Path
-from world_api.backends.clocks import SystemClock
+from world_api.core.ports import SystemClock
 from world_api.core.spans import TimeSpan
-from world_api.exposure.perceiving.options import EyeChoices, eyes_of
+from world_api.api import vision_config
+from world_api.options import VisionChoices
 from world_api.api import open_session
 import os
-eyes = eyes_of(EyeChoices(profile="endpoint", model="eye-1"), clock=SystemClock(), environment=os.environ)
+eyes = vision_config(VisionChoices(profile="endpoint", model="eye-1"), clock=SystemClock(), environment=os.environ)
 session = open_session(Path(sys.argv[1]), "film", name=None, seeing=eyes)
 print(session.backends.seeing.caption(TimeSpan(start=1.0, end=5.0), until=60.0).text)
 """

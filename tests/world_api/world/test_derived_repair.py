@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 from tests.support.building import Listener
 from videoworld import app
 from world_api.api import build_world, open_session, reindex, text_embedder
-from world_api.backends.clocks import SystemClock
 from world_api.core import StoreFault
+from world_api.core.ports import SystemClock
 from world_api.operations import run
 from world_api.search import embedder_key, prepare
 from world_api.world import World, check_world, derived_folder, derived_key
@@ -218,7 +218,7 @@ def embedder_of(source: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> Any
 def test_vectors_are_kept_apart_by_the_module_that_makes_them(
     make_world: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = "from world_api.backends.classical import HashedTextEmbedder\nclass Own(HashedTextEmbedder):\n    {}\n"
+    text = "from world_api.perception.classical import HashedTextEmbedder\nclass Own(HashedTextEmbedder):\n    {}\n"
     first = embedder_of(text.format("weight = 1"), tmp_path / "own_one.py", monkeypatch)
     other = embedder_of(text.format("weight = 2"), tmp_path / "own_two.py", monkeypatch)
     assert first.producer == other.producer

@@ -22,7 +22,7 @@ from eval.scoring import (
 )
 from tests.support.chat_server import KEY, ChatServer, Received
 from tests.support.command_line import Cli
-from world_api.backends.chat.completions import completion
+from world_api.chat.messages import completion
 from world_api.core.faults import EvalFault
 
 PAIRS = shipped_pairs()

@@ -17,7 +17,7 @@ from eval.tables import study_of, table_of
 from tests.support.chat_server import KEY, ChatServer
 from tests.support.command_line import Cli
 from tests.support.runs import made_run
-from world_api.backends.chat.completions import completion
+from world_api.chat.messages import completion
 from world_api.core.faults import EvalFault
 
 

@@ -285,7 +285,7 @@ def test_a_title_that_began_shortly_before_the_join_is_read_by_the_later_clip(
 
 @pytest.mark.shared_data
 def test_real_titles_and_a_real_clock_are_found_in_few_readings(shared_data: Path) -> None:
-    from world_api.backends.classical import RapidOcrReader
+    from world_api.perception.classical import RapidOcrReader
 
     reader = CountingReader(RapidOcrReader())
     stage = ScreenTexts(lambda: reader)

@@ -1,0 +1,462 @@
+"""What a chat endpoint really supports, found by trying it.
+
+``capabilities_of`` sends a model a few small requests whose right answer is known and stores the finding in a cache folder, by the
+endpoint's address, the model and the project's version. Neither file names nor contents hold a key.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache as cached
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import TypeAdapter, ValidationError
+
+from world_api.chat.messages import CARRIED, call_position, first_message, text_of
+from world_api.chat.models import OpenAIChatModel
+from world_api.chat.transport import Endpoint, Transport
+from world_api.chat.usage import Usage, is_count, usage_of
+from world_api.chat.wires import WireName, wire_named
+from world_api.core.canonical import content_hash, parse_json
+from world_api.core.faults import BackendFault, StoreFault
+from world_api.core.files import write_atomically
+from world_api.core.ports import Clock
+from world_api.installation import project_version
+
+SCHEMA_VERSION = 4
+CACHE_VARIABLE = "VIDEOWORLD_CACHE"
+_FOLDER = "video-world-api"
+_MOST_SEEN = 160  #: characters
+
+Outcome = Literal["ok", "wrong", "not_offered", "not_tried"]
+CheckName = Literal["chat", "responses", "tools", "parallel_calls", "strict", "structured_output", "images"]
+CHECKS: tuple[CheckName, ...] = get_args(CheckName)  #: in the order in which they are shown
+
+OUTCOMES: dict[Outcome, str] = {"ok": "ok", "wrong": "wrong", "not_offered": "not offered", "not_tried": "not tried"}
+TITLES: dict[CheckName, str] = {
+    "chat": "Chat Completions",
+    "responses": "Responses",
+    "tools": "tools",
+    "parallel_calls": "several calls at once",
+    "strict": "strict tools",
+    "structured_output": "structured output",
+    "images": "images",
+}
+_MEANINGS: dict[tuple[CheckName, Outcome], str] = {
+    ("chat", "ok"): "this wire is spoken where both are there",
+    ("chat", "wrong"): "it takes no tools here; the other wire is spoken",
+    ("chat", "not_offered"): "the other wire is spoken",
+    ("responses", "ok"): "can be spoken with --wire responses",
+    ("responses", "not_offered"): "not needed where Chat Completions takes tools",
+    ("tools", "ok"): "the model can act, and reads what its calls found",
+    ("tools", "wrong"): "it cannot be a controller; a server of open models may need its tool-call parser switched on",
+    ("tools", "not_offered"): "it cannot be a controller",
+    ("parallel_calls", "ok"): "fewer rounds: reading calls of one reply run side by side",
+    ("parallel_calls", "not_offered"): "one call a round: allow more rounds",
+    ("strict", "ok"): "tools may be sent with strict schemas",
+    ("strict", "wrong"): "send tools without strict (the default)",
+    ("strict", "not_offered"): "send tools without strict (the default)",
+    ("structured_output", "ok"): "answers outside tool calls can be held to a schema",
+    ("structured_output", "wrong"): "a schema is taken and not kept: replies are checked here in any case",
+    ("structured_output", "not_offered"): "replies are checked here in any case",
+    ("images", "ok"): "it can look at frames: --system direct and --profile endpoint work",
+    ("images", "wrong"): "pictures are taken and not seen: --system direct and --profile endpoint would guess",
+    ("images", "not_offered"): "no frames: --system direct and --profile endpoint are refused",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """The outcome of one check. ``seen`` is what the server did, in one line."""
+
+    name: CheckName
+    outcome: Outcome
+    seen: str = ""
+
+    @property
+    def meaning(self) -> str:
+        """What the outcome means for a controller; empty if it was not tried."""
+        return _MEANINGS.get((self.name, self.outcome), "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capabilities:
+    """What one model on one endpoint supports.
+
+    Args:
+        wire: The API to use.
+        checks: The outcomes of what was tried.
+        thorough: Whether everything was tried, or only what chooses the wire.
+        requests: How many requests were sent.
+        spent: The tokens they took.
+        found_at: When, as ISO 8601.
+        window: The context window in tokens, if the server reports it.
+    """
+
+    wire: WireName | None
+    checks: tuple[Check, ...] = ()
+    thorough: bool = False
+    requests: int = 0
+    spent: Usage = field(default_factory=Usage)
+    found_at: str = ""
+    window: int | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether the model can be a controller: it calls tools in a readable form, and reads their results."""
+        return self.wire is not None and self.can("tools") is True
+
+    def check(self, name: CheckName) -> Check:
+        """Return the outcome of a check."""
+        return next((check for check in self.checks if check.name == name), Check(name=name, outcome="not_tried"))
+
+    def can(self, name: CheckName) -> bool | None:
+        """Whether a check succeeded; None if it was not tried."""
+        outcome = self.check(name).outcome
+        return None if outcome == "not_tried" else outcome == "ok"
+
+
+@cached
+def _adapter() -> TypeAdapter[Capabilities]:
+    return TypeAdapter(Capabilities)
+
+
+def cache_folder(environment: Mapping[str, str], *, home: Path | str) -> Path:
+    """Return where findings are stored: ``VIDEOWORLD_CACHE``, else the platform's folder for caches."""
+    named = environment.get(CACHE_VARIABLE, "").strip()
+    if named:
+        return Path(named)
+    if sys.platform == "darwin":
+        return Path(home) / "Library" / "Caches" / _FOLDER
+    usual = environment.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "").strip()
+    return (Path(usual) if usual and Path(usual).is_absolute() else Path(home) / ".cache") / _FOLDER
+
+
+def read_finding(folder: Path | str, endpoint: Endpoint, model: str) -> Capabilities | None:
+    """Read what this version found earlier; None if there is nothing, or it cannot be read."""
+    subject = _subject(endpoint, model)
+    try:
+        record = parse_json(_path(folder, subject).read_bytes().decode())
+        if not isinstance(record, dict) or record.get("of") != subject:
+            return None
+        return _adapter().validate_python(record.get("found"))
+    except (OSError, ValueError, ValidationError):
+        return None
+
+
+def keep_finding(folder: Path | str, endpoint: Endpoint, model: str, found: Capabilities) -> None:
+    """Store what was found; if the folder cannot be written, the endpoint is tried again next time."""
+    subject = _subject(endpoint, model)
+    record = json.dumps({"of": subject, "found": asdict(found)}, indent=1, sort_keys=True) + "\n"
+    try:
+        write_atomically(_path(folder, subject), record.encode())
+    except (OSError, StoreFault):
+        return
+
+
+def _subject(endpoint: Endpoint, model: str) -> dict[str, str | int]:
+    """Return what a finding is about."""
+    version = project_version()
+    return {"schema_version": SCHEMA_VERSION, "endpoint": endpoint.address, "model": model, "version": version}
+
+
+def _path(folder: Path | str, subject: Mapping[str, Any]) -> Path:
+    return Path(folder) / "endpoints" / f"{content_hash(subject)[:32]}.json"
+
+
+def capabilities_of(
+    endpoint: Endpoint,
+    model: str,
+    *,
+    cache: Path | str | None,
+    clock: Clock,
+    sleep: Callable[[float], None],
+    thorough: bool = False,
+    again: bool = False,
+) -> Capabilities:
+    """Return what is known of the model, and try what is not.
+
+    One or two requests choose the wire and try a tool; ``thorough`` tries everything. ``cache`` is the folder in which
+    findings are stored (None: nowhere); ``again`` ignores what is there.
+
+    Raises:
+        BackendFault: ``endpoint_unreachable``, ``endpoint_bad_url``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
+            ``endpoint_rate_limited``, ``endpoint_error``: nothing was learnt, and nothing is stored.
+    """
+    known = None if cache is None or again else read_finding(cache, endpoint, model)
+    if known is not None and (known.thorough or not thorough):
+        return known
+    probe = _Probe(endpoint, model, clock=clock, sleep=sleep)
+    wire = probe.choose_wire()
+    complete = thorough and probe.try_all()
+    window = probe.window() if thorough else None
+    found = Capabilities(
+        wire=wire,
+        checks=tuple(probe.checks[name] for name in CHECKS if name in probe.checks),
+        thorough=complete,
+        requests=probe.requests,
+        spent=probe.spent,
+        found_at=clock.now(),
+        window=window,
+    )
+    if cache is not None:
+        keep_finding(cache, endpoint, model, found)
+    return found
+
+
+_TOOL = "look_up_city"
+_PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "description": "The city's name."}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+_FUNCTION = {"name": _TOOL, "description": "Look up the code word of a city.", "parameters": _PARAMETERS}
+_TOOLS = [{"type": "function", "function": _FUNCTION}]
+_STRICT_TOOLS = [{"type": "function", "function": {**_FUNCTION, "strict": True}}]
+_ONE_CALL = "Use the tool to look up the code word of the city Paris, then say that word."
+_TWO_CALLS = (
+    "Use the tool to look up the code words of two cities, Paris and Oslo. Make both calls at once, in one reply."
+)
+_CODE_WORD = "tangerine"  #: no model says it by chance
+_FORM: dict[str, Any] = {
+    "type": "object",
+    "properties": {"verdict": {"type": "string", "enum": ["agreed", "denied"]}, "letters": {"type": "integer"}},
+    "required": ["verdict", "letters"],
+    "additionalProperties": False,
+}
+_COLOURS = "What colours are the left and the right half of this picture? Answer in two words: left, then right."
+#: Names of the window in lists of models: vLLM and SGLang; OpenRouter and others; Mistral; Groq; LM Studio; llama.cpp, under ``meta``.
+_WINDOW_NAMES = (
+    *("max_model_len", "context_length", "max_context_length", "context_window", "loaded_context_length"),
+    *("n_ctx", "n_ctx_train"),
+)
+
+
+class _Probe:
+    """Tries one model and notes what is seen. A bad outcome is not replaced by a later one."""
+
+    def __init__(self, endpoint: Endpoint, model: str, *, clock: Clock, sleep: Callable[[float], None]) -> None:
+        self.checks: dict[CheckName, Check] = {}
+        self.spent = Usage()
+        self._name = model
+        self._transport = Transport(endpoint, clock=clock, sleep=sleep)
+        self._pointed = False  #: whether the server pointed at the Responses API
+        self._models = {
+            name: OpenAIChatModel(
+                endpoint, model, clock=clock, sleep=sleep, wire=wire_named(name), find_wire=self._note_pointing
+            )
+            for name in get_args(WireName)
+        }
+        self._wire: WireName = "chat"
+
+    @property
+    def requests(self) -> int:
+        """How many requests were sent, retries included."""
+        return self._transport.requests + sum(model.requests for model in self._models.values())
+
+    def choose_wire(self) -> WireName:
+        """Return the wire on which the model takes tools, Chat Completions if both do; and check whether it calls one.
+
+        Raises:
+            BackendFault: neither API is there, or the model is not.
+        """
+        try:
+            self._first_call()
+            self._note("chat", "ok", "it answers")
+        except BackendFault as fault:
+            if not self._pointed:
+                if fault.code != "endpoint_refused_request":
+                    raise
+                self._note("tools", "not_offered", fault.message)
+                self._note("chat", "ok", fault.message)
+                return self._wire
+            self._wire = "responses"
+            self._note("chat", "wrong" if "responses" in fault.message.lower() else "not_offered", fault.message)
+            try:
+                self._first_call()
+            except BackendFault:
+                raise fault from None
+            self._note("responses", "ok", "it answers")
+        return self._wire
+
+    def try_all(self) -> bool:
+        """Try everything else; whether all of it could be tried.
+
+        Raises:
+            BackendFault: ``endpoint_refused_key``.
+        """
+        tries: dict[CheckName, Callable[[], None]] = {
+            "responses": self._other_wire,
+            "structured_output": self._structured_output,
+            "images": self._images,
+        }
+        if self.checks["tools"].outcome == "ok":
+            tries |= {"tools": self._round_trip, "parallel_calls": self._parallel_calls, "strict": self._strict}
+        complete = True
+        for name, check in tries.items():
+            try:
+                check()
+            except BackendFault as fault:
+                if fault.code == "endpoint_refused_key":
+                    raise
+                transient = fault.code in ("endpoint_rate_limited", "endpoint_unreachable")
+                complete = complete and not transient
+                refused: Outcome = "wrong" if name == "tools" else "not_offered"
+                self._note(name, "not_tried" if transient else refused, fault.message)
+        return complete
+
+    def window(self) -> int | None:
+        """Return the smallest context window, in tokens, that the server reports for this model; None if it reports none."""
+        try:
+            answer = self._transport.exchange(
+                lambda client, seconds: client.models.with_streaming_response.list(timeout=seconds),
+                lambda answer: answer,
+            )
+        except BackendFault:  # nothing depends on it
+            return None
+        listed = (answer.body or {}).get("data")
+        entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+        named = [entry for entry in entries if entry.get("id") == self._name]
+        if not named and len(entries) == 1:  # a server of one model answers under any name
+            named = entries
+        places = [place for entry in named for place in (entry, entry.get("meta"), entry.get("top_provider"))]
+        values = [place[name] for place in places if isinstance(place, dict) for name in _WINDOW_NAMES if name in place]
+        return min((value for value in values if is_count(value) and value > 0), default=None)
+
+    def _first_call(self) -> None:
+        """Whether the model sees tools, and in what form its calls come."""
+        message = self._request(_ONE_CALL, tools=_TOOLS)
+        calls = _functions(message)
+        if calls:
+            wrong = next((why for call in calls if (why := _wrong_with(call))), "")
+            self._note("tools", "wrong" if wrong else "ok", wrong or f"it called {_TOOL} {calls[0]['arguments']}")
+        else:
+            written = call_position(text_of(message), {_TOOL}) is not None
+            what = "a call written as text" if written else "no call"
+            self._note("tools", "wrong", f"{what}: {text_of(message)!r}")
+
+    def _round_trip(self) -> None:
+        """Whether a history with a call, its content null, is accepted and the result is read."""
+        message = self._request(_ONE_CALL, tools=_TOOLS)
+        functions = _functions(message)
+        if not functions or any(_wrong_with(function) for function in functions):
+            return
+        # A call without an id gets one, as in the loop.
+        calls = [
+            {**call, "id": call.get("id") or f"call_{place}"}
+            for place, call in enumerate(message["tool_calls"])
+            if isinstance(call, dict)
+        ]
+        past = {"role": "assistant", "content": None, "tool_calls": calls, CARRIED: message.get(CARRIED)}
+        content = json.dumps({"code_word": _CODE_WORD})
+        results = [{"role": "tool", "tool_call_id": call["id"], "content": content} for call in calls]
+        said = text_of(self._request(_ONE_CALL, past, *results, tools=_TOOLS))
+        if _CODE_WORD not in said.lower():
+            self._note("tools", "wrong", f"the result of a call was not read: it said {said!r}")
+
+    def _other_wire(self) -> None:
+        if self._wire == "chat":
+            self._request("Say: ready.", wire="responses")
+            self._note("responses", "ok", "it answers")
+
+    def _parallel_calls(self) -> None:
+        count = len(_functions(self._request(_TWO_CALLS, tools=_TOOLS)))
+        self._note("parallel_calls", "ok" if count > 1 else "not_offered", f"{count} of 2 calls in one reply")
+
+    def _strict(self) -> None:
+        called = _functions(self._request(_ONE_CALL, tools=_STRICT_TOOLS))
+        self._note("strict", "ok" if called else "wrong", f"a strict tool was {'' if called else 'not '}called")
+
+    def _structured_output(self) -> None:
+        """Whether a schema is kept; the words of the question alone would never lead to a reply of that form."""
+        form = {"name": "answer", "schema": _FORM, "strict": True}
+        said = text_of(
+            self._request(
+                "Is Paris a city in France? Tell me why, in one sentence.",
+                response_format={"type": "json_schema", "json_schema": form},
+            )
+        )
+        reply = _json_object(said) or {}
+        valid = (
+            reply.keys() == {"verdict", "letters"}
+            and reply["verdict"] in ("agreed", "denied")
+            and type(reply["letters"]) is int
+        )
+        self._note("structured_output", "ok" if valid else "wrong", said or "no text")
+
+    def _images(self) -> None:
+        """Whether the model sees a picture whose colours only its pixels tell."""
+        picture = {"type": "image_url", "image_url": {"url": _yellow_and_blue()}}
+        said = text_of(self._request([{"type": "text", "text": _COLOURS}, picture]))
+        left, right = said.lower().find("yellow"), said.lower().find("blue")
+        self._note("images", "ok" if 0 <= left < right else "wrong", f"it saw {said!r}")
+
+    def _request(
+        self, content: Any, *history: dict[str, Any], wire: WireName | None = None, **settings: Any
+    ) -> dict[str, Any]:
+        """Return the message of the reply.
+
+        Raises:
+            BackendFault: as ``OpenAIChatModel.complete``; ``endpoint_error`` if a reply has no message.
+        """
+        messages = [{"role": "user", "content": content}, *history]
+        request = {"model": self._name, "messages": messages, **settings}
+        reply = self._models[wire or self._wire].complete(request)
+        self.spent += usage_of(request, reply)
+        message = first_message(reply)
+        if message is None:
+            raise BackendFault("endpoint_error", "a reply without a message", hint="use another server")
+        return message
+
+    def _note(self, name: CheckName, outcome: Outcome, seen: str) -> None:
+        line = " ".join(seen.split())
+        short = line if len(line) <= _MOST_SEEN else line[: _MOST_SEEN - 3] + "..."
+        if name not in self.checks or self.checks[name].outcome in ("ok", "not_tried"):
+            self.checks[name] = Check(name=name, outcome=outcome, seen=short)
+
+    def _note_pointing(self) -> None:
+        self._pointed = True
+
+
+def _functions(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the functions that a message calls; their fields may be of any type."""
+    calls = message.get("tool_calls")
+    functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return [function for function in functions if isinstance(function, dict)]
+
+
+def _wrong_with(call: Mapping[str, Any]) -> str:
+    """Describe what is wrong with a call; empty if nothing is."""
+    arguments = call.get("arguments")
+    if call.get("name") != _TOOL:
+        return f"it called {call.get('name')}"
+    if not isinstance(arguments, str):
+        return "arguments that are not JSON in a string"
+    value = _json_object(arguments)
+    if value is None:
+        return f"arguments that are not a JSON object: {arguments!r}"
+    return "" if value else "empty arguments, though the tool needs one"
+
+
+def _json_object(text: str) -> dict[str, Any] | None:
+    try:
+        value = parse_json(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _yellow_and_blue() -> str:
+    """Return a picture of two colours side by side as a data URL."""
+    import cv2
+    import numpy as np
+
+    image = np.full((64, 64, 3), (0, 220, 255), np.uint8)  # some models take nothing under 28 pixels
+    image[:, 32:] = (220, 40, 0)
+    return "data:image/png;base64," + base64.b64encode(cv2.imencode(".png", image)[1].tobytes()).decode()

@@ -1,0 +1,215 @@
+"""Messages in Chat Completions form: built for models in this process, and read without trust.
+
+A tool call may also be in the text of a reply: servers leave it there if their parser for calls is off.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+from world_api.core.canonical import canonical_json, is_deep, parse_json
+from world_api.core.faults import BackendFault
+from world_api.core.ports import ChatModel
+
+#: Field of an assistant's message for what its wire needs back unread; later requests repeat the message with it.
+CARRIED = "carried"
+PROJECT_FIELD = "videoworld"  #: field of a reply that this project adds; no server may set it
+#: How families of open models mark a call. In the middle of a sentence a mark counts only with a tool's name.
+_MARK = re.compile(
+    r"^[^\S\n]*(?:<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_begin\|>)"
+    r"|(?:<tool_call>|<function=|\[TOOL_CALLS\])\s*(?P<tool>[\w-]+)",
+    re.MULTILINE,
+)
+_FENCE = re.compile(r"```\w*\s*\Z")
+_OBJECT = re.compile(r"\{\s*\"")
+_DECODER = json.JSONDecoder()
+MOST_FAILURES = 200  #: texts tried that begin like an object and are none; each may cost as much as the text is long
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A tool call that a reply makes. ``arguments`` is a JSON object, or raw text to imitate a faulty server."""
+
+    tool: str
+    arguments: dict[str, Any] | str
+    id: str | None = None
+
+    def record(self, position: int) -> dict[str, Any]:
+        """Return the call as an entry of ``tool_calls``."""
+        arguments = self.arguments if isinstance(self.arguments, str) else canonical_json(self.arguments)
+        return {
+            "id": self.id if self.id is not None else f"call_{position}",
+            "type": "function",
+            "function": {"name": self.tool, "arguments": arguments},
+        }
+
+
+def completion(
+    *,
+    model: str,
+    content: str | None = None,
+    calls: Sequence[Call] = (),
+    usage: tuple[int, int] | None = None,
+) -> dict[str, Any]:
+    """Build a Chat Completions response with one choice.
+
+    ``usage`` is (prompt tokens, completion tokens); without it the reply has no usage, like that of some servers.
+    """
+    message: dict[str, Any] = {"role": "assistant", "content": content}
+    if calls:
+        message["tool_calls"] = [call.record(position) for position, call in enumerate(calls)]
+    reply: dict[str, Any] = {
+        "object": "chat.completion",
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}],
+    }
+    if usage is not None:
+        prompt, written = usage
+        reply["usage"] = {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
+    return reply
+
+
+def first_choice(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the first choice of a reply; empty if there is none."""
+    choices = reply.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, dict) else {}
+
+
+def first_message(reply: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the message of the first choice of a reply, None if there is none."""
+    message = first_choice(reply).get("message")
+    return message if isinstance(message, dict) else None
+
+
+def from_cache(reply: Mapping[str, Any]) -> bool:
+    """Whether a reply was read from a cache, so that nothing was sent and nothing was paid."""
+    ours = reply.get(PROJECT_FIELD)
+    return isinstance(ours, dict) and ours.get("from_cache") is True
+
+
+def checked_reply(reply: Any) -> dict[str, Any]:
+    """Return the reply if it can be sent back and stored.
+
+    Raises:
+        BackendFault: ``bad_model_reply``.
+    """
+    try:
+        canonical_json(reply)
+        reason = "" if isinstance(reply, dict) else "it is not a JSON object"
+        if is_deep(reply):
+            reason = "it is nested too deeply"
+    except (ValueError, TypeError, RecursionError) as error:
+        reason = str(error)
+    if reason:
+        raise BackendFault("bad_model_reply", f"the model's reply is not JSON: {reason}", hint="use another model")
+    checked: dict[str, Any] = reply
+    return checked
+
+
+def text_of(message: Mapping[str, Any], separator: str = "\n") -> str:
+    """Return the text of a message, whose content may be a list of parts."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = (part.get("text") for part in parts if isinstance(part, Mapping))
+    return separator.join(text for text in texts if isinstance(text, str))
+
+
+def call_position(text: str, tools: Set[str]) -> int | None:
+    """Return where the first tool call in the text begins, its code fence included; None if the text holds no call.
+
+    A call is a mark of one, a JSON object with the name of a tool and arguments, or a text that is nothing but an object with
+    the name of a tool.
+    """
+    marks = (mark.start() for mark in _MARK.finditer(text) if mark["tool"] is None or mark["tool"] in tools)
+    written = (start for start, value in json_objects(text) if _is_call(value, tools))
+    found = [start for start in (next(marks, None), next(written, None)) if start is not None]
+    if found:
+        before = text[: min(found)]
+        fence = _FENCE.search(before)
+        return fence.start() if fence else len(before)
+    try:
+        whole = parse_json(re.sub(r"^```(?:json)?|```$", "", text.strip()).strip())
+    except ValueError:
+        return None
+    return 0 if isinstance(whole, Mapping) and _called_name(whole) in tools else None
+
+
+def json_objects(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the outermost JSON objects in a text, each with its position.
+
+    Reading ends after ``MOST_FAILURES`` beginnings that are no object, so that hostile text does not take quadratic time.
+    """
+    match, failures = _OBJECT.search(text), 0
+    while match is not None and failures < MOST_FAILURES:
+        start = match.start()
+        end = start + 1
+        try:
+            _, end = _DECODER.raw_decode(text, start)
+            yield start, parse_json(text[start:end])
+        except json.JSONDecodeError as error:
+            end, failures = max(start + 1, error.pos), failures + 1
+        except (ValueError, RecursionError):  # not strict JSON: NaN, a number beyond a float, runaway nesting
+            failures += 1
+        match = _OBJECT.search(text, end)
+
+
+def _is_call(value: Mapping[str, Any], tools: Set[str]) -> bool:
+    inner = value.get("function")
+    call = inner if isinstance(inner, Mapping) else value
+    return _called_name(call) in tools and ("arguments" in call or "parameters" in call)
+
+
+def _called_name(call: Mapping[str, Any]) -> str:
+    name = call.get("name")
+    return name if isinstance(name, str) else ""
+
+
+#: What replaces a setting that a server refuses: the same under another name, or nothing.
+_REPLACEMENT = {
+    "max_tokens": "max_completion_tokens",
+    "max_completion_tokens": None,
+    "temperature": None,
+    "response_format": None,
+}
+
+
+class OptionalSettings:
+    """Settings of requests that are dropped as soon as the server refuses them by name. Threads may share it."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings: dict[str, Any] = settings
+
+    def complete(self, model: ChatModel, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the request as it was answered, and the reply.
+
+        Raises:
+            BackendFault: the model's, if no setting is left to drop.
+        """
+        while True:
+            settings = self.settings
+            whole = {**request, **settings}
+            try:
+                return whole, model.complete(whole)
+            except BackendFault as fault:
+                remaining = without_refused(settings, fault)
+                if remaining is None:
+                    raise
+                if self.settings is settings:  # no other thread was faster
+                    self.settings = remaining
+
+
+def without_refused(settings: dict[str, Any], fault: BackendFault) -> dict[str, Any] | None:
+    """Return the settings without the one that a fault names, or with its other name; None if it names none of them."""
+    if fault.code not in ("endpoint_refused_request", "endpoint_error"):
+        return None
+    named = next((name for name in _REPLACEMENT if name in fault.message and name in settings), None)
+    if named is None:
+        return None
+    remaining = {name: value for name, value in settings.items() if name != named}
+    replacement = _REPLACEMENT[named]
+    return remaining if replacement is None else {**remaining, replacement: settings[named]}

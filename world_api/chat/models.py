@@ -1,0 +1,233 @@
+"""Chat models by name: any OpenAI-compatible server through the ``openai`` client, and the rule-based one.
+
+Replies are taken from the raw JSON of the server, not from the client's models of it, so that recordings hold what was sent.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from world_api.chat.messages import PROJECT_FIELD
+from world_api.chat.rule_based import RULE_BASED, RuleBasedChatModel
+from world_api.chat.transport import Answer, Endpoint, Failure, NotAReply, StreamedResponse, Transport
+from world_api.chat.wires import ChatCompletionsWire, Wire, points_to_responses, wire_named
+from world_api.core.faults import BackendFault
+from world_api.core.ports import ChatModel, Clock
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+    from world_api.chat.capabilities import Capabilities
+
+#: The API to use: ``auto`` is Chat Completions until the server says that the model wants the other one.
+WireChoice = Literal["auto", "chat", "responses"]
+
+
+class OpenAIChatModel:
+    """A model on an endpoint.
+
+    Args:
+        endpoint: Where it is served.
+        model: Its name there.
+        clock: For deadlines.
+        sleep: Waits between attempts, in seconds.
+        chance: Random numbers from 0 to 1 that lengthen the waits.
+        wire: The API to use; Chat Completions by default.
+        find_wire: Called once if the server says that the model cannot be used over this API; the wire it returns is used from
+            then on.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        *,
+        clock: Clock,
+        sleep: Callable[[float], None],
+        chance: Callable[[], float] = lambda: 0.0,
+        wire: Wire | None = None,
+        find_wire: Callable[[], Wire | None] = lambda: None,
+    ) -> None:
+        self.name = model
+        self._endpoint = endpoint
+        self._wire = ChatCompletionsWire() if wire is None else wire
+        self._find_wire = find_wire
+        self._switching = threading.Lock()
+        self._transport = Transport(endpoint, clock=clock, sleep=sleep, chance=chance)
+
+    @property
+    def wire_name(self) -> str:
+        """The name of the wire in use."""
+        return self._wire.name
+
+    @property
+    def requests(self) -> int:
+        """How many requests were sent, retries included."""
+        return self._transport.requests
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return one reply, after retries within the endpoint's total timeout.
+
+        Raises:
+            BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
+                ``endpoint_rate_limited``, ``endpoint_refused_request``, ``endpoint_error``.
+        """
+        wire = self._wire
+
+        def send(client: OpenAI, seconds: float) -> AbstractContextManager[StreamedResponse]:
+            nonlocal wire
+            wire = self._wire  # another thread may have found a better one
+            return wire.send(client, request, seconds=seconds)
+
+        return self._transport.exchange(send, lambda answer: self._understand(answer, wire))
+
+    def _understand(self, answer: Answer, wire: Wire) -> dict[str, Any] | Failure:
+        if answer.status != 200:
+            return self._refusal(answer, wire)
+        if answer.body is None:
+            return Failure(fault=self._endpoint.not_a_reply(answer.message), transient=answer.garbled)
+        try:
+            reply = wire.read(answer.body)
+        except NotAReply as error:
+            message = str(error)[:500]
+            if error.status is None:
+                return Failure(fault=self._endpoint.not_a_reply(message))
+            return self._refusal(Answer(status=error.status, body=None, message=message, code=error.code), wire)
+        return {key: value for key, value in reply.items() if key != PROJECT_FIELD}
+
+    def _refusal(self, answer: Answer, wire: Wire) -> Failure:
+        fault = self._endpoint.refused(self.name, answer)
+        if fault.code != "endpoint_unknown_model" and points_to_responses(answer):
+            adapted = self._switch_wire(wire)
+        else:
+            adapted = answer.status in (400, 422) and wire.adapt(answer.message)
+        return Failure(fault=fault, transient=answer.is_transient, retry_after=answer.retry_after, adapted=adapted)
+
+    def _switch_wire(self, refused: Wire) -> bool:
+        """Whether the model can be used over another wire than this one, found by the first thread that needs it."""
+        with self._switching:
+            if self._wire is refused:
+                found = self._find_wire()
+                self._find_wire = lambda: None
+                if found is not None and found.name != refused.name:
+                    self._wire = found
+            return self._wire is not refused
+
+
+def chat_model(
+    name: str | None,
+    *,
+    clock: Clock,
+    environment: Mapping[str, str],
+    wire: WireChoice = "auto",
+    cache: Path | str | None = None,
+) -> ChatModel:
+    """Return the model of that name on the configured endpoint; the rule-based one if no name is given.
+
+    An endpoint is used only if a model is named, never because a key happens to be set. ``cache`` is a folder of replies.
+
+    Raises:
+        BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
+            ``cache_not_writable``.
+    """
+    if name is None:
+        sys.stderr.write("no --model given: the rule-based model answers, which sends nothing anywhere\n")
+    if name is None or name == RULE_BASED:
+        return RuleBasedChatModel()
+    try:
+        return endpoint_model(name, clock=clock, environment=environment, wire=wire, cache=cache)
+    except BackendFault as fault:
+        if fault.code == "endpoint_not_configured":
+            fault.hint += f", or use --model {RULE_BASED}"
+        raise
+
+
+def endpoint_model(
+    name: str,
+    *,
+    clock: Clock,
+    environment: Mapping[str, str],
+    timeout: float | None = None,
+    wire: WireChoice | Wire = "auto",
+    cache: Path | str | None = None,
+) -> ChatModel:
+    """Return the model of that name on the endpoint that the environment configures.
+
+    Args:
+        name: The model's name there.
+        clock: For deadlines.
+        environment: Holds ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and where findings about endpoints are kept.
+        timeout: Seconds for one attempt; all attempts together may take twice as long. None for the defaults.
+        wire: The API to use, by name or as a wire; ``auto`` uses the one that was found to work earlier, else Chat Completions.
+        cache: A folder of replies; equal requests to this endpoint are answered from it.
+
+    Raises:
+        BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
+            ``cache_not_writable``.
+    """
+    from world_api.chat.capabilities import cache_folder, capabilities_of, read_finding
+    from world_api.chat.recording import CachingChatModel
+
+    if not name.strip():
+        raise BackendFault(
+            "bad_model_name", "the model's name is empty", hint="give --model the name of a model, or leave it out"
+        )
+    endpoint = Endpoint.from_environment(environment)
+    if timeout is not None:
+        endpoint = replace(endpoint, timeout=timeout, total_timeout=2 * timeout)
+    endpoint.check_url()
+    findings = cache_folder(environment, home=Path.home())
+    known = read_finding(findings, endpoint, name) if wire == "auto" else None
+
+    def find_wire() -> Wire | None:
+        if wire != "auto":
+            return None
+        found = capabilities_of(endpoint, name, cache=findings, clock=clock, sleep=time.sleep, again=True)
+        return wire_named(found.wire or "chat")
+
+    model = OpenAIChatModel(
+        endpoint,
+        name,
+        clock=clock,
+        sleep=time.sleep,
+        chance=random.random,
+        wire=_wire(wire, known),
+        find_wire=find_wire,
+    )
+    if cache is None:
+        return model
+    return CachingChatModel(model, cache, at=lambda: f"{model.wire_name} {endpoint.address}")
+
+
+def _wire(chosen: WireChoice | Wire, known: Capabilities | None) -> Wire:
+    if not isinstance(chosen, str):
+        return chosen
+    return wire_named(chosen if chosen != "auto" else (known and known.wire) or "chat")
+
+
+def takes_images(name: str | None, *, environment: Mapping[str, str]) -> bool | None:
+    """Whether a model on the configured endpoint takes images, as a probe found earlier; None if it was not probed."""
+    known = _known(name, environment)
+    return known.can("images") if known is not None else None
+
+
+def window_of(name: str | None, *, environment: Mapping[str, str]) -> int | None:
+    """Return the context window of a model on the configured endpoint, in tokens, as its server reported it to a probe."""
+    known = _known(name, environment)
+    return known.window if known is not None else None
+
+
+def _known(name: str | None, environment: Mapping[str, str]) -> Capabilities | None:
+    from world_api.chat.capabilities import cache_folder, read_finding
+
+    if name is None or name == RULE_BASED:
+        return None
+    return read_finding(cache_folder(environment, home=Path.home()), Endpoint.from_environment(environment), name)

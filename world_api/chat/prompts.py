@@ -1,0 +1,110 @@
+"""Content of messages: prompts from files, and data as JSON in which no text can pass for a control token.
+
+Prompts are Jinja files of a package, rendered in a sandbox and identified by their hash. A template gets plain values and is never
+itself built from them; text from the video goes into no template.
+
+JSON keeps the text of a video inside its field. Servers of open models put messages into templates, though, whose control tokens
+(``<|im_end|>``, ``[/INST]``, ``</s>``, ``[|user|]``, ``]~b]``) are text themselves, and some servers parse them anywhere in a
+message. Each known one contains ``<`` or a square bracket. In strings these characters are written as JSON escapes, so that a model
+still reads them and no server takes them for a control token; the brackets of the JSON itself stay.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from world_api.core.canonical import json_line
+
+if TYPE_CHECKING:
+    from jinja2.sandbox import SandboxedEnvironment
+
+DATA = "data_from_video"  #: the field for everything from a video that a model is shown
+
+_ESCAPES = {"<": "\\u003c", "[": "\\u005b", "]": "\\u005d"}
+_BACKSLASH, _QUOTE = "\0", "\1"  #: replace escaped characters for a while; JSON holds no control characters
+_SUFFIX = ".jinja"
+#: Packages of prompts that were renamed: recorded episodes name them as they were.
+_RENAMED = {"world_api.perception": "world_api.perception"}
+#: Folders of prompts, ``package/folder``, with the SHA-256 of each of their files.
+PromptHashes = dict[str, dict[str, str]]
+_noted: ContextVar[PromptHashes | None] = ContextVar("noted_prompts", default=None)
+
+
+@contextmanager
+def noting_prompts() -> Iterator[PromptHashes]:
+    """Collect the folders whose prompts are rendered inside the block, in this thread or in copies of its context."""
+    noted: PromptHashes = {}
+    token = _noted.set(noted)
+    try:
+        yield noted
+    finally:
+        _noted.reset(token)
+
+
+class PromptFiles:
+    """The prompt files of one folder of a package; the package may be named as an earlier version called it."""
+
+    def __init__(self, package: str, folder: str = "prompts") -> None:
+        package = _RENAMED.get(package, package)
+        self.place = f"{package}/{folder}"
+        files = resources.files(package).joinpath(folder)
+        self._sources = {
+            file.name.removesuffix(_SUFFIX): file.read_text(encoding="utf-8")
+            for file in files.iterdir()
+            if file.name.endswith(_SUFFIX)
+        }
+        self._environment = _environment(tuple(sorted(self._sources.items())))
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 over the names and texts of all files."""
+        digest = hashlib.sha256()
+        for name, text in sorted(self._sources.items()):
+            digest.update(f"{name}\0{text}\0".encode())
+        return digest.hexdigest()
+
+    @property
+    def hashes(self) -> Mapping[str, str]:
+        """SHA-256 of each file's text, by its name without the suffix."""
+        return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in sorted(self._sources.items())}
+
+    def render(self, name: str, **values: Any) -> str:
+        """Fill in a prompt; a value that the template uses and is not given is an error."""
+        noted = _noted.get()
+        if noted is not None and self.place not in noted:
+            noted[self.place] = dict(self.hashes)
+        return self._environment.get_template(name).render(**values).strip()
+
+
+@functools.lru_cache(maxsize=8)
+def _environment(sources: tuple[tuple[str, str], ...]) -> SandboxedEnvironment:
+    from jinja2 import DictLoader, StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    # Nothing is escaped: these are prompts, not web pages.
+    return SandboxedEnvironment(
+        loader=DictLoader(dict(sources)), undefined=StrictUndefined, autoescape=False, trim_blocks=True
+    )
+
+
+def data_line(value: Any) -> str:
+    """Write JSON on one line without control tokens of chat templates, keys in their own order; it reads back as the same value.
+
+    Raises:
+        ValueError: as ``json_line``.
+    """
+    line = json_line(value)
+    parts = line.replace("\\\\", _BACKSLASH).replace('\\"', _QUOTE).split('"')  # each second one is a string
+    if len(parts) == 1:
+        return line
+    texts = '"'.join(parts[1::2])
+    for sign, escape in _ESCAPES.items():
+        texts = texts.replace(sign, escape)
+    parts[1::2] = texts.split('"')
+    return '"'.join(parts).replace(_QUOTE, '\\"').replace(_BACKSLASH, "\\\\")

@@ -1,0 +1,415 @@
+"""Exchanges with a chat model: recorded, replayed, played from a script, and cached.
+
+A recording is a file of JSON lines, one exchange a line. Lines are only ever appended, so that what was paid for survives a crash.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from world_api.chat.messages import PROJECT_FIELD, checked_reply, first_message
+from world_api.core import files
+from world_api.core.canonical import content_hash, json_line, parse_json
+from world_api.core.cost import remaining
+from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody, StoreFault, VideoWorldError
+from world_api.core.files import open_regular, write_atomically
+from world_api.core.ports import ChatModel, Clock
+
+SCHEMA_VERSION = 1
+CACHE_SCHEMA_VERSION = 1
+#: Longest line or cache entry that is read: a reply has at most 32 MiB, and a request contains the conversation so far.
+_MOST_BYTES = 256 * 1024 * 1024
+_RECORD_HINT = "give the folder that --record made"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """One request, and the reply or the fault it got after ``seconds``."""
+
+    request: dict[str, Any]
+    reply: dict[str, Any] | None
+    fault: ErrorBody | None
+    seconds: float
+
+    @property
+    def request_hash(self) -> str:
+        """SHA-256 of the request's canonical JSON."""
+        return content_hash(self.request)
+
+    def record(self) -> dict[str, Any]:
+        """Return the exchange as a JSON object."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "request_hash": self.request_hash,
+            "request": self.request,
+            "reply": self.reply,
+            "fault": self.fault,
+            "seconds": self.seconds,
+        }
+
+
+class RecordingChatModel:
+    """Passes requests on to another model and gives every exchange to ``keep``, faults included."""
+
+    def __init__(self, model: ChatModel, *, clock: Clock, keep: Callable[[Exchange], None]) -> None:
+        self.name = model.name
+        self._model = model
+        self._clock = clock
+        self._keep = keep
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the other model's reply.
+
+        Raises:
+            BackendFault: the other model's; ``bad_model_reply`` if its reply cannot be stored.
+        """
+        began = self._clock.monotonic()
+        try:
+            reply = checked_reply(self._model.complete(request))
+        except BackendFault as fault:
+            self._finish(request, reply=None, fault=fault.record()["error"], began=began)
+            raise
+        self._finish(request, reply=reply, fault=None, began=began)
+        return reply
+
+    def _finish(
+        self, request: dict[str, Any], *, reply: dict[str, Any] | None, fault: ErrorBody | None, began: float
+    ) -> None:
+        seconds = round(self._clock.monotonic() - began, 6)
+        self._keep(Exchange(request=request, reply=reply, fault=fault, seconds=seconds))
+
+
+class ReplayChatModel:
+    """Answers from recorded exchanges: equal requests get their recorded replies, in recorded order."""
+
+    def __init__(self, exchanges: Iterable[Exchange], *, name: str) -> None:
+        self.name = name
+        self._waiting: dict[str, deque[Exchange]] = defaultdict(deque)
+        for exchange in exchanges:
+            self._waiting[exchange.request_hash].append(exchange)
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the recorded reply to this request.
+
+        Raises:
+            EpisodeFault: ``replay_mismatch``, if no recorded reply is left for the request.
+            BackendFault: the recorded one.
+        """
+        waiting = self._waiting.get(content_hash(request))
+        if not waiting:
+            raise EpisodeFault(
+                "replay_mismatch",
+                "the recording holds no reply to this request" + self._difference(request),
+                hint="replay with the question, tools, prompts and world of the recording, or run it again",
+            )
+        exchange = waiting.popleft()
+        if exchange.reply is None:
+            fault = exchange.fault or ErrorBody(code="endpoint_error", message="the model gave no reply", hint="")
+            raise BackendFault(fault["code"], fault["message"], hint=fault["hint"])
+        return exchange.reply
+
+    def _difference(self, request: dict[str, Any]) -> str:
+        left = next((queue[0].request for queue in self._waiting.values() if queue), None)
+        if left is None:
+            return ": all its replies are used up"
+        return f": it first differs at {first_difference(left, request)}"
+
+
+class ScriptedChatModel:
+    """Plays replies in order, whichever requests come, and keeps the requests for a test to look at.
+
+    A fault in the script is raised in its turn.
+    """
+
+    def __init__(self, replies: Sequence[dict[str, Any] | VideoWorldError], *, name: str = "scripted") -> None:
+        self.name = name
+        self.requests: list[dict[str, Any]] = []
+        self._replies = tuple(replies)
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the next reply of the script.
+
+        Raises:
+            EpisodeFault: ``script_ended``.
+            VideoWorldError: the fault at this place of the script.
+        """
+        position = len(self.requests)
+        self.requests.append(copy.deepcopy(request))
+        if position >= len(self._replies):
+            raise EpisodeFault(
+                "script_ended", f"the script holds {len(self._replies)} replies", hint="write one reply for each round"
+            )
+        reply = self._replies[position]
+        if isinstance(reply, VideoWorldError):
+            raise reply
+        return copy.deepcopy(reply)
+
+
+class CachingChatModel:
+    """Answers from a folder of replies; other requests go to another model, whose replies are stored.
+
+    A reply is stored under the hash of the whole request and of ``at``, which says where the other model is and over which API it is
+    used (that may change during a request). An equal request gets the same reply at any temperature; another ``seed`` gets another.
+    Threads and processes may share the folder: entries appear whole. Equal requests at the same time are sent once within one
+    process. Faults and replies without a message are not stored; a damaged entry is requested again and replaced.
+
+    Raises:
+        BackendFault: ``cache_not_writable``.
+    """
+
+    def __init__(self, model: ChatModel, folder: Path | str, *, at: Callable[[], str] = lambda: "") -> None:
+        folder = Path(folder)
+        reason: str | None = None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(folder, os.W_OK | os.X_OK):
+                reason = "nothing can be written there"
+        except OSError as error:
+            reason = error.strerror
+        if reason is not None:
+            raise BackendFault(
+                "cache_not_writable",
+                f"replies cannot be kept in {folder}: {reason}",
+                hint="name another folder with --cache, or none",
+            )
+        self.name = model.name
+        self._model = model
+        self._folder = folder
+        self._at = at
+        self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
+        self._guard = threading.Lock()
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the stored reply, marked ``"videoworld": {"from_cache": true}``, else the other model's.
+
+        Raises:
+            BackendFault: the other model's; ``bad_model_reply`` if its reply is no JSON.
+        """
+        key = self._key(request)
+        stored = self._stored(key)
+        if stored is not None:
+            return _marked(stored)
+        with self._guard:
+            lock = self._locks.setdefault(key, threading.Lock())
+        seconds = remaining(math.inf)
+        if not lock.acquire(timeout=-1 if math.isinf(seconds) else max(0.0, seconds)):
+            raise BackendFault(
+                "endpoint_unreachable",
+                f"an equal request was under way and not answered within {seconds:g} s",
+                hint="give more time",
+            )
+        try:
+            stored = self._stored(key)  # it may have been stored meanwhile
+            return _marked(stored) if stored is not None else self._request(request)
+        finally:
+            lock.release()
+
+    def _request(self, request: dict[str, Any]) -> dict[str, Any]:
+        reply = checked_reply(self._model.complete(request))
+        if first_message(reply) is not None:
+            key = self._key(request)  # another API may be in use now
+            entry = {
+                "schema_version": CACHE_SCHEMA_VERSION,
+                "key": key,
+                "reply": reply,
+                "reply_hash": content_hash(reply),
+            }
+            with suppress(StoreFault):  # it is paid for, and must not be lost because the disk is full
+                write_atomically(self._file(key), json_line(entry).encode())
+        return reply
+
+    def _key(self, request: dict[str, Any]) -> str:
+        return content_hash(
+            {"schema_version": CACHE_SCHEMA_VERSION, "at": self._at(), "model": self.name, "request": request}
+        )
+
+    def _file(self, key: str) -> Path:
+        return self._folder / key[:2] / f"{key}.json"
+
+    def _stored(self, key: str) -> dict[str, Any] | None:
+        try:
+            with open_regular(self._file(key)) as file:
+                entry = parse_json(file.read(_MOST_BYTES).decode())
+        except (OSError, ValueError):  # missing or damaged
+            return None
+        if not isinstance(entry, dict) or entry.get("key") != key or not isinstance(entry.get("reply"), dict):
+            return None
+        reply: dict[str, Any] = entry["reply"]
+        return reply if content_hash(reply) == entry.get("reply_hash") else None
+
+
+def _marked(reply: dict[str, Any]) -> dict[str, Any]:
+    return {**reply, PROJECT_FIELD: {"from_cache": True}}
+
+
+class RecordingClock:
+    """Passes another clock on and keeps its readings; monotonic time begins at 0 with the first reading."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.readings: list[str | float] = []
+        self._clock = clock
+        self._zero: float | None = None
+
+    def now(self) -> str:
+        """Return the other clock's wall time."""
+        reading = self._clock.now()
+        self.readings.append(reading)
+        return reading
+
+    def monotonic(self) -> float:
+        """Return seconds since the first call, to a microsecond."""
+        reading = self._clock.monotonic()
+        if self._zero is None:
+            self._zero = reading
+        elapsed = round(reading - self._zero, 6)
+        self.readings.append(elapsed)
+        return elapsed
+
+
+class ReplayClock:
+    """Plays recorded readings, so that a replay sees the times of the recording."""
+
+    def __init__(self, readings: Sequence[str | float]) -> None:
+        self._readings = tuple(readings)
+        self._next = 0
+
+    @property
+    def left(self) -> int:
+        """Readings that were not used yet."""
+        return len(self._readings) - self._next
+
+    def now(self) -> str:
+        """Return the recorded wall time.
+
+        Raises:
+            EpisodeFault: ``replay_mismatch``, if the recording read another clock here, or none.
+        """
+        reading = self._take()
+        if not isinstance(reading, str):
+            raise _clock_mismatch()
+        return reading
+
+    def monotonic(self) -> float:
+        """Return the recorded seconds.
+
+        Raises:
+            EpisodeFault: ``replay_mismatch``, if the recording read another clock here, or none.
+        """
+        reading = self._take()
+        if isinstance(reading, str):
+            raise _clock_mismatch()
+        return float(reading)
+
+    def _take(self) -> str | float:
+        if self._next >= len(self._readings):
+            raise _clock_mismatch()
+        self._next += 1
+        return self._readings[self._next - 1]
+
+
+def _clock_mismatch() -> EpisodeFault:
+    return EpisodeFault(
+        "replay_mismatch",
+        "the replay reads the clock where the recording did not",
+        hint="the recording was made by another version of the loop; run the question again",
+    )
+
+
+def append_line(path: Path | str, value: dict[str, Any], *, sync: bool = False) -> None:
+    """Append one JSON line to a file and create the file and its folder if they are missing.
+
+    The line survives the end of this process; with ``sync`` a power cut too.
+    """
+    files.append_line(Path(path), json_line(value).encode(), sync=sync)
+
+
+def read_lines(path: Path | str, *, hint: str = _RECORD_HINT) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of a file of lines; a last line that a crash cut short is left out.
+
+    Raises:
+        EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``.
+    """
+    path = Path(path)
+    try:
+        with open_regular(path) as file:
+            for number, line in enumerate(iter(lambda: file.readline(_MOST_BYTES), b""), start=1):
+                if not line.endswith(b"\n") and len(line) < _MOST_BYTES:
+                    return
+                try:
+                    value = parse_json(line.decode())
+                except ValueError:
+                    value = None
+                if not isinstance(value, dict):
+                    raise _damaged(f"line {number} of {path.name} is not a JSON object")
+                yield value
+    except OSError as error:
+        raise EpisodeFault("recording_missing", f"cannot read {path.name}: {error.strerror}", hint=hint) from None
+
+
+def read_exchanges(path: Path | str, *, hint: str = _RECORD_HINT) -> list[Exchange]:
+    """Read the exchanges of a recording, in order.
+
+    Raises:
+        EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``, ``recording_schema``.
+    """
+    return [_exchange(record, Path(path)) for record in read_lines(path, hint=hint)]
+
+
+def _exchange(record: dict[str, Any], path: Path) -> Exchange:
+    check_schema(record, SCHEMA_VERSION, path)
+    try:
+        request, reply, fault = record["request"], record["reply"], record["fault"]
+        exchange = Exchange(request=request, reply=reply, fault=fault, seconds=record["seconds"])
+        failed = isinstance(fault, dict) and all(isinstance(fault.get(key), str) for key in ("code", "message", "hint"))
+        answered = (isinstance(reply, dict) and fault is None) or (reply is None and failed)
+        typed = isinstance(request, dict) and isinstance(exchange.seconds, int | float)
+        intact = typed and answered and exchange.request_hash == record["request_hash"]
+    except KeyError:
+        intact = False
+    if not intact:
+        raise _damaged(f"an exchange in {path.name} is not whole or does not match its hash")
+    return exchange
+
+
+def _damaged(reason: str) -> EpisodeFault:
+    hint = "restore the file from a copy; records are never repaired"
+    return EpisodeFault("recording_damaged", reason, hint=hint)
+
+
+def check_schema(record: dict[str, Any], version: int, path: Path | str) -> None:
+    """Refuse a record of another schema.
+
+    Raises:
+        EpisodeFault: ``recording_schema``.
+    """
+    found = record.get("schema_version")
+    if found != version:
+        raise EpisodeFault(
+            "recording_schema",
+            f"{Path(path).name} has schema version {found!r}; this version reads {version}",
+            hint="read it with the version of video-world-api that wrote it",
+        )
+
+
+def first_difference(recorded: Any, current: Any, path: str = "$") -> str:
+    """Return the path, from the root ``$``, at which two JSON values first differ."""
+    if isinstance(recorded, dict) and isinstance(current, dict):
+        for key in sorted(recorded.keys() | current.keys()):
+            if recorded.get(key) != current.get(key):
+                return first_difference(recorded.get(key), current.get(key), f"{path}.{key}")
+    if isinstance(recorded, list) and isinstance(current, list):
+        for position, (left, right) in enumerate(zip(recorded, current, strict=False)):
+            if left != right:
+                return first_difference(left, right, f"{path}[{position}]")
+        return f"{path}[{min(len(recorded), len(current))}]"
+    return path

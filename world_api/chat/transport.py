@@ -1,0 +1,559 @@
+"""One chat endpoint: its address and key, the faults of talking to it, and requests with retries within a deadline.
+
+The client's own retries are off: attempts and waits are decided here, with an injected clock and sleep. The key is redacted from
+everything that is received.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import math
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from world_api.core.canonical import content_hash, parse_json
+from world_api.core.cost import deadline, remaining
+from world_api.core.faults import BackendFault
+from world_api.core.ports import Clock
+
+if TYPE_CHECKING:
+    from httpx2 import Response
+    from openai import APIStatusError, OpenAI
+    from tenacity import RetryCallState
+
+MAX_REPLY_BYTES = 32 * 1024 * 1024
+#: Of an error body, as it comes over the network: the ``openai`` client reads those whole, and a compressed byte may hold a thousand.
+MAX_REFUSAL_BYTES = 64 * 1024
+_PUBLIC_URL = "https://api.openai.com/v1"
+_NO_KEY = "not-needed"  #: sent to a server that needs no key; the client insists on one
+_LONG = 8  #: characters; shorter secrets also occur inside words, so they are redacted only as whole words
+_SHORTEST = 4  #: characters; shorter secrets occur everywhere and are not redacted
+#: Usual values of the key for servers that need none; they are ordinary words.
+_NO_SECRETS = frozenset(
+    {"not-needed", "empty", "none", "null", "dummy", "test", "fake", "local", "ollama", "lm-studio", "user"}
+)
+_IS_SECRET = re.compile(r"key|token|secret|sig|auth|pass|pwd|cred|code|jwt", re.IGNORECASE)  #: names of a query's parts
+#: How servers say that they have no model of a name; "this model does not support tools" is something else.
+_IS_MISSING = re.compile(
+    r"not (?:found|exist|served|available)|n't exist|no such|unknown|invalid model name|model \S+ is not supported",
+    re.IGNORECASE,
+)
+_MOST_ADAPTATIONS = 2  #: of one request: to the other API and to what the server refuses
+_SHORTEST_ATTEMPT = 0.001  #: seconds
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0  #: seconds; doubled with each attempt
+_JITTER = 0.25  #: share of a wait
+_TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_QUOTA = "insufficient_quota"  #: the code of a 429 that waiting does not cure
+_HTML = "an HTML page"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """An OpenAI-compatible server.
+
+    Args:
+        base_url: Its address.
+        api_key: Its key.
+        timeout: Seconds for one attempt, from the connection to the last byte of the reply.
+        total_timeout: Seconds for all attempts of one request together with the waits between them.
+        retries: How often a request is tried again.
+    """
+
+    base_url: str = field(repr=False)
+    api_key: str = field(repr=False)
+    timeout: float = 120.0
+    total_timeout: float = 300.0
+    retries: int = 4
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Endpoint:
+        """Return the endpoint that ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY`` name.
+
+        Raises:
+            BackendFault: ``endpoint_not_configured``, ``endpoint_refused_key``.
+        """
+        base_url = environment.get("OPENAI_BASE_URL", "").strip()
+        api_key = environment.get("OPENAI_API_KEY", "").strip()
+        if not base_url and not api_key:
+            raise BackendFault(
+                "endpoint_not_configured",
+                "a model was named, but no endpoint is configured",
+                hint="set OPENAI_BASE_URL (and OPENAI_API_KEY if the server needs one)",
+            )
+        if not api_key.isascii() or not api_key.isprintable():
+            raise BackendFault(
+                "endpoint_refused_key",
+                "OPENAI_API_KEY holds characters that cannot be sent",
+                hint="copy the key again; it is one line of plain ASCII",
+            )
+        return cls(base_url=base_url or _PUBLIC_URL, api_key=api_key or _NO_KEY)
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.host})"
+
+    @property
+    def host(self) -> str:
+        """Host and port, for messages; without the credentials a URL may carry."""
+        try:
+            parts = urlsplit(self.base_url)
+            port = f":{parts.port}" if parts.port else ""
+        except ValueError:
+            return "the configured URL"
+        return f"{parts.hostname}{port}" if parts.hostname else "the configured URL"
+
+    @property
+    def address(self) -> str:
+        """The URL that identifies this server in stored files: without credentials, with a hash in place of the query."""
+        try:
+            parts = urlsplit(self.base_url)
+        except ValueError:
+            return self.host
+        query = f"?{content_hash(parts.query)[:16]}" if parts.query else ""
+        return f"{parts.scheme}://{self.host}{parts.path.rstrip('/')}{query}"
+
+    def check_url(self) -> None:
+        """Refuse an address that no request can be sent to.
+
+        Raises:
+            BackendFault: ``endpoint_bad_url``.
+        """
+        try:
+            parts = urlsplit(self.base_url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        except ValueError:
+            usable = False
+        if not usable:
+            raise BackendFault(
+                "endpoint_bad_url",
+                "OPENAI_BASE_URL is not an http or https address",
+                hint="it looks like http://127.0.0.1:8000/v1",
+            )
+
+    def without_key(self, text: str) -> str:
+        """Redact the key and the secret parts of the address, also as JSON, Python or a URL spells them.
+
+        Secrets of four to seven characters are redacted only as whole words, shorter ones and the usual words for no key never.
+        """
+        for secret in _secrets(self.base_url, self.api_key):
+            text = _spellings(secret).sub("[key]", text)
+        return text
+
+    def unreachable(self, reason: str) -> BackendFault:
+        """The server does not answer, or the connection broke."""
+        return BackendFault(
+            "endpoint_unreachable",
+            f"no answer from {self.host}: {self.without_key(reason)}",
+            hint="check that the server runs and that OPENAI_BASE_URL is right (it usually ends in /v1)",
+        )
+
+    def not_a_reply(self, reason: str) -> BackendFault:
+        """The server answered 200 with something that is no reply."""
+        return BackendFault(
+            "endpoint_error",
+            f"{self.host} answered with something that is no reply of a model: {self.without_key(reason)}",
+            hint="check that OPENAI_BASE_URL names an OpenAI-compatible server (it usually ends in /v1)",
+        )
+
+    def refused(self, model: str, answer: Answer) -> BackendFault:
+        """The server answered with an error status."""
+        status, message = answer.status, self.without_key(answer.message)[:500]
+        if 300 <= status < 400:
+            known = (
+                "endpoint_error",
+                "set OPENAI_BASE_URL to the server's real address if you trust it; nothing was sent there",
+            )
+        elif status in (401, 403):
+            known = ("endpoint_refused_key", "check OPENAI_API_KEY and what it may be used for")
+        elif answer.code == "model_not_found" or (
+            status in (400, 404) and "model" in message.lower() and _IS_MISSING.search(message)
+        ):
+            known = ("endpoint_unknown_model", f"{model!r} is not served there; check --model")
+        elif status == 404:
+            known = ("endpoint_error", "check OPENAI_BASE_URL; it usually ends in /v1")
+        elif status == 429:
+            known = ("endpoint_rate_limited", "wait and try again, or raise the account's limits")
+        elif status >= 500:
+            known = ("endpoint_error", "the server failed; try again later")
+        else:
+            known = (
+                "endpoint_refused_request" if status in (400, 422) else "endpoint_error",
+                "the server does not take this request as it is; videoworld doctor --endpoint URL --model M says what it takes",
+            )
+        return BackendFault(known[0], f"{self.host} answered {status}: {message}", hint=known[1])
+
+
+@functools.lru_cache(maxsize=8)
+def _secrets(base_url: str, api_key: str) -> tuple[str, ...]:
+    """Return what must be redacted, longest first: the key, the credentials of an address, the secret parts of its query."""
+    found = {api_key}
+    try:
+        parts = urlsplit(base_url)
+        found |= {value for name, value in parse_qsl(parts.query) if _IS_SECRET.search(name)}
+        found |= set(_credentials(parts))
+    except ValueError:  # not an address: nothing is sent there
+        found.add(base_url)
+    secrets = {secret for secret in found if len(secret) >= _SHORTEST and secret.lower() not in _NO_SECRETS}
+    return tuple(sorted(secrets, key=lambda secret: (-len(secret), secret)))
+
+
+def _credentials(parts: SplitResult) -> tuple[str, ...]:
+    """Return the password of an address, or the name if there is none: as written, decoded, and as a header sends both."""
+    user, password = parts.username or "", parts.password or ""
+    if not user and not password:
+        return ()
+    secret, pair = password or user, f"{unquote(user)}:{unquote(password)}"
+    return (secret, unquote(secret), base64.b64encode(pair.encode()).decode())
+
+
+@functools.lru_cache(maxsize=32)
+def _spellings(secret: str) -> re.Pattern[str]:
+    """Match a secret with each character as it is, after backslashes, or by its number.
+
+    Repetitions are bounded, or a text of many backslashes would take forever.
+    """
+    characters = (rf"\\{{0,4}}(?:{re.escape(c)}|[ux]0{{0,6}}{ord(c):02x}(?![0-9a-f])|%{ord(c):02x})" for c in secret)
+    spelt = "".join(f"(?:{one})" for one in characters)
+    return re.compile(spelt if len(secret) >= _LONG else rf"(?<![^\W_]){spelt}(?![^\W_])", re.IGNORECASE)
+
+
+class StreamedResponse(Protocol):
+    """An HTTP response whose body is still to be read."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Its headers, case-insensitive."""
+        ...
+
+    def iter_bytes(self) -> Iterator[bytes]:
+        """Yield the body in parts."""
+        ...
+
+
+#: Sends a request with a client and a timeout in seconds; the response's body is read inside the block.
+Send = Callable[["OpenAI", float], AbstractContextManager[StreamedResponse]]
+
+
+class NotAReply(ValueError):
+    """A body with status 200 is no reply; ``str`` says why.
+
+    ``status`` is the HTTP status that the failure would have had if the server used one.
+    """
+
+    def __init__(self, reason: str, *, status: int | None = None, code: str | None = None) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.code = code
+
+
+def error_in(answer: Mapping[str, Any]) -> NotAReply | None:
+    """Return the error that some gateways report with status 200, if the body holds one."""
+    error = answer.get("error")
+    if not error:
+        return None
+    if not isinstance(error, dict):
+        return NotAReply(str(error))
+    code, message = error.get("code"), error.get("message")
+    status = code if isinstance(code, int) and not isinstance(code, bool) and 400 <= code < 600 else None
+    return NotAReply(str(message or error), status=status, code=code if isinstance(code, str) else None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a server sent: its status, its JSON object if it was one, and its words about what is wrong.
+
+    ``garbled``: the body was no JSON, as if something on the way failed. ``retry_after``: seconds it asks to wait.
+    """
+
+    status: int
+    body: dict[str, Any] | None
+    message: str = ""
+    code: str | None = None
+    garbled: bool = False
+    retry_after: float | None = None
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.garbled or (self.status in _TRANSIENT and self.code != _QUOTA)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A failed attempt.
+
+    ``transient``: try again; ``retry_after``: seconds the server asks to wait; ``adapted``: the next attempt is another request,
+    without what the server refused.
+    """
+
+    fault: BackendFault
+    transient: bool = False
+    retry_after: float | None = None
+    adapted: bool = False
+
+
+class _FailedError(Exception):
+    """An attempt that failed."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.fault.message)
+        self.failure = failure
+
+
+class Transport:
+    """Sends requests to one endpoint. ``requests`` counts what was sent, retries included.
+
+    ``chance`` gives numbers from 0 to 1; they lengthen the waits between attempts by up to a quarter, so that clients that failed
+    together do not come back together.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        clock: Clock,
+        sleep: Callable[[float], None],
+        chance: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        self.requests = 0
+        self._endpoint = endpoint
+        self._clock = clock
+        self._sleep = sleep
+        self._chance = chance
+        self._client = _client(endpoint)
+
+    def exchange(self, send: Send, understand: Callable[[Answer], T | Failure]) -> T:
+        """Send a request, retry while the deadline allows, and return what ``understand`` makes of the answer.
+
+        The deadline is the endpoint's ``total_timeout``, or less if the caller has less (``world_api.core.cost``).
+
+        Raises:
+            BackendFault: that of the last failure; ``endpoint_unreachable`` if nothing was received.
+        """
+        from tenacity import Retrying, retry_if_exception
+
+        until = self._clock.monotonic() + remaining(self._endpoint.total_timeout)
+        adaptations = 0
+
+        def left() -> float:
+            return until - self._clock.monotonic()
+
+        def attempt() -> T:
+            nonlocal adaptations
+            while True:
+                answer = self._try(send, left=left())
+                if isinstance(answer, Failure):
+                    raise _FailedError(answer)
+                with deadline(left()):  # understanding may send requests, too
+                    outcome = understand(answer)
+                if not isinstance(outcome, Failure):
+                    return outcome
+                if not outcome.adapted or adaptations == _MOST_ADAPTATIONS or left() <= 0:
+                    raise _FailedError(outcome)
+                adaptations += 1
+
+        retrying = Retrying(
+            sleep=self._sleep,
+            retry=retry_if_exception(lambda error: isinstance(error, _FailedError) and error.failure.transient),
+            wait=lambda state: self._wait(state, left=left()),
+            stop=lambda state: state.attempt_number > self._endpoint.retries or state.upcoming_sleep >= left(),
+            reraise=True,
+        )
+        try:
+            return retrying(attempt)
+        except _FailedError as error:
+            failure, time_left = error.failure, max(0.0, left())
+        fault, wait = failure.fault, failure.retry_after
+        if failure.transient and wait and wait >= time_left:
+            seconds = f"{round(wait, 1):g} s"
+            raise BackendFault(
+                fault.code,
+                f"{fault.message}; it asks to wait {seconds}, and {round(time_left, 1):g} s are left",
+                hint=f"try again in {seconds}, or allow more time",
+            )
+        raise fault
+
+    def _wait(self, state: RetryCallState, *, left: float) -> float:
+        """Return seconds before the next attempt: what the server asks for, else longer each time; with jitter if time allows."""
+        error = state.outcome.exception() if state.outcome else None
+        wait = error.failure.retry_after if isinstance(error, _FailedError) else None
+        seconds = wait or float(min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(state.attempt_number - 1, 16)))
+        longer = seconds * (1 + _JITTER * self._chance())
+        return longer if longer < left else seconds
+
+    def _try(self, send: Send, *, left: float) -> Answer | Failure:
+        # The client does not wrap the errors in the middle of a body; they are those of its HTTP library.
+        from httpx2 import HTTPError
+        from openai import APIConnectionError, APIStatusError, OpenAIError
+
+        seconds = max(_SHORTEST_ATTEMPT, min(self._endpoint.timeout, left))
+        self.requests += 1
+        try:
+            return self._read(*_within(seconds, lambda given_up: self._fetch(send, seconds, given_up)))
+        except TimeoutError:
+            return Failure(fault=self._endpoint.unreachable(f"no whole answer in {seconds:g} s"), transient=True)
+        except APIStatusError as error:
+            return self._refusal(error)
+        except (APIConnectionError, HTTPError) as error:
+            reason = str(error.__cause__ or error) or type(error).__name__
+            return Failure(fault=self._endpoint.unreachable(reason), transient=True)
+        except (OpenAIError, UnicodeError) as error:
+            # The client refuses some requests before it sends them, such as text that is not Unicode.
+            return Failure(fault=self._endpoint.unreachable(f"the request cannot be sent: {error}"))
+
+    def _fetch(self, send: Send, seconds: float, given_up: Callable[[], bool]) -> tuple[bytes, str]:
+        """Return the body, as far as a reply can reasonably go, and its content type."""
+        body = bytearray()
+        with send(self._client, seconds) as response:
+            for chunk in response.iter_bytes():
+                body += chunk
+                if given_up() or len(body) > MAX_REPLY_BYTES:
+                    break
+            return bytes(body), response.headers.get("content-type", "")
+
+    def _read(self, raw: bytes, content_type: str) -> Answer:
+        if len(raw) > MAX_REPLY_BYTES:
+            return Answer(status=200, body=None, message=f"an answer of over {MAX_REPLY_BYTES} bytes")
+        text = raw.decode("utf-8", errors="replace")
+        try:
+            # The key is redacted only after parsing: JSON can spell it in many ways.
+            body = _map_texts(parse_json(text), self._clean)
+        except (ValueError, RecursionError):
+            return Answer(status=200, body=None, message=self._describe(text, content_type), garbled=True)
+        if not isinstance(body, dict):
+            return Answer(status=200, body=None, message="JSON that is no object")
+        return Answer(status=200, body=body)
+
+    def _describe(self, text: str, content_type: str) -> str:
+        """Describe a body that is no JSON. The key is redacted before the text is cut, or half of it would stay."""
+        if _is_html(text):
+            return _HTML
+        if text.startswith(("data:", "event:")):
+            return "a stream"
+        return f"{content_type or 'something'} that is not JSON: {self._clean(text[:10_000])[:80]!r}"
+
+    def _refusal(self, error: APIStatusError) -> Answer:
+        message = error.body.get("message") if isinstance(error.body, dict) else None
+        location = error.response.headers.get("location")
+        said = self._clean(f"it sends requests on to {location}" if location else str(message or error.message))
+        return Answer(
+            status=error.status_code,
+            body=None,
+            message=_HTML if _is_html(said) else said[:500],
+            code=error.code,
+            retry_after=retry_after(error.response.headers, self._clock),
+        )
+
+    def _clean(self, text: str) -> str:
+        """Return text that can be sent back and stored: Unicode, and without the key."""
+        return self._endpoint.without_key(text.encode("utf-8", errors="replace").decode())
+
+
+def _is_html(text: str) -> bool:
+    return text.lstrip()[:200].lower().startswith(("<!doctype html", "<html"))
+
+
+def _map_texts(value: Any, clean: Callable[[str], str]) -> Any:
+    """Apply a function to each text of a JSON value, keys included."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_map_texts(item, clean) for item in value]
+    if isinstance(value, dict):
+        return {clean(key): _map_texts(item, clean) for key, item in value.items()}
+    return value
+
+
+def retry_after(headers: Mapping[str, str], clock: Clock) -> float | None:
+    """Read the seconds a server asks to wait: ``retry-after-ms``, or ``Retry-After`` as a number or a date (RFC 9110, 10.2.3)."""
+    for name, divisor in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / divisor
+        except ValueError:
+            continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    try:
+        then = parsedate_to_datetime(headers.get("retry-after", ""))
+        return max(0.0, (then - datetime.fromisoformat(clock.now())).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _within(seconds: float, work: Callable[[Callable[[], bool]], T]) -> T:
+    """Run work on a thread of its own; its argument says whether the caller has given up.
+
+    An HTTP client's timeouts bound each read, so a server that sends a byte now and then would never time out.
+
+    Raises:
+        TimeoutError: it took longer; the work may go on until it looks at its argument.
+        Exception: the work's own.
+    """
+    done: Future[T] = Future()
+    given_up = threading.Event()
+
+    def run() -> None:
+        try:
+            done.set_result(work(given_up.is_set))
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            done.set_exception(error)
+
+    threading.Thread(target=run, name="chat-attempt", daemon=True).start()
+    try:
+        return done.result(timeout=seconds)
+    finally:
+        given_up.set()
+
+
+def _client(endpoint: Endpoint) -> OpenAI:
+    """Make a client that never retries by itself and follows no redirects: the key is meant for the configured address.
+
+    Raises:
+        BackendFault: ``endpoint_bad_url``.
+    """
+    from openai import DefaultHttpxClient, OpenAI
+
+    endpoint.check_url()
+    http = DefaultHttpxClient(
+        follow_redirects=False, timeout=endpoint.timeout, event_hooks={"response": [_bound_refusal]}
+    )
+    return OpenAI(
+        api_key=endpoint.api_key,
+        base_url=endpoint.base_url,
+        max_retries=0,
+        timeout=endpoint.timeout,
+        http_client=http,
+    )
+
+
+def _bound_refusal(response: Response) -> None:
+    """Limit how much of an error body is read."""
+    from httpx2 import SyncByteStream
+
+    if response.is_success or not isinstance(response.stream, SyncByteStream):
+        return
+    stream: SyncByteStream = response.stream
+
+    class Beginning(SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            left = MAX_REFUSAL_BYTES
+            for chunk in stream:
+                yield chunk[:left]
+                left -= len(chunk)
+                if left <= 0:
+                    return
+
+        def close(self) -> None:
+            stream.close()
+
+    response.stream = Beginning()

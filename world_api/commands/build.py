@@ -1,0 +1,324 @@
+"""``videoworld build`` and ``videoworld reindex``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, progress_bars, show
+from world_api.commands.vision import (
+    EmbeddingModelOption,
+    FramesOption,
+    LookLanguageOption,
+    PricesOption,
+    SideOption,
+    VisionModelOption,
+    YesOption,
+    confirm,
+    estimate_text,
+)
+from world_api.core.faults import StoreFault, VideoWorldError
+from world_api.core.identifiers import clock_text
+from world_api.media.container import DEFAULT_LIMITS
+from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_SIDE, VisionChoices
+
+if TYPE_CHECKING:
+    from world_api.build.following import Following
+    from world_api.chat.usage import Prices
+    from world_api.options import BuildOptions
+    from world_api.session.session import Session
+    from world_api.session.vision import VisionConfig
+
+app = command_app()
+reindex_app = command_app()
+
+_SHOWN = 3  #: failed captions that are listed
+
+
+class Profile(StrEnum):
+    """Where perception comes from."""
+
+    CLASSICAL = "classical"
+    ENDPOINT = "endpoint"
+    NEURAL = "neural"
+    ORACLE = "oracle"
+
+
+class Speech(StrEnum):
+    """What recognises speech."""
+
+    AUTO = "auto"
+    OFF = "off"
+    FASTER_WHISPER = "faster-whisper"
+    POCKETSPHINX = "pocketsphinx"
+
+
+class SpeechCompute(StrEnum):
+    """The number format of a Whisper model."""
+
+    AUTO = "auto"
+    INT8 = "int8"
+    FLOAT16 = "float16"
+    FLOAT32 = "float32"
+
+
+@app.command()
+def build(
+    videos: Annotated[list[str], typer.Argument(metavar="VIDEO...", help="Video files.")],
+    store: StoreOption = DEFAULT_STORE,
+    video_id: Annotated[
+        str | None, typer.Option("--id", help="Id of the world; by default from the file's name.")
+    ] = None,
+    profile: Annotated[Profile, typer.Option(help="Where perception comes from.")] = Profile.CLASSICAL,
+    subtitles: Annotated[
+        str, typer.Option(metavar="auto|none|LANGUAGE|FILE", help="Which subtitles give the words.")
+    ] = "auto",
+    speech: Annotated[
+        Speech, typer.Option(help="What recognises speech; auto: where there are no subtitles and a model is here.")
+    ] = Speech.AUTO,
+    speech_model: Annotated[
+        str, typer.Option(metavar="FOLDER|NAME", help="The recogniser's model; nothing is downloaded.")
+    ] = "",
+    speech_language: Annotated[
+        str, typer.Option(metavar="LANGUAGE", help="The language that is spoken, if one is known.")
+    ] = "",
+    speech_compute: Annotated[
+        SpeechCompute,
+        typer.Option(help="The numbers faster-whisper computes with; auto: int8 on a CPU, float16 on a GPU."),
+    ] = SpeechCompute.AUTO,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STAGE", help="Leave a stage out, such as screen_texts, the slowest; may be given again."),
+    ] = None,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow", help="Build from a file while it is being written; its world can be queried meanwhile."
+        ),
+    ] = False,
+    allow_network: Annotated[
+        bool, typer.Option("--allow-network", help="With --follow: VIDEO may be the address of a stream.")
+    ] = False,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where a stream is recorded; by default inside the store.")
+    ] = None,
+    settled: Annotated[
+        float, typer.Option(min=0.1, help="With --follow: the file is complete after so many seconds without growing.")
+    ] = 10.0,
+    max_megapixels: Annotated[
+        float, typer.Option(min=0.01, help="Refuse videos with larger frames.")
+    ] = DEFAULT_LIMITS.pixels / 1e6,
+    max_hours: Annotated[
+        float, typer.Option(min=0.001, max=2500, help="Decode no more of a video than that.")
+    ] = DEFAULT_LIMITS.duration / 3600,
+    wait: Annotated[
+        bool, typer.Option(help="Wait for another process that writes the same world, or fail at once.")
+    ] = True,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a world of the same id made from another file.")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option(help="With --profile endpoint: the vision model, on the endpoint of OPENAI_BASE_URL.")
+    ] = None,
+    vision_model: VisionModelOption = None,
+    embedding_model: EmbeddingModelOption = None,
+    frames: FramesOption = DEFAULT_FRAMES,
+    side: SideOption = DEFAULT_SIDE,
+    look_language: LookLanguageOption = None,
+    prices: PricesOption = None,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Build worlds from video files.
+
+    With --profile endpoint the world is that of classical, and then a vision model captions all of it, once an estimate of
+    what is sent to the endpoint was confirmed; captions are kept beside the world and are not made twice.
+    """
+    from world_api.api import vision_config
+    from world_api.core.ports import SystemClock
+    from world_api.media.container import Limits
+    from world_api.options import BuildOptions, Listening
+
+    if video_id is not None and len(videos) > 1:
+        raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
+    chosen = VisionChoices(
+        profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
+        frames=frames, side=side, language=look_language or DEFAULT_LANGUAGE,
+    )  # fmt: skip
+    # Two of its libraries bring an OpenBLAS whose threads busy-wait, and no stage multiplies anything large.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    captioner = None
+    if (config := vision_config(chosen, clock=SystemClock(), environment=os.environ)) is not None:
+        from world_api.chat.usage import Prices
+
+        captioner = Captioner(config=config, prices=Prices.read(prices), yes=yes)
+    options = BuildOptions(
+        profile=(Profile.CLASSICAL if profile is Profile.ENDPOINT else profile).value,
+        listening=Listening(
+            subtitles=subtitles,
+            speech=speech.value,
+            model=speech_model,
+            language=speech_language.lower(),
+            compute=speech_compute.value,
+        ),
+        without=tuple(without or ()),
+        force=force,
+        limits=Limits(pixels=round(max_megapixels * 1e6), duration=max_hours * 3600, network=allow_network),
+        waits=wait,
+        following=_following(settled) if follow else None,
+        record=record,
+    )
+    reports: list[dict[str, Any]] = []
+    faults: list[VideoWorldError] = []
+    for video in videos:
+        try:
+            report = _build_one(video, store, video_id, options)
+            reports.append(report)
+            if captioner is not None:
+                report["captions"] = captioner.caption(store, report["video_id"])
+        except VideoWorldError as fault:  # the other videos are built all the same
+            faults.append(fault)
+            if len(videos) > 1:
+                note(f"{video}: {fault}")
+    if len(videos) == 1 and faults:
+        if reports:  # only its captions are missing
+            note(_lines(reports[0]))
+        raise faults[0]
+    result: dict[str, Any] = {"worlds": reports}
+    if faults:
+        result |= {"error": faults[0].record()["error"], "errors": [fault.record()["error"] for fault in faults]}
+    show(result, as_json=as_json, text=lambda: "\n".join(map(_lines, reports)) or "nothing was built")
+    if faults:
+        raise typer.Exit(1)
+
+
+def _build_one(video: str, store: Path, video_id: str | None, options: BuildOptions) -> dict[str, Any]:
+    from world_api.api import build_world
+    from world_api.core.ports import SystemClock
+
+    with progress_bars() as bars:
+        report = build_world(video, store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
+    return report.record()
+
+
+def _following(settled: float) -> Following:
+    # It imports the whole builder, which is otherwise done while the processes start.
+    from world_api.build.following import Following
+
+    return Following(settled=settled, published=lambda seconds: note(f"the first {clock_text(seconds)} can be queried"))
+
+
+def _lines(report: dict[str, Any]) -> str:
+    state = "built" if report["changed"] else "already there, unchanged"
+    lines = [
+        f"{report['video_id']}: {state}; {clock_text(report['duration'])} of video, profile {report['profile']}, "
+        f"world {report['world_hash'][:16]}"
+    ]
+    made, reused = report["clips_made"], report["clips_reused"]
+    if report["changed"] and reused:
+        lines.append(f"  resumed: {reused} of {made + reused} clips of its stages were there")
+    lines += [f"  lost: {loss['message']}" for loss in report["losses"]]
+    if "captions" in report:
+        lines += _caption_lines(report["captions"])
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Captioner:
+    """Captions whole worlds. ``yes``: the estimate was agreed to on the command line."""
+
+    config: VisionConfig
+    prices: Prices
+    yes: bool
+
+    def caption(self, store: Path, video_id: str) -> dict[str, Any]:
+        """Caption every segment of a world, and embed captions, after confirmation; return the counts.
+
+        Raises:
+            BackendFault: ``consent_needed``, ``consent_refused``, and the endpoint's.
+            StoreFault: as opening a world names it.
+        """
+        from world_api.api import open_session
+        from world_api.core.cost import ledger
+        from world_api.session.captioning import caption_segments, estimate_captions, name_captions
+
+        session = open_session(store, video_id, name=None, seeing=self.config)
+        seeing = session.backends.seeing
+        assert seeing is not None  # noqa: S101 - a vision model was given
+        estimate = estimate_captions(session.view, seeing, self.config)
+        if estimate.requests == 0:
+            name_captions(session.view, seeing)
+            session = open_session(store, video_id, name=None, seeing=self.config)  # which searches them
+        if estimate.requests == 0 and not _without_vectors(session):
+            note(f"{video_id}: all {estimate.kept} captions are there, nothing is sent")
+            nothing = {"prompt": 0, "completion": 0}
+            return {"made": 0, "kept": estimate.kept, "embedded": 0, "failed": [], "tokens": nothing}
+        confirm(estimate_text(f"{video_id}: captions", estimate, self.config, self.prices), yes=self.yes)
+        with progress_bars() as bars, ledger() as book:
+            done = caption_segments(
+                session.view, seeing, self.config, progress=lambda done, total: bars.update("captions", done, total)
+            )
+            session = open_session(store, video_id, name=None, seeing=self.config)
+            missing = _without_vectors(session)
+            if missing and session.backends.meanings is not None:
+                session.backends.meanings.of_captions(missing)
+        return {
+            "made": done.made,
+            "kept": done.kept,
+            "embedded": len(missing),
+            "failed": [
+                {
+                    "start_time": span.start,
+                    "end_time": span.end,
+                    **fault.record()["error"],
+                    "notes": list(getattr(fault, "__notes__", ())),
+                }
+                for span, fault in done.failed
+            ],
+            "tokens": {
+                "prompt": sum(item.prompt for item in book.items),
+                "completion": sum(item.completion for item in book.items),
+            },
+        }
+
+
+def _without_vectors(session: Session) -> list[str]:
+    """Return the captions that have no vector yet; none if there is no embedding model."""
+    meanings = session.backends.meanings
+    return [] if meanings is None else meanings.missing([passage.text for passage in session.captions.passages])
+
+
+def _caption_lines(record: dict[str, Any]) -> list[str]:
+    tokens, failed = record["tokens"], record["failed"]
+    embedded = f", {record['embedded']} embedded" if record["embedded"] else ""
+    lines = [
+        f"  captions: {record['made']} made, {record['kept']} from before{embedded}; "
+        f"{tokens['prompt']:,} tokens sent, {tokens['completion']:,} written"
+    ]
+    for item in failed[:_SHOWN]:
+        interval = f"{clock_text(item['start_time'])} to {clock_text(item['end_time'])}"
+        lines.append(f"  no caption of {interval}: {item['message']} [{item['code']}]")
+        lines += [f"    {line}" for line in item["notes"]]
+    if len(failed) > _SHOWN:
+        lines.append(f"  and of {len(failed) - _SHOWN} more; run it again to try them again")
+    return lines
+
+
+@reindex_app.command()
+def reindex(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
+    """Make the store's search indexes again from its worlds."""
+    from world_api.api import reindex as make_again
+
+    if not store.is_dir():
+        raise StoreFault("no_such_store", f"there is no store {store}", hint="`videoworld build VIDEO` makes one")
+    count = make_again(store)
+    show(
+        {"store": str(store), "segments": count},
+        as_json=as_json,
+        text=lambda: f"{count} segments in the catalogue of {store}",
+    )

@@ -1,0 +1,252 @@
+"""``videoworld doctor``: what this installation or a chat endpoint supports, and what to install or change for the rest."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import textwrap
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show
+from world_api.core.faults import BackendFault
+from world_api.installation import project_version
+
+if TYPE_CHECKING:
+    from world_api.chat.capabilities import Capabilities
+    from world_api.chat.transport import Endpoint
+
+app = command_app()
+
+#: distribution -> (what it is for, the extra that installs it; empty for the core). A missing one of an extra is no problem.
+PACKAGES: dict[str, tuple[str, str]] = {
+    "numpy": ("arrays", ""),
+    "av": ("decoding", ""),
+    "opencv-python-headless": ("tracks, colours", ""),
+    "scenedetect-headless": ("shots", ""),
+    "rapidocr": ("screen text", ""),
+    "onnxruntime": ("screen text", ""),
+    "pillow": ("key frames, drawn films", ""),
+    "pyarrow": ("the world on disk", ""),
+    "filelock": ("several processes on one store", ""),
+    "lancedb": ("search across videos", ""),
+    "faiss-cpu": ("vector search", ""),
+    "snowballstemmer": ("word search", ""),
+    "openai": ("chat models", ""),
+    "httpx2": ("chat models", ""),
+    "tenacity": ("retries of requests", ""),
+    "pydantic": ("checked JSON", ""),
+    "jsonschema": ("tool documents", ""),
+    "jinja2": ("expressions, prompts", ""),
+    "pyyaml": ("configurations, domains", ""),
+    "mcp": ("serving the operations", ""),
+    "anyio": ("serving the operations", ""),
+    "typer": ("the command line", ""),
+    "rich": ("progress bars", ""),
+    "nltk": ("scores of published benchmarks", ""),
+    "scipy": ("statistics of runs", "eval"),
+    "statsmodels": ("statistics of runs", "eval"),
+    "pandas": ("tables of runs", "eval"),
+    "altair": ("charts of reports", "eval"),
+    "vl-convert-python": ("charts of reports", "eval"),
+    "inspect_ai": ("runs as Inspect logs", "inspect"),
+    "faster-whisper": ("recognising speech", "speech"),
+    "pocketsphinx": ("recognising English, poorly", "speech-lite"),
+    "torch": ("neural perception", "neural"),
+    "torchvision": ("neural perception", "neural"),
+    "ultralytics-opencv-headless": ("neural detection and tracking", "neural"),
+    "lap": ("neural detection and tracking", "neural"),
+    "open_clip_torch": ("neural image and text embeddings", "neural"),
+    "scikit-learn": ("neural image and text embeddings", "neural"),
+}
+#: extra -> what needs it.
+EXTRAS = {
+    "speech": "used by `build --speech faster-whisper`, and by `--speech auto` if there are no subtitles",
+    "speech-lite": "used by `build --speech pocketsphinx` alone",
+    "eval": "used by `eval` and `compare` for statistics, tables and reports",
+    "inspect": "used by `eval export` alone",
+    "neural": "not used yet",
+}
+#: program on the PATH -> what it is for. A missing one is no problem.
+PROGRAMS = {"espeak-ng": "voices of generated films: `sandbox`, `sample`"}
+
+_REQUEST_SECONDS = 60.0
+_RETRIES = 2
+_WIDTH = 118
+_MARGIN = 39
+
+
+@app.command()
+def doctor(
+    store: StoreOption = DEFAULT_STORE,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Examine a chat endpoint instead: about ten small requests, with the key of OPENAI_API_KEY.",
+        ),
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model to examine on that endpoint.")] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Examine the endpoint again, though findings are kept.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check this installation, or a chat endpoint, and say what is missing."""
+    if endpoint is not None or model is not None or again:
+        record = examine_endpoint(endpoint, model, again=again)
+        show(record, as_json=as_json, text=lambda: _endpoint_text(record))
+        good = record["usable"]
+    else:
+        record = examine_installation(store)
+        show(record, as_json=as_json, text=lambda: _installation_text(record))
+        good = record["ok"]
+    if not good:
+        raise typer.Exit(1)
+
+
+def examine_installation(store: Path, *, which: Callable[[str], str | None] = shutil.which) -> dict[str, Any]:
+    """Report versions of packages, programs, the configured endpoint, the store, and problems with them."""
+    packages = [_package(name, *facts) for name, facts in PACKAGES.items()]
+    problems = [package["advice"] for package in packages if not package["version"] and not package["extra"]]
+    if store.exists() and not os.access(store, os.W_OK):
+        problems.append(f"the store {store} cannot be written to; choose another --store")
+    if _version("opencv-python-headless") and not _opencv_has_detectors():
+        problems.append("this OpenCV has no people detector; install opencv-python-headless below 5")
+    return {
+        "ok": not problems,
+        "python": platform.python_version(),
+        "project": project_version(),
+        "packages": packages,
+        "programs": [{"name": name, "path": which(name), "for": purpose} for name, purpose in PROGRAMS.items()],
+        "endpoint": {
+            "base_url_set": bool(os.environ.get("OPENAI_BASE_URL")),
+            "key_set": bool(os.environ.get("OPENAI_API_KEY")),
+            "note": "used only when --model names a model of it",
+        },
+        "store": {"path": str(store), "exists": store.is_dir()},
+        "problems": problems,
+    }
+
+
+def _package(name: str, purpose: str, extra: str) -> dict[str, Any]:
+    found = _version(name)
+    target = f"video-world-api[{extra}]" if extra else name
+    advice = "" if found else f'pip install "{target}"'
+    return {"name": name, "version": found, "for": purpose, "extra": extra, "advice": advice}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _opencv_has_detectors() -> bool:
+    import cv2
+
+    return hasattr(cv2, "HOGDescriptor") and hasattr(cv2, "CascadeClassifier")
+
+
+def _installation_text(record: dict[str, Any]) -> str:
+    lines = [f"video-world-api {record['project']}, Python {record['python']}", ""]
+    for package in record["packages"]:
+        state = package["version"] or f"missing ({EXTRAS.get(package['extra'], 'needed')}): {package['advice']}"
+        lines.append(f"  {package['name']:30} {package['for']:34} {state}")
+    lines += [f"  {item['name']:30} {item['for']:34} {item['path'] or 'not there'}" for item in record["programs"]]
+    endpoint = record["endpoint"]
+    lines += [
+        "",
+        f"  endpoint: OPENAI_BASE_URL {'set' if endpoint['base_url_set'] else 'not set'}, "
+        f"OPENAI_API_KEY {'set' if endpoint['key_set'] else 'not set'}; {endpoint['note']}",
+        f"  store: {record['store']['path']} ({'there' if record['store']['exists'] else 'not there yet'})",
+        "",
+        *(f"  problem: {problem}" for problem in record["problems"]),
+        "everything needed is there" if record["ok"] else "see the problems above",
+    ]
+    return "\n".join(lines)
+
+
+def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict[str, Any]:
+    """Try what a chat endpoint supports, and report it.
+
+    Raises:
+        BackendFault: ``endpoint_not_configured``, or why nothing could be found out.
+    """
+    from world_api.chat.capabilities import cache_folder, capabilities_of
+    from world_api.chat.transport import Endpoint
+    from world_api.core.ports import SystemClock
+
+    if not url or not model:
+        raise BackendFault(
+            "endpoint_not_configured",
+            "no endpoint was named" if not url else "no model was named",
+            hint="videoworld doctor --endpoint http://127.0.0.1:8000/v1 --model NAME",
+        )
+    configured = Endpoint.from_environment({**os.environ, "OPENAI_BASE_URL": url})
+    endpoint = replace(configured, timeout=_REQUEST_SECONDS, total_timeout=2 * _REQUEST_SECONDS, retries=_RETRIES)
+    note(f"asking {endpoint.host} about {model}: about ten small requests")
+    found = capabilities_of(
+        endpoint,
+        model,
+        cache=cache_folder(os.environ, home=Path.home()),
+        clock=SystemClock(),
+        sleep=time.sleep,
+        thorough=True,
+        again=again,
+    )
+    return _endpoint_record(endpoint, model, found)
+
+
+def _endpoint_record(endpoint: Endpoint, model: str, found: Capabilities) -> dict[str, Any]:
+    from world_api.chat.capabilities import CHECKS
+
+    checks = [found.check(name) for name in CHECKS]
+    return {
+        "endpoint": endpoint.host,
+        "model": model,
+        "usable": found.usable,
+        "wire": found.wire,
+        "checks": [
+            {"check": check.name, "outcome": check.outcome, "seen": check.seen, "means": check.meaning}
+            for check in checks
+        ],
+        "window": found.window,
+        "requests": found.requests,
+        "tokens": found.spent.record(),
+        "asked_at": found.found_at,
+        "complete": found.thorough,
+    }
+
+
+def _endpoint_text(record: dict[str, Any]) -> str:
+    from world_api.chat.capabilities import OUTCOMES, TITLES
+
+    lines = [f"{record['model']} on {record['endpoint']}, examined at {record['asked_at']}", ""]
+    lines.append(f"  {'check':24}{'outcome':13}what was seen -> what it means")
+    for row in record["checks"]:
+        said = textwrap.wrap(row["seen"] or "-", _WIDTH - _MARGIN)
+        if row["means"]:
+            said += textwrap.wrap(f"-> {row['means']}", _WIDTH - _MARGIN, subsequent_indent="   ")
+        lines.append(f"  {TITLES[row['check']]:24}{OUTCOMES[row['outcome']]:13}{said[0]}")
+        lines += [f"{'':{_MARGIN}}{line}" for line in said[1:]]
+    if record["window"] is not None:
+        window = f"{record['window']:,} tokens, as the server reports -> used if --window is not given"
+        lines.append(f"  {'context window':24}{'':13}{window}")
+    tokens = record["tokens"]
+    about = "about " if tokens["estimated"] else ""
+    lines += [
+        "",
+        f"  {record['requests']} requests, {about}{tokens['prompt']} + {tokens['completion']} tokens"
+        + ("" if record["complete"] else "; not everything could be examined, try again later"),
+        f"it can be a controller, over {TITLES[record['wire']]}" if record["usable"] else "it cannot be a controller",
+    ]
+    return "\n".join(lines)

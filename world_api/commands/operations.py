@@ -1,0 +1,127 @@
+"""``videoworld call`` and ``videoworld ops``: the operations themselves."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from world_api.commands.cli import (
+    DEFAULT_SESSION,
+    DEFAULT_STORE,
+    ArgsOption,
+    AsOfOption,
+    JsonOption,
+    PairsArgument,
+    SessionOption,
+    StoreOption,
+    VideoOption,
+    WithOption,
+    command_app,
+    note,
+    read_arguments,
+    show,
+    to_json,
+)
+from world_api.commands.vision import (
+    EmbeddingModelOption,
+    FramesOption,
+    LookLanguageOption,
+    LooksOption,
+    Perception,
+    PerceptionOption,
+    PricesOption,
+    SideOption,
+    VisionModelOption,
+    YesOption,
+    confirm_vision_cost,
+    spent_text,
+)
+from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_LOOKS, DEFAULT_SIDE, VisionChoices
+
+app = command_app()
+ops_app = command_app()
+
+
+@app.command()
+def call(
+    operation: Annotated[str, typer.Argument(help="Which operation; `videoworld ops` lists them.")],
+    pairs: PairsArgument = None,
+    video: VideoOption = "",
+    store: StoreOption = DEFAULT_STORE,
+    as_of: AsOfOption = None,
+    session: SessionOption = DEFAULT_SESSION,
+    args: ArgsOption = None,
+    profile: PerceptionOption = Perception.CLASSICAL,
+    model: Annotated[
+        str | None,
+        typer.Option(help="With --profile endpoint: the vision model, on the endpoint of OPENAI_BASE_URL."),
+    ] = None,
+    vision_model: VisionModelOption = None,
+    embedding_model: EmbeddingModelOption = None,
+    frames: FramesOption = DEFAULT_FRAMES,
+    side: SideOption = DEFAULT_SIDE,
+    look_language: LookLanguageOption = None,
+    looks: LooksOption = DEFAULT_LOOKS,
+    prices: PricesOption = None,
+    yes: YesOption = False,
+    groups: WithOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Call one operation on a world, as a model would, and print its result."""
+    import os
+
+    from world_api.api import open_session, vision_config
+    from world_api.chat.usage import Prices
+    from world_api.core.cost import ledger
+    from world_api.core.ports import SystemClock
+    from world_api.operations import EVERY_OPERATION, operations_for, run
+    from world_api.perception.endpoint import MAY_BE_REFUSED
+
+    if not video:
+        raise typer.BadParameter("is missing: which video?", param_hint="--video")
+    declared = EVERY_OPERATION.get(operation)
+    is_on = operation in operations_for(groups or ())
+    at_once = declared.looks + declared.price.model_calls if declared is not None and is_on else 0
+    most_looks = min(looks, at_once + MAY_BE_REFUSED) if at_once else 0  # a refused request is sent once more
+    chosen = VisionChoices(
+        profile=profile.value, model=None, vision_model=vision_model or model, embedding_model=embedding_model,
+        frames=frames, side=side, looks=most_looks, language=look_language or DEFAULT_LANGUAGE,
+    )  # fmt: skip
+    config = vision_config(chosen, clock=SystemClock(), environment=os.environ)
+    if config is not None and (most_looks or config.embedder is not None):
+        confirm_vision_cost(store, video, config, Prices.read(prices), yes=yes, during="for this call")
+    opened = open_session(store, video, as_of=as_of, name=session, seeing=config, groups=groups or ())
+    properties = declared.parameters_schema()["properties"] if declared else {}
+    arguments = {"video_id": video, **read_arguments(pairs, args, properties)}
+    with ledger() as book:
+        result = run(opened, operation, arguments)
+    if config is not None:
+        note(spent_text(book.items, config))
+    show(result, as_json=as_json, text=lambda: to_json(result))
+
+
+class Format(StrEnum):
+    """The formats of the operations' declarations."""
+
+    TABLE = "table"
+    JSON_SCHEMA = "json-schema"
+    OPENAI = "openai"
+    OPENAI_STRICT = "openai-strict"
+    MCP = "mcp"
+
+
+@ops_app.command()
+def ops(
+    chosen: Annotated[Format, typer.Option("--format", help="Format of the declarations.")] = Format.TABLE,
+    groups: WithOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the sixteen operations: as a table, JSON Schema, OpenAI tools or MCP tools."""
+    from world_api.operations import operations_for
+    from world_api.schemas.formats import render
+
+    shown = Format.JSON_SCHEMA if as_json and chosen is Format.TABLE else chosen
+    text = render(shown.value, operations_for(groups or ())).rstrip("\n")
+    show(None, as_json=False, text=lambda: text)

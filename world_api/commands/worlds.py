@@ -1,0 +1,349 @@
+"""``videoworld worlds``, ``inspect`` and ``session``: what a store, a world and its sessions hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from world_api.commands.cli import (
+    DEFAULT_SESSION,
+    DEFAULT_STORE,
+    AsOfOption,
+    JsonOption,
+    StoreOption,
+    command_app,
+    show,
+)
+from world_api.core.faults import StoreFault
+from world_api.core.identifiers import clock_text
+
+if TYPE_CHECKING:
+    from world_api.core.spans import TimeSpan
+    from world_api.world.manifest import Manifest
+    from world_api.world.store import World
+
+app = command_app()
+inspect_app = command_app()
+session_app = command_app("List, commit or drop what sessions wrote.")
+
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")]
+NameArgument = Annotated[str, typer.Argument(metavar="[NAME]", help="Which session.")]
+
+_SEARCH_HITS = 20
+_TITLE_CHARACTERS = 60
+_SHOWN = 12  #: entries of a table that `inspect` prints
+
+
+@app.command()
+def worlds(
+    store: StoreOption = DEFAULT_STORE,
+    search: Annotated[
+        str, typer.Option("--search", help="List the segments of all videos that match these words.")
+    ] = "",
+    clean: Annotated[
+        bool,
+        typer.Option(
+            "--clean",
+            help="Remove what is kept beside the worlds and not needed: answers made on demand, which are made again when "
+            "needed, and recordings of streams that have no world. Nothing that is being built or recorded.",
+        ),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List the worlds of a store, and how much is kept beside them."""
+    if clean and search:
+        raise typer.BadParameter("goes without --search", param_hint="--clean")
+    if clean:
+        _clean(store, as_json)
+    elif search:
+        _search(store, search, as_json)
+    else:
+        _list(store, as_json)
+
+
+def _list(store: Path, as_json: bool) -> None:
+    from world_api.build.source import bytes_of, find_beside
+    from world_api.world.store import list_worlds
+
+    entries = [_entry(store, video_id) for video_id in list_worlds(store)]
+    found = find_beside(store)
+    answers, recordings, spare = map(bytes_of, (found.answers, found.recordings, found.spare))
+    lines = [_entry_line(entry) for entry in entries] or [f"no worlds in {store}; `videoworld build VIDEO` makes one"]
+    if answers or recordings:
+        kept = f"beside the worlds: answers made on demand {_megabytes(answers)}, recordings {_megabytes(recordings)}"
+        unneeded = f" ({_megabytes(spare)} of no world)" if spare else ""
+        hint = "; `videoworld worlds --clean` removes what is not needed" if answers or spare else ""
+        lines.append(kept + unneeded + hint)
+    beside = {"answers_bytes": answers, "recordings_bytes": recordings, "spare_recordings_bytes": spare}
+    record = {"store": str(store), "worlds": entries, "beside": beside}
+    show(record, as_json=as_json, text=lambda: "\n".join(lines))
+
+
+def _entry(store: Path, video_id: str) -> dict[str, Any]:
+    from world_api.world.store import open_world
+
+    try:
+        manifest = open_world(store, video_id).manifest
+    except StoreFault as fault:
+        return {"video_id": video_id, **fault.record()}
+    return {
+        "video_id": video_id,
+        "title": manifest.title,
+        "duration": manifest.video.duration,
+        "profile": manifest.profile,
+        "built_at": manifest.built_at,
+        "complete": manifest.complete,
+        "world_hash": manifest.world_hash,
+    }
+
+
+def _entry_line(entry: dict[str, Any]) -> str:
+    if "error" in entry:
+        return f"{entry['video_id']:32} {entry['error']['message']}"
+    title = " ".join(entry["title"].split())[:_TITLE_CHARACTERS]
+    shown = "" if entry["title"].lower() == entry["video_id"] else f"  {title}"
+    growing = "" if entry["complete"] else "  (still growing)"
+    length, world = clock_text(entry["duration"]), entry["world_hash"][:12]
+    return f"{entry['video_id']:32} {length:>9}  {entry['profile']:10} {world}{shown}{growing}"
+
+
+def _clean(store: Path, as_json: bool) -> None:
+    from world_api.build.source import clear_beside
+
+    removed = clear_beside(store)
+    names = [path.name for path in removed.recordings]
+    record = {"store": str(store), "answers": removed.answers, "recordings": names, "bytes": removed.size}
+    what = f"{removed.answers} answers made on demand and {len(names)} recordings"
+    show(record, as_json=as_json, text=lambda: f"removed {what} ({_megabytes(removed.size)})")
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:.2f} MB"
+
+
+def _search(store: Path, query: str, as_json: bool) -> None:
+    from world_api.search.catalogue import search
+
+    hits = [vars(hit) for hit in search(store, query, _SEARCH_HITS)]
+    record = {"store": str(store), "query": query, "segments": hits}
+    show(record, as_json=as_json, text=lambda: "\n".join(map(_hit_line, hits)) or "nothing matches")
+
+
+def _hit_line(hit: dict[str, Any]) -> str:
+    words = " / ".join(hit["text"].splitlines())[:80]
+    return f"{hit['video_id']:32} {clock_text(hit['start_time']):>9} - {clock_text(hit['end_time']):>9}  {words}"
+
+
+@inspect_app.command()
+def inspect(
+    video_id: IdArgument,
+    store: StoreOption = DEFAULT_STORE,
+    as_of: AsOfOption = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Compare every file with its hash, and read all rows, in a process of its own first."
+        ),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile."""
+    from world_api.world.derived import FOLDER as DERIVED
+    from world_api.world.store import open_world
+    from world_api.world.verification import check_apart
+
+    if check and (damaged := check_apart(store, video_id)):
+        only_derived = all(line.startswith(DERIVED) for line in damaged)
+        raise StoreFault(
+            "world_damaged",
+            f"{len(damaged)} of the files of {video_id} are not what they were: " + "; ".join(damaged[:5]),
+            hint="the world itself is sound; `videoworld reindex` makes again what is kept beside it"
+            if only_derived
+            else "build the world again with --force, or copy it again",
+        )
+    record = inspection(open_world(store, video_id), as_of)
+    show(record, as_json=as_json, text=lambda: inspection_text(record))
+
+
+def inspection(world: World, as_of: float | None) -> dict[str, Any]:
+    """Return what a world holds behind a causal cut (or all of it) as JSON values; times in seconds."""
+    from world_api.core.spans import round_time
+    from world_api.operations.descriptions import brief
+    from world_api.world.tables import TABLES
+    from world_api.world.view import View
+
+    view, manifest = View(world, as_of), world.manifest
+    source, video = manifest.source.model_dump(mode="json"), manifest.video.model_dump(mode="json")
+    sizes: dict[str, int] | None = {
+        "rows": sum((world.folder / entry.path).stat().st_size for entry in manifest.files),
+        "images": sum(image.bytes for image in manifest.images),
+    }
+    if as_of is not None:
+        source = {"file_name": manifest.source.file_name}
+        video |= {"duration": round_time(view.duration), "frames": None}
+        sizes = None
+    return {
+        "video_id": manifest.video_id,
+        "title": manifest.title,
+        "profile": manifest.profile,
+        "schema_version": manifest.schema_version,
+        "world_hash": manifest.world_hash,
+        "built_at": manifest.built_at,
+        "complete": manifest.complete,
+        "as_of": as_of,
+        "source": source,
+        "video": video,
+        "losses": [
+            loss.model_dump(mode="json") for loss in manifest.losses if (loss.start_time or 0.0) <= view.duration
+        ],
+        "words_from": _words_from(world),
+        "stages": [stage.model_dump(mode="json") for stage in manifest.stages],
+        "tables": {name: view.rows(name).num_rows for name in TABLES},
+        "bytes": sizes,
+        "shots": [_times(shot) for shot in view.shots],
+        "scenes": [
+            {"scene_id": scene.scene_id, **_times(scene.span), "brief_caption": brief(view, scene.span)}
+            for scene in view.scenes
+        ],
+        "tracks": [
+            {
+                "track_id": track.track_id,
+                "entity_id": track.entity_id,
+                "hint": track.hint,
+                "category": track.category,
+                "colours": list(track.colours),
+                "confidence": track.confidence,
+                "sightings": len(track.times),
+                **_times(track.span),
+                "appearances": [_times(span) for span in track.appearances],
+            }
+            for track in view.tracks
+        ],
+        "screen_texts": [
+            {"text": text.text, "confidence": text.confidence, **_times(text.span)} for text in view.screen_texts
+        ],
+        "speech": [
+            {
+                "text": line.text,
+                "speaker": line.speaker,
+                "source": line.source,
+                "language": line.language,
+                "confidence": line.confidence,
+                "words": [{"word": word.text, **_times(word.span)} for word in line.words],
+                **_times(line.span),
+            }
+            for line in view.speech
+        ],
+        "key_frames": view.rows("key_frames").select(["time", "image", "sharpness"]).to_pylist(),
+    }
+
+
+def _words_from(world: World) -> str:
+    """Name the subtitles or the recogniser of the spoken words; empty if nothing is said before the video's end."""
+    manifest: Manifest = world.manifest
+    starts = world.rows("speech").column("start").to_pylist()
+    if not any(start < manifest.video.duration for start in starts):
+        return ""
+    facts = {stage.name: stage.parameters for stage in manifest.stages}
+    if taken := facts.get("subtitles", {}).get("taken"):
+        return f"subtitles {taken}: {facts['subtitles'].get('why', '')}"
+    recogniser = facts.get("recognised_speech", {}).get("recogniser")
+    return f"recognised by {recogniser}" if recogniser else ""
+
+
+def inspection_text(record: dict[str, Any]) -> str:
+    """Return an inspection for people, on about one screen."""
+    video = record["video"]
+    lines = [
+        f"{record['video_id']}  ({record['title']})",
+        f"  {clock_text(video['duration'])} long, {video['width']}x{video['height']}, {video['frame_rate']:g} frames/s, "
+        f"{video['codec']}, {'with' if video['has_audio'] else 'no'} audio",
+    ]
+    if not record["complete"]:
+        lines.append("  still growing: this is what has been seen of the video so far")
+    lines.append(f"  profile {record['profile']}, built {record['built_at']}, world {record['world_hash'][:16]}")
+    if record["words_from"]:
+        lines.append(f"  words from {record['words_from']}")
+    if sizes := record["bytes"]:
+        lines.append(f"  rows {_megabytes(sizes['rows'])}, images {_megabytes(sizes['images'])}")
+    lines += [f"  lost: {loss['message']}" for loss in record["losses"]]
+    counts = [f"{count} {name.replace('_', ' ')}" for name, count in record["tables"].items() if count]
+    lines += ["", "  " + ", ".join(counts)]
+    for title, entries in {
+        "shots": ["" for _ in record["shots"]],
+        "scenes": [f"{scene['scene_id']}  {scene['brief_caption']}" for scene in record["scenes"]],
+        "tracks": [f"{track['entity_id']}  {track['hint']}" for track in record["tracks"]],
+        "screen texts": [text["text"] for text in record["screen_texts"]],
+        "speech": [line["text"] + _confidence(line) for line in record["speech"]],
+    }.items():
+        rows = record[title.replace(" ", "_")]
+        if rows:
+            lines += ["", f"  {title} ({len(rows)})"]
+        for row, entry in list(zip(rows, entries, strict=True))[:_SHOWN]:
+            interval = f"{clock_text(row['start_time']):>8} - {clock_text(row['end_time']):>8}"
+            lines.append(f"    {interval}  {entry}".rstrip())
+        if len(rows) > _SHOWN:
+            lines.append(f"    ... {len(rows) - _SHOWN} more (--json shows all)")
+    return "\n".join(lines)
+
+
+def _times(span: TimeSpan) -> dict[str, float]:
+    from world_api.core.spans import round_time
+
+    return {"start_time": round_time(span.start), "end_time": round_time(span.end)}
+
+
+def _confidence(line: dict[str, Any]) -> str:
+    """Return the confidence of a recognised line; subtitles have none, since a person wrote them."""
+    return f"  (recognised, {line['confidence']:.0%} sure)" if line["source"] == "recognised" else ""
+
+
+@session_app.command("list")
+def list_command(video_id: IdArgument, store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
+    """List the sessions of a world and how much each wrote."""
+    from world_api.session.overlay import list_sessions
+
+    found = [{"name": name, "events": events} for name, events in list_sessions(store, video_id)]
+    lines = [f"{item['name']:24} {item['events']} events" for item in found] or ["no session wrote anything"]
+    show({"video_id": video_id, "sessions": found}, as_json=as_json, text=lambda: "\n".join(lines))
+
+
+@session_app.command()
+def commit(
+    video_id: IdArgument,
+    name: NameArgument = DEFAULT_SESSION,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Replay a session's writes onto the world, for every later session to see."""
+    from world_api.session.overlay import commit_session
+
+    record: dict[str, Any] = commit_session(store, video_id, name).record()
+    show(
+        record,
+        as_json=as_json,
+        text=lambda: (
+            f"committed memories: {record['memories']}, entities: {record['entities']}, of session {name} "
+            f"to {video_id}; the world is now {record['world_hash'][:16]}"
+        ),
+    )
+
+
+@session_app.command()
+def drop(
+    video_id: IdArgument,
+    name: NameArgument = DEFAULT_SESSION,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Forget what a session wrote. The world itself is not touched."""
+    from world_api.session.overlay import drop_session
+
+    events = drop_session(store, video_id, name)
+    show(
+        {"video_id": video_id, "session": name, "events": events},
+        as_json=as_json,
+        text=lambda: f"dropped {events} events of session {name}",
+    )

@@ -1,0 +1,56 @@
+"""What is installed: the project's version, and what other packages add to it by entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from world_api.core.faults import VideoWorldError
+
+DISTRIBUTION = "video-world-api"
+
+#: Makes the fault for an entry point that cannot be used; the text says why.
+Refusal = Callable[[metadata.EntryPoint, str], VideoWorldError]
+
+
+@cache
+def project_version() -> str:
+    """Return the installed version; ``1.2.3+source`` if the project runs from its source; else ``unknown``."""
+    try:
+        return metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return version_of_source(Path(__file__).parents[1])
+
+
+def version_of_source(folder: Path) -> str:
+    """Return the version in the project's own ``pyproject.toml``; ``unknown`` if there is none."""
+    import tomllib
+
+    try:
+        project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        return f"{project['version']}+source" if project["name"] == DISTRIBUTION else "unknown"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "unknown"
+
+
+def added(group: str, *, own: Container[str]) -> dict[str, metadata.EntryPoint]:
+    """Return the entry points of a group by name; names in ``own`` belong to the product and cannot be taken."""
+    return {item.name: item for item in metadata.entry_points(group=group) if item.name not in own}
+
+
+def load_added(point: metadata.EntryPoint, refusal: Refusal) -> Callable[..., Any]:
+    """Import the object that an entry point names.
+
+    Raises:
+        VideoWorldError: that of ``refusal``, if it cannot be imported or called.
+    """
+    try:
+        loaded: object = point.load()
+    except Exception as error:  # another package may raise anything when it is imported
+        raise refusal(point, f"{type(error).__name__}: {error}") from error
+    if not callable(loaded):
+        raise refusal(point, "it is not callable")
+    return loaded

@@ -1,0 +1,521 @@
+"""A vision model and an embedding model on an endpoint, behind the ports ``VisionModel`` and ``EmbeddingModel``.
+
+Frames are sent as JPEG data URLs beside an instruction. What the model shall answer about (the question, what a thing was taken for)
+goes into a JSON record that the instruction names as data. If the server refuses a setting, the request is made without it, and so
+are later ones. Replies are not trusted: servers that should send JSON send prose, fences and halves of it.
+
+A fault of an operation is shown to the controller's model outside the fields that are marked as data, so none may repeat what was
+read off a picture: faults use our words, and what a model or a server wrote is only a note for people.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+
+from world_api.chat.messages import first_choice, json_objects, text_of, without_refused
+from world_api.chat.prompts import PromptFiles, data_line
+from world_api.chat.transport import NotAReply, StreamedResponse, error_in
+from world_api.chat.usage import Usage, estimate_tokens, is_count, usage_of
+from world_api.core.canonical import canonical_json, content_hash, parse_json
+from world_api.core.cost import Spent, charge
+from world_api.core.faults import BackendFault
+from world_api.core.identifiers import printable
+from world_api.core.ports import (
+    ChatModel,
+    Embedded,
+    Expected,
+    Image,
+    LookReply,
+    LookRequest,
+    LookTask,
+    Picture,
+    SeenAction,
+    Vectors,
+)
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+LONGEST_SIDE = 512
+REPLY_TOKENS = 800  #: limit of a reply: three sentences, and room for a model that thinks a little
+EXPECTED_TOKENS = 120  #: assumed length of a reply before it is there
+_TIME_TOKENS = 12  #: of the line with a frame's time
+_RECORD_ALLOWANCE = " " * 400  #: length assumed for the record of times and question
+#: Settings of a request, each of which a server may refuse; the schema depends on the task.
+_SETTINGS: dict[str, Any] = {"temperature": 0, "max_tokens": REPLY_TOKENS, "response_format": None}
+#: How often a request may be sent once more because the server refuses a setting: the limit under two names, the others once.
+MAY_BE_REFUSED = 4
+#: Faults of requests that were understood and refused; a server that is down or busy says nothing about pictures.
+_REFUSALS = frozenset({"endpoint_refused_request", "endpoint_error", "endpoint_unknown_model"})
+_PICTURES = re.compile(r"image|vision|visual|multi-?modal|modalit", re.IGNORECASE)
+_NOT_ABLE = re.compile(
+    r"not support|n't support|unsupported content|only supported by|not a multi-?modal|not multi-?modal|unknown variant"
+    r"|not allowed|not accept|n't accept|cannot (?:take|read|process|see)|no (?:vision|image)|text[- ]only"
+    r"|required for image|invalid content type|must be a? ?string|not enabled",
+    re.IGNORECASE,
+)
+_FORMAT = re.compile(r"response_format|json_schema|structured|schema|grammar|guided", re.IGNORECASE)
+
+#: The field that carries the answer of each task.
+ANSWER: dict[LookTask, str] = {"caption": "caption", "answer": "answer", "state": "answer", "actions": "actions"}
+_JPEG_QUALITY = 85
+_SMALLEST_PART = 256  #: pixels; a smaller part of a frame is enlarged, or a model sees only a few patches of it
+#: Assumed tokens of a picture if the server counts none: 85, and 170 for each tile of 512 x 512 pixels.
+_BASE_TOKENS, _TILE_TOKENS, _TILE = 85, 170, 512
+MAX_CHARACTERS = 2_000  #: of a text
+MAX_ACTIONS = 40
+_LABEL_CHARACTERS = 200
+_NOTE_CHARACTERS = 300
+_LARGEST = 1e30  #: of the numbers of a vector
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_THOUGHT_ENDS = re.compile(r"</think(?:ing)?>")
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)(?:```|\Z)", re.DOTALL)
+#: How a list of JSON begins; "[A man in red]" does not.
+_LIST = re.compile(r"\[\s*(?:[\[{\"\]]|-?\d+\s*[,\]])")
+_OBJECT = re.compile(r"\{\s*\"")
+
+#: Our words for an endpoint's fault, by its code.
+_MESSAGES = {
+    "endpoint_refused_request": "the endpoint did not take the request",
+    "endpoint_refused_key": "the endpoint refused the key",
+    "endpoint_unknown_model": "the endpoint has no model of that name",
+    "endpoint_rate_limited": "the endpoint takes no more requests for now",
+    "endpoint_unreachable": "the endpoint did not answer",
+}
+_OTHER_FAULT = "the endpoint answered with an error, or with what is no reply"
+
+
+class EndpointVision:
+    """A chat model that takes pictures. Threads may share it.
+
+    Args:
+        model: The chat model.
+        at: Where it is: two servers may have different models under one name.
+        longest_side: Longer side of a picture that is sent, in pixels.
+        language: Language of the replies, ``en`` or ``zh``.
+    """
+
+    def __init__(
+        self, model: ChatModel, *, at: str = "", longest_side: int = LONGEST_SIDE, language: str = "en"
+    ) -> None:
+        self._model = model
+        self._language = language
+        self._prompts = PromptFiles("world_api.perception")
+        self._settings = _SETTINGS
+        self.longest_side = longest_side
+        self.name = model.name
+        self.producer = f"{_producer(model, at)}/{self._prompts.hash[:12]}/{longest_side}px/{language}"
+
+    def expects(self, task: LookTask, pictures: int, width: int, height: int) -> Expected:
+        """Estimate the tokens of a request with this many frames of that size (pixels)."""
+        scale = min(1.0, self.longest_side / max(width, height, 1))
+        shown = max(1, round(width * scale)), max(1, round(height * scale))
+        each = assumed_tokens(*shown)
+        schema = reply_schema(task)
+        instruction = self._prompts.render(task, language=self._language, as_text=False, schema=canonical_json(schema))
+        words = estimate_tokens([instruction, schema, _RECORD_ALLOWANCE]) + _TIME_TOKENS * pictures
+        return Expected(
+            prompt=words + each * pictures,
+            completion=EXPECTED_TOKENS,
+            most_completion=REPLY_TOKENS,
+            assumed=f"a frame of {shown[0]} x {shown[1]} pixels is taken for {each} tokens; servers count differently",
+        )
+
+    def look(self, request: LookRequest) -> LookReply:
+        """Send the pictures and read the reply. The cost is charged, also if the reply cannot be read.
+
+        Raises:
+            BackendFault: ``endpoint_takes_no_images``, ``sight_refused``, ``sight_unreadable``, and the model's.
+        """
+        messages, reply = self._reply(request)
+        usage = self._usage(messages, request.pictures, reply)
+        spent = Spent(
+            purpose="perception",
+            model=self._model.name,
+            request=request.request,
+            prompt=usage.prompt,
+            completion=usage.completion,
+            cached=usage.cached,
+            images=len(request.pictures),
+            estimated=usage.estimated,
+        )
+        charge(spent)
+        read = read_reply(reply, request.task, model=self.name)
+        return LookReply(
+            text=read.text, confidence=read.confidence, uncertain=read.uncertain, actions=read.actions, spent=spent
+        )
+
+    def messages(self, request: LookRequest, *, as_text: bool = False) -> list[dict[str, Any]]:
+        """Build the messages: an instruction, the record, and each picture after its time.
+
+        ``as_text`` also asks for JSON in words, for servers that cannot be made to write it.
+        """
+        schema = canonical_json(reply_schema(request.task))
+        system = self._prompts.render(request.task, language=self._language, as_text=as_text, schema=schema)
+        record: dict[str, Any] = {"from": request.span.start, "to": request.span.end}
+        record |= {"question": request.question} if request.question else {}
+        record |= {"subject": request.subject} if request.subject else {}
+        content: list[dict[str, Any]] = [{"type": "text", "text": data_line(record)}]
+        for picture in request.pictures:
+            content.append({"type": "text", "text": f"frame at {picture.time:.3f} s"})
+            url = data_url(picture, self.longest_side)
+            content.append({"type": "image_url", "image_url": {"url": url}})
+        return [{"role": "system", "content": system}, {"role": "user", "content": content}]
+
+    def _reply(self, request: LookRequest) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        settings = self._settings
+        while True:
+            structured = "response_format" in settings
+            messages = self.messages(request, as_text=not structured)
+            body: dict[str, Any] = {"model": self._model.name, "messages": messages, **settings}
+            if structured:
+                schema = {"name": request.task, "strict": True, "schema": reply_schema(request.task)}
+                body["response_format"] = {"type": "json_schema", "json_schema": schema}
+            try:
+                reply = self._model.complete(body)
+            except BackendFault as fault:
+                if _refuses_images(fault):
+                    raise _with_note(
+                        BackendFault(
+                            "endpoint_takes_no_images",
+                            f"{self.name} does not take pictures, its server says",
+                            hint="name a model that does with --vision-model, or leave out --profile endpoint",
+                        ),
+                        fault.message,
+                        by="the endpoint's client",
+                    ) from fault
+                changed = without_refused(settings, fault)
+                if changed is None:
+                    changed = _without_schema(settings, fault)
+                if changed is None:
+                    raise _reworded(fault, self.name) from fault
+                request.again()
+                settings = changed
+            else:
+                self._settings = settings  # what was accepted once is tried first from now on
+                return messages, reply
+
+    def _usage(self, messages: list[dict[str, Any]], pictures: tuple[Picture, ...], reply: dict[str, Any]) -> Usage:
+        """Return the tokens as the server counted them, else an estimate."""
+        words = [part for part in messages[1]["content"] if part["type"] == "text"]
+        usage = usage_of({"messages": [messages[0], {**messages[1], "content": words}]}, reply)
+        if not usage.estimated:
+            return usage
+        sizes = [_resized(picture, self.longest_side).shape for picture in pictures]
+        tokens = sum(assumed_tokens(width, height) for height, width, *_ in sizes)
+        return usage + Usage(prompt=tokens, estimated=True)
+
+
+def _without_schema(settings: dict[str, Any], fault: BackendFault) -> dict[str, Any] | None:
+    """Return the settings without the schema if a request was refused without naming a setting; None if there is no schema."""
+    refused = fault.code == "endpoint_refused_request" or (
+        fault.code == "endpoint_error" and _FORMAT.search(fault.message)
+    )
+    if not refused or "response_format" not in settings:
+        return None
+    return {name: value for name, value in settings.items() if name != "response_format"}
+
+
+def _refuses_images(fault: BackendFault) -> bool:
+    """Whether a server refused a request because of its pictures."""
+    return (
+        fault.code in _REFUSALS
+        and _PICTURES.search(fault.message) is not None
+        and _NOT_ABLE.search(fault.message) is not None
+        and _FORMAT.search(fault.message) is None
+    )
+
+
+def reply_schema(task: LookTask) -> dict[str, Any]:
+    """Return the JSON Schema of a reply."""
+    text: dict[str, Any] = {"type": "string"}
+    confidence: dict[str, Any] = {"type": ["number", "null"]}
+    if task == "caption":
+        return _object({"caption": text, "uncertain": text})
+    if task == "actions":
+        action = _object({"label": text, "confidence": confidence})
+        return _object({"actions": {"type": "array", "items": action}, "uncertain": text})
+    return _object({"answer": text, "confidence": confidence, "uncertain": text})
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def data_url(picture: Picture, longest_side: int) -> str:
+    """Encode a picture as a data URL.
+
+    Raises:
+        BackendFault: ``picture_unusable``.
+    """
+    import cv2
+
+    encoded, jpeg = cv2.imencode(".jpg", _resized(picture, longest_side), [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
+    if not encoded:
+        raise BackendFault("picture_unusable", "a frame could not be encoded as JPEG", hint="ask about another time")
+    return "data:image/jpeg;base64," + base64.b64encode(jpeg.tobytes()).decode()
+
+
+def _resized(picture: Picture, longest_side: int) -> Image:
+    """Return the picture with its longer side at most ``longest_side`` pixels; small parts of a frame are enlarged."""
+    import cv2
+
+    image = picture.image
+    height, width = image.shape[:2]
+    longer = max(height, width)
+    side = min(longest_side, max(longer, _SMALLEST_PART) if picture.is_part else longer)
+    if side == longer:
+        return image
+    size = max(1, round(width * side / longer)), max(1, round(height * side / longer))
+    resized: Image = cv2.resize(image, size, interpolation=cv2.INTER_AREA if side < longer else cv2.INTER_CUBIC)
+    return resized
+
+
+def assumed_tokens(width: int, height: int) -> int:
+    """Return the assumed tokens of a picture of that size, before a server has counted it."""
+    return _BASE_TOKENS + _TILE_TOKENS * math.ceil(width / _TILE) * math.ceil(height / _TILE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VisionReply:
+    """The contents of a reply."""
+
+    text: str
+    confidence: float | None = None
+    uncertain: str = ""
+    actions: tuple[SeenAction, ...] = ()
+
+
+class _UnreadableError(Exception):
+    """Why a reply cannot be used, in our words: none of the reply's."""
+
+
+def read_reply(reply: dict[str, Any], task: LookTask, *, model: str) -> VisionReply:
+    """Read a Chat Completions reply; plain text is taken for the caption or the answer.
+
+    Raises:
+        BackendFault: ``sight_refused``: the model refused; ``sight_unreadable``: nothing in it can be used.
+    """
+    choice = first_choice(reply)
+    message = choice.get("message")
+    message = message if isinstance(message, dict) else {}
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal.strip():
+        fault = BackendFault(
+            "sight_refused",
+            f"{model} would not answer about these frames",
+            hint="ask about another interval, or in other words",
+        )
+        raise _with_note(fault, refusal, by=model)
+    content = text_of(message, "")
+    try:
+        return _read_content(content, task, is_cut=choice.get("finish_reason") == "length")
+    except _UnreadableError as error:
+        fault = BackendFault(
+            "sight_unreadable",
+            f"the reply of {model} about these frames cannot be read: {error}",
+            hint="ask again; a model that often replies like this is not made for it",
+        )
+        raise _with_note(fault, content, by=model) from None
+
+
+def _read_content(content: str, task: LookTask, *, is_cut: bool) -> VisionReply:
+    said = _without_thoughts(content)
+    if not said:
+        raise _UnreadableError("it was cut off before it said anything" if is_cut else "it is empty")
+    record = _object_in(said, task)
+    if record is not None:
+        return _read_record(record, task)
+    if _LIST.match(said) or _OBJECT.search(said) or said[0] == "{" or "```" in said:
+        raise _UnreadableError("its JSON was cut off" if is_cut else "its JSON is broken")
+    if task == "actions":
+        raise _UnreadableError("it lists no actions")
+    return VisionReply(text=one_line(said, MAX_CHARACTERS))
+
+
+def _without_thoughts(content: str) -> str:
+    """Return the text after the model's thoughts; some servers send the end of a thought without its beginning."""
+    if _json(content) is not None:
+        return content.strip()  # a tag in there was read off the pictures
+    return _THOUGHT_ENDS.split(_THOUGHT.sub("", content))[-1].strip()
+
+
+def _read_record(record: dict[str, Any], task: LookTask) -> VisionReply:
+    answer, uncertain = record.get(ANSWER[task]), record.get("uncertain")
+    doubt = one_line(uncertain, 500) if isinstance(uncertain, str) else ""
+    if task == "actions":
+        if not isinstance(answer, list):
+            raise _UnreadableError("it has no list of actions")
+        actions = tuple(action for item in answer[:MAX_ACTIONS] if (action := _action(item)) is not None)
+        if answer and not actions:
+            raise _UnreadableError("none of its actions has a label")
+        return VisionReply(text="; ".join(action.label for action in actions), uncertain=doubt, actions=actions)
+    if not isinstance(answer, str) or not answer.strip():
+        raise _UnreadableError(f"it has no {ANSWER[task]}")
+    text = one_line(answer, MAX_CHARACTERS)
+    return VisionReply(text=text, confidence=_confidence(record.get("confidence")), uncertain=doubt)
+
+
+def _action(item: Any) -> SeenAction | None:
+    fields = item if isinstance(item, dict) else {"label": item}
+    label = fields.get("label")
+    if not isinstance(label, str) or not label.strip():
+        return None
+    return SeenAction(label=one_line(label, _LABEL_CHARACTERS), confidence=_confidence(fields.get("confidence")))
+
+
+def _confidence(value: Any) -> float | None:
+    """Return a number from 0 to 1; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        return None
+    return round(float(value), 2)
+
+
+def _object_in(text: str, task: LookTask) -> dict[str, Any] | None:
+    """Return the JSON object in a text: one with the answer, else the whole text or what is between fences."""
+    wholes = [_json(text), *(_json(match[1]) for match in _FENCED.finditer(text))]
+    if task == "actions" and isinstance(wholes[0], list):
+        return {ANSWER[task]: wholes[0]}
+    found = [value for value in wholes if isinstance(value, dict)]
+    candidates = [*found, *(value for _, value in json_objects(text))]
+    wrapped = (inner for value in candidates for inner in value.values() if isinstance(inner, dict))
+    answers = (value for value in (*candidates, *wrapped) if ANSWER[task] in value)
+    return next(answers, found[0] if found else None)
+
+
+def _json(text: str) -> Any:
+    """Return the object or list that a text is as JSON, else None."""
+    try:
+        value = parse_json(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict | list) else None
+
+
+def _producer(model: ChatModel, at: str) -> str:
+    """Identify the model and, as a hash, where it is: an address may say more than others need to know."""
+    return f"endpoint:{model.name}/{content_hash(at)[:12]}"
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return a text on one line, cut at a limit, with U+FFFD for what no encoding can write."""
+    line = " ".join(printable(text).split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def _with_note(fault: BackendFault, said: str, *, by: str) -> BackendFault:
+    """Add the beginning of a foreign text to a fault as a note. Notes are printed for people, and are in no record."""
+    if said.strip():
+        fault.add_note(f"{by} said: {one_line(said, _NOTE_CHARACTERS)}")
+    return fault
+
+
+def _reworded(fault: BackendFault, model: str) -> BackendFault:
+    """Return a fault of the chat client, which quotes the server, without that quotation."""
+    ours = BackendFault(fault.code, f"{model}: {_MESSAGES.get(fault.code, _OTHER_FAULT)}", hint=fault.hint)
+    return _with_note(ours, fault.message, by="the endpoint's client")
+
+
+class EmbeddingsWire:
+    """``POST /embeddings``, as a wire: a request holds ``model`` and ``input``, the reply is the server's body."""
+
+    name = "embeddings"
+
+    def send(
+        self, client: OpenAI, request: dict[str, Any], *, seconds: float
+    ) -> AbstractContextManager[StreamedResponse]:
+        """Send the texts and request plain numbers; the client's default is a packed format."""
+        return client.embeddings.with_streaming_response.create(
+            model=request["model"], input=request["input"], encoding_format="float", timeout=seconds
+        )
+
+    def read(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the body.
+
+        Raises:
+            NotAReply: it reports an error, or has no list of vectors.
+        """
+        if isinstance(answer.get("data"), list):
+            return answer
+        raise error_in(answer) or NotAReply("it has no list of vectors")
+
+    def adapt(self, refusal: str) -> bool:
+        """Return False: there is nothing to leave out."""
+        return False
+
+
+class EndpointEmbedder:
+    """Embeds texts with a model on an endpoint, all in one request. ``model`` uses an ``EmbeddingsWire``.
+
+    ``at`` says where the model is: two servers may have different models under one name.
+    """
+
+    def __init__(self, model: ChatModel, *, at: str = "") -> None:
+        self._model = model
+        self.name = model.name
+        self.producer = _producer(model, at)
+
+    def embed_texts(self, texts: Sequence[str], request: str) -> Embedded:
+        """Return one unit vector per text. The cost is charged under the name ``request``.
+
+        Raises:
+            BackendFault: ``embedding_unreadable``, and the endpoint's.
+        """
+        sent = [printable(text[:MAX_CHARACTERS]) for text in texts]
+        try:
+            answer = self._model.complete({"model": self._model.name, "input": sent})
+        except BackendFault as fault:
+            raise _reworded(fault, self.name) from fault
+        usage = answer.get("usage")
+        reported = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+        counted = reported if is_count(reported) and reported < _LARGEST else None
+        spent = Spent(
+            purpose="perception",
+            model=self._model.name,
+            request=request,
+            prompt=estimate_tokens(sent) if counted is None else counted,
+            completion=0,
+            estimated=counted is None,
+        )
+        charge(spent)
+        vectors = self._vectors(answer["data"], len(sent))
+        lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+        return Embedded(vectors=(vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32), spent=spent)
+
+    def _vectors(self, items: list[Any], count: int) -> Vectors:
+        if len(items) != count:
+            raise self._unreadable(f"{len(items)} vectors for {count} texts")
+        found: dict[int, list[float]] = {}
+        for place, item in enumerate(items):
+            index = item.get("index", place) if isinstance(item, dict) else None
+            vector = item.get("embedding") if isinstance(item, dict) else None
+            if not is_count(index) or index >= count or index in found or not _is_vector(vector):
+                raise self._unreadable("one of its vectors is none")
+            found[index] = vector
+        if len({len(vector) for vector in found.values()}) != 1:
+            raise self._unreadable("its vectors differ in length")
+        return np.array([found[place] for place in range(count)], dtype=np.float32)
+
+    def _unreadable(self, why: str) -> BackendFault:
+        return BackendFault(
+            "embedding_unreadable",
+            f"the reply of {self.name} for texts cannot be read: {why}",
+            hint="name a model that makes text vectors with --embedding-model, or none",
+        )
+
+
+def _is_vector(value: Any) -> TypeGuard[list[float]]:
+    # The comparison is true for whole numbers beyond any float too, and never for NaN.
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, int | float) and not isinstance(one, bool) and abs(one) < _LARGEST for one in value)
+    )

@@ -1,0 +1,349 @@
+"""Speech: recognition with faster-whisper or pocketsphinx, voice activity detection with Silero or without a model.
+
+Models come from this machine, never from a network; each package is imported when its adapter is used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from world_api.core.faults import BackendFault
+from world_api.core.ports import SAMPLE_RATE, Samples, SpokenLine, SpokenWord
+from world_api.core.spans import TimeSpan
+
+WHISPER = "faster-whisper"
+#: The default model.
+_USUAL_MODEL = "small"
+#: Files of a model; without its tokenizer the package would download one.
+_MODEL_FILES = ("model.bin", "config.json", "tokenizer.json")
+#: Pauses (milliseconds) that separate intervals of voice, and padding around each.
+_SILERO_PAUSE, _SILERO_AROUND = 400, 150
+#: Number formats by device, the preferred first. A model's own is usually that of its training, which a CPU computes several times
+#: slower than ``int8``.
+_COMPUTE_TYPES = {"cuda": ("float16", "int8", "float32"), "cpu": ("int8", "float32")}
+
+SPHINX = "pocketsphinx"
+#: About this share of its words is right in clean speech, far less in any other; its own confidence is not usable.
+_SPHINX_CONFIDENCE = 0.3
+_SPHINX_FRAMES = 100.0  #: its frames a second
+
+Values = NDArray[np.float64]
+
+#: Samples per step and per window around it; steps per second.
+_STEP, _WINDOW = 256, 640
+_STEPS = SAMPLE_RATE / _STEP
+#: Loud: dB above the quietest half second of the last seconds, and above the noise of converters (dBFS).
+_ABOVE, _LEAST, _LOOK_BACK, _SMOOTH = 9.0, -55.0, 8.0, 0.5
+#: Pitch of a voice (Hz), and least similarity of a window to itself one period later.
+_PITCH, _VOICED = (70.0, 400.0), 0.5
+#: Around a moment (seconds before and after), the least voiced share and the least change of level (dB, standard deviation):
+#: speech has syllables, hum and hiss do not.
+_BEFORE, _AFTER, _SHARE, _SYLLABLES = 0.7, 0.3, 0.2, 2.5
+#: Longest pause inside speech, shortest speech, and padding around it (seconds).
+_PAUSE, _SHORTEST, _AROUND = 0.4, 0.2, 0.15
+
+
+class WhisperRecogniser:
+    """Reads speech with a Whisper model in CTranslate2's form. The model is loaded at the first call.
+
+    Decoding is greedy and without context, so that an interval gives the same words whichever neighbours it has.
+    """
+
+    def __init__(self, model: str | None = None, compute_type: str = "auto") -> None:
+        """``model``: a folder with a converted model, or the name of one that was fetched before.
+
+        ``compute_type``: ``int8``, ``float16`` or ``float32``; ``auto`` is ``int8`` on a CPU and ``float16`` on a GPU.
+
+        Raises:
+            BackendFault: ``speech_model_missing``, ``speech_compute_type``.
+        """
+        self._folder = _model_folder(model or _USUAL_MODEL)
+        self._device, self._compute_type = _computing(compute_type)
+        size = (self._folder / "model.bin").stat().st_size
+        name = Path(model or _USUAL_MODEL).name
+        self.producer = f"{WHISPER}-{version(WHISPER)}/{name}-{size}/{self._compute_type}"
+
+    def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
+        """Return the lines spoken in an interval of at most thirty seconds, in time order."""
+        if not len(samples):
+            return []
+        segments, info = self._model.transcribe(
+            samples,
+            language=language or None,
+            word_timestamps=True,
+            condition_on_previous_text=False,
+            temperature=0.0,
+            vad_filter=False,
+        )
+        lines = (_line(segment, language or info.language, len(samples) / SAMPLE_RATE) for segment in segments)
+        return [line for line in lines if line is not None]
+
+    @cached_property
+    def _model(self) -> Any:
+        from faster_whisper import WhisperModel
+
+        try:
+            return WhisperModel(
+                str(self._folder), device=self._device, compute_type=self._compute_type, local_files_only=True
+            )
+        except (RuntimeError, ValueError, OSError) as error:
+            raise _whisper_missing(f"the model in {self._folder.name} cannot be loaded ({error})") from error
+
+
+class SileroVoiceDetector:
+    """The Silero detector inside faster-whisper."""
+
+    hang_over = (_SILERO_PAUSE + _SILERO_AROUND) / 1000
+
+    def __init__(self) -> None:
+        self.producer = f"silero-{WHISPER}-{_whisper_version()}/1"
+
+    def voiced(self, samples: Samples) -> Sequence[TimeSpan]:
+        """Return the spans with speech: seconds from the first sample, disjoint and in order."""
+        from faster_whisper.vad import get_speech_timestamps
+
+        if not len(samples):
+            return []
+        found = get_speech_timestamps(samples, min_silence_duration_ms=_SILERO_PAUSE, speech_pad_ms=_SILERO_AROUND)
+        return [TimeSpan(start=part["start"] / SAMPLE_RATE, end=part["end"] / SAMPLE_RATE) for part in found]
+
+
+def whisper_is_installed() -> bool:
+    """Whether the package is installed; it is not imported."""
+    try:
+        _whisper_version()
+    except BackendFault:
+        return False
+    return True
+
+
+def _model_folder(model: str) -> Path:
+    """Return the folder of a model: the folder itself, or where one of that name was stored before.
+
+    Raises:
+        BackendFault: ``speech_model_missing``.
+    """
+    _whisper_version()
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        if folder.parent != Path():
+            raise _whisper_missing(f"there is no folder {folder}")
+        from faster_whisper.utils import download_model
+
+        try:
+            folder = Path(download_model(model, local_files_only=True))
+        except (OSError, ValueError) as error:
+            raise _whisper_missing(f"no model {model!r} is stored on this machine") from error
+    lacking = [name for name in _MODEL_FILES if not (folder / name).is_file()]
+    if lacking:
+        raise _whisper_missing(f"the folder {folder.name} lacks {', '.join(lacking)}")
+    return folder
+
+
+def _computing(wanted: str) -> tuple[str, str]:
+    """Return the device that a model runs on, and its number format.
+
+    Raises:
+        BackendFault: ``speech_model_missing``, ``speech_compute_type``.
+    """
+    try:
+        import ctranslate2
+    except (ImportError, OSError) as error:
+        raise _whisper_missing(f"ctranslate2 cannot be loaded ({error})") from error
+    device = "cuda" if ctranslate2.get_cuda_device_count() else "cpu"
+    able = [name for name in _COMPUTE_TYPES[device] if name in ctranslate2.get_supported_compute_types(device)]
+    chosen = next(iter(able), None) if wanted == "auto" else wanted if wanted in able else None
+    if chosen is None:
+        raise BackendFault(
+            "speech_compute_type",
+            f"a Whisper model cannot compute with {wanted} on this machine's {'GPU' if device == 'cuda' else 'CPU'}",
+            hint=f"give --speech-compute auto or one of: {', '.join(able)}",
+        )
+    return device, chosen
+
+
+def _whisper_version() -> str:
+    try:
+        return version(WHISPER)
+    except PackageNotFoundError as error:
+        raise BackendFault(
+            "speech_model_missing",
+            "faster-whisper is not installed",
+            hint="install the extra: pip install 'video-world-api[speech]', and give a model with --speech-model",
+        ) from error
+
+
+def _whisper_missing(why: str) -> BackendFault:
+    return BackendFault(
+        "speech_model_missing",
+        f"speech cannot be recognised: {why}",
+        hint="give a folder with model.bin, config.json and tokenizer.json by --speech-model; nothing is downloaded",
+    )
+
+
+def _line(segment: Any, language: str, duration: float) -> SpokenLine | None:
+    words = tuple(
+        SpokenWord(
+            start=_within(word.start, duration),
+            end=_within(word.end, duration),
+            text=word.word.strip(),
+            confidence=round(min(1.0, max(0.0, float(word.probability))), 3),
+        )
+        for word in segment.words or ()
+        if word.word.strip()
+    )
+    text = " ".join(segment.text.split())
+    if not text:
+        return None
+    return SpokenLine(
+        start=words[0].start if words else _within(segment.start, duration),
+        end=words[-1].end if words else _within(segment.end, duration),
+        text=text,
+        language=language,
+        confidence=round(math.exp(min(0.0, float(segment.avg_logprob))), 3),
+        words=words,
+    )
+
+
+def _within(time: float, duration: float) -> float:
+    return min(duration, max(0.0, float(time)))
+
+
+class SphinxRecogniser:
+    """Recognises English with the model inside pocketsphinx: no download, and poor words.
+
+    A last resort, used only if it is named. Its lines have a low confidence.
+    """
+
+    def __init__(self) -> None:
+        """Check that the package is there.
+
+        Raises:
+            BackendFault: ``speech_model_missing``.
+        """
+        try:
+            self.producer = f"{SPHINX}-{version(SPHINX)}/1"
+        except PackageNotFoundError as error:
+            raise BackendFault(
+                "speech_model_missing",
+                "pocketsphinx is not installed",
+                hint="install the extra: pip install 'video-world-api[speech-lite]'",
+            ) from error
+
+    def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
+        """Return one line for an interval of English; none if the language is known to be another."""
+        if language not in ("", "en") or not len(samples):
+            return []
+        decoder = _new_decoder()
+        decoder.start_utt()
+        sound = (np.clip(samples, -1.0, 1.0) * 32767).astype("<i2")
+        decoder.process_raw(sound.tobytes(), no_search=False, full_utt=True)
+        decoder.end_utt()
+        duration = len(samples) / SAMPLE_RATE
+        words = tuple(
+            SpokenWord(
+                start=min(duration, part.start_frame / _SPHINX_FRAMES),
+                end=min(duration, (part.end_frame + 1) / _SPHINX_FRAMES),
+                text=part.word.partition("(")[0],  # other ways to say a word are numbered: the(2)
+                confidence=_SPHINX_CONFIDENCE,
+            )
+            for part in decoder.seg() or ()
+            if part.word[:1] not in "<[+"  # silence and noises
+        )
+        if not words:
+            return []
+        text = " ".join(word.text for word in words)
+        return [
+            SpokenLine(
+                start=words[0].start,
+                end=words[-1].end,
+                text=text,
+                language="en",
+                confidence=_SPHINX_CONFIDENCE,
+                words=words,
+            )
+        ]
+
+
+def _new_decoder() -> Any:
+    """Make a decoder for one interval: its state would change the words of the next one. It loads in a fifth of a second."""
+    from pocketsphinx import Decoder
+
+    return Decoder(samprate=SAMPLE_RATE, cmn="batch", loglevel="FATAL")
+
+
+class EnergyVoiceDetector:
+    """Finds speech by level, pitch and syllables, without a model. Singing and some music pass for speech."""
+
+    producer = "voice-energy/1"
+    hang_over = 0.8  #: the pause that ends an interval, and what is needed after a moment to judge it
+
+    def voiced(self, samples: Samples) -> Sequence[TimeSpan]:
+        """Return the spans with speech: seconds from the first sample, disjoint and in order."""
+        if len(samples) < _WINDOW:
+            return []
+        windows = sliding_window_view(samples, _WINDOW)[::_STEP].astype(np.float64)
+        windows = windows - windows.mean(axis=1, keepdims=True)
+        level = 10 * np.log10((windows**2).mean(axis=1) + 1e-10)
+        loud = (level > _LEAST) & (level > _floor(level) + _ABOVE)
+        voiced = loud & (_periodicity(windows) >= _VOICED)
+        heard = np.maximum(level, _LEAST)
+        changes = np.sqrt(np.maximum(0.0, _around(heard**2) - _around(heard) ** 2))
+        speech = loud & (_around(voiced.astype(np.float64)) >= _SHARE) & (changes >= _SYLLABLES)
+        return _spans(speech, len(samples) / SAMPLE_RATE)
+
+
+def _floor(level: Values) -> Values:
+    """Return the level of the quietest half second of the last eight, at each step."""
+    smooth, back = round(_SMOOTH * _STEPS), round(_LOOK_BACK * _STEPS)
+    means = np.convolve(level, np.ones(smooth) / smooth)[: len(level)]
+    means[: smooth - 1] = np.cumsum(level)[: smooth - 1] / np.arange(1, len(level) + 1)[: smooth - 1]
+    padded = np.concatenate([np.full(back - 1, np.inf), means])
+    return np.asarray(sliding_window_view(padded, back).min(axis=1))
+
+
+def _periodicity(windows: Values) -> Values:
+    """Return the similarity of each window to itself one period of a voice later, -1 to 1."""
+    size = 2 * _WINDOW
+    shortest, longest = int(SAMPLE_RATE / _PITCH[1]), int(SAMPLE_RATE / _PITCH[0])
+    found = np.empty(len(windows))
+    for first in range(0, len(windows), 1024):  # a minute at once would be large
+        part = windows[first : first + 1024]
+        spectrum = np.fft.rfft(part, size, axis=1)
+        likeness = np.fft.irfft(np.abs(spectrum) ** 2, size, axis=1)[:, : longest + 1]
+        shared = _WINDOW / (_WINDOW - np.arange(longest + 1))  # fewer samples overlap at longer periods
+        found[first : first + 1024] = (likeness * shared)[:, shortest:].max(axis=1) / (likeness[:, 0] + 1e-9)
+    return found
+
+
+def _around(values: Values) -> Values:
+    """Return the mean from some time before each step to some time after it."""
+    before, after = round(_BEFORE * _STEPS), round(_AFTER * _STEPS)
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    at = np.arange(len(values))
+    first, last = np.maximum(0, at - before), np.minimum(len(values), at + after + 1)
+    return np.asarray((sums[last] - sums[first]) / (last - first))
+
+
+def _spans(speech: NDArray[np.bool_], duration: float) -> list[TimeSpan]:
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], speech.astype(np.int8), [0]])))
+    spans: list[list[float]] = []
+    for first, last in edges.reshape(-1, 2):
+        start, end = first / _STEPS, (last - 1) / _STEPS + _WINDOW / SAMPLE_RATE
+        if spans and start - spans[-1][1] <= _PAUSE:
+            spans[-1][1] = end
+        else:
+            spans.append([start, end])
+    kept = [(start, end) for start, end in spans if end - start >= _SHORTEST]
+    return [
+        TimeSpan(start=max(0.0, float(start) - _AROUND), end=min(duration, float(end) + _AROUND)) for start, end in kept
+    ]

@@ -1,0 +1,275 @@
+"""JSON Schemas for other programs: self-contained ones, ones for OpenAI's strict mode, and a checker of its rules.
+
+What strict mode cannot express (lengths of texts, defaults) is still checked when an operation is called. Operations and induced
+tools use these functions alike.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from world_api.core.faults import ToolFault
+
+Schema = dict[str, Any]
+
+_ANNOTATIONS = frozenset({"x-type", "title", "$defs", "definitions"})
+_SCHEMA_KEYWORDS = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
+_SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SCHEMA_MAPS = ("properties", "patternProperties", "dependentSchemas")
+#: Limits of OpenAI's strict mode, from "Supported schemas" in its structured outputs guide.
+MAX_NESTING = 10
+MAX_PROPERTIES = 5000
+MAX_NAME_AND_ENUM_CHARACTERS = 120_000
+MAX_ENUM_VALUES = 1000
+LARGE_ENUM_VALUES = 250  #: from here on one enum's strings may hold LARGE_ENUM_CHARACTERS together
+LARGE_ENUM_CHARACTERS = 15_000
+
+TYPES = frozenset({"string", "number", "boolean", "integer", "object", "array", "null"})
+FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
+KEYWORDS = frozenset(
+    {
+        *("type", "description", "enum", "anyOf"),
+        *("properties", "required", "additionalProperties", "items", "minItems", "maxItems"),
+        *("pattern", "format", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    }
+)
+_LIMIT_WORDS = {"minLength": "at least {} characters", "maxLength": "at most {} characters"}
+
+
+def plain_schema(schema: Mapping[str, Any]) -> Schema:
+    """Return the same JSON Schema, self-contained: ``$defs`` inlined, ``x-type`` and ``title`` removed.
+
+    Raises:
+        ToolFault: ``recursive_schema`` or ``bad_schema_reference``, which no inlined schema can express.
+    """
+    definitions = {
+        f"#/{place}/{name}": body for place in ("$defs", "definitions") for name, body in schema.get(place, {}).items()
+    }
+    plain: Schema = _plain(schema, definitions, ())
+    return plain
+
+
+def _plain(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) -> Any:
+    if not isinstance(node, Mapping):
+        return node  # true and false are schemas too
+    if "$ref" in node:
+        reference = node["$ref"]
+        if reference in inside:
+            raise ToolFault("recursive_schema", f"{reference} contains itself", hint="describe a bounded structure")
+        if reference not in definitions:
+            raise ToolFault("bad_schema_reference", f"{reference} is not defined", hint="refer to a name under $defs")
+        target = _plain(definitions[reference], definitions, (*inside, reference))
+        siblings = {key: value for key, value in node.items() if key != "$ref"}
+        return {**target, **_plain(siblings, definitions, inside)}
+    plain: Schema = {}
+    for key, value in node.items():
+        if key in _ANNOTATIONS:
+            continue
+        if key in _SCHEMA_KEYWORDS:
+            plain[key] = _plain(value, definitions, inside)
+        elif key in _SCHEMA_LISTS:
+            plain[key] = [_plain(item, definitions, inside) for item in value]
+        elif key in _SCHEMA_MAPS:  # keys are names here: a property may be called title
+            plain[key] = {name: _plain(item, definitions, inside) for name, item in value.items()}
+        else:
+            plain[key] = value
+    return plain
+
+
+def strict_schema(schema: Mapping[str, Any]) -> Schema:
+    """Return the schema under the rules of OpenAI's strict mode: all properties required, optional ones nullable, no others.
+
+    Unsupported limits and defaults move into the description.
+
+    Raises:
+        ToolFault: ``not_strict``, if strict mode cannot express it (free-form objects, values of any type, too large).
+    """
+    plain = plain_schema(schema)
+    plain.setdefault("properties", {})  # a function without parameters is not free-form
+    strict = _strict(plain)
+    problems = strict_violations(strict)
+    if problems:
+        raise ToolFault("not_strict", "; ".join(problems[:5]), hint="offer this tool without strict mode")
+    return strict
+
+
+def _strict(node: Any) -> Schema:
+    if not isinstance(node, Mapping):
+        return {}  # "anything" has no strict form; the checker reports it
+    node = _without_composition(node)
+    strict: Schema = {key: value for key, value in node.items() if key in KEYWORDS}
+    if strict.get("format", "date") not in FORMATS:
+        del strict["format"]
+    if "properties" in node:
+        required = set(node.get("required", ()))
+        strict["properties"] = {
+            name: _strict(child) if name in required else _nullable(_strict(child))
+            for name, child in node["properties"].items()
+        }
+    if "object" in types_of(node):
+        # Without properties it is free-form: to close it would forbid what its own schema allows.
+        strict.setdefault("additionalProperties", "properties" not in node)
+        strict["required"] = list(strict.setdefault("properties", {}))
+    if "items" in node:
+        strict["items"] = _strict(node["items"])
+    if "anyOf" in node:
+        strict["anyOf"] = [_strict(child) for child in node["anyOf"]]
+    return _with_notes(strict, node)
+
+
+def _without_composition(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Express ``oneOf``, ``const`` and an ``allOf`` of one part with the keywords of strict mode."""
+    plain = dict(node)
+    if "oneOf" in plain and "anyOf" not in plain:
+        plain["anyOf"] = plain.pop("oneOf")
+    if "const" in plain:
+        plain["enum"] = [plain.pop("const")]
+    if len(plain.get("allOf", ())) == 1:
+        plain = {**plain.pop("allOf")[0], **plain}
+    return plain
+
+
+def _nullable(node: Schema) -> Schema:
+    if _accepts_null(node):
+        return node
+    if "anyOf" in node:
+        return {**node, "anyOf": [*node["anyOf"], {"type": "null"}]}
+    if types_of(node) & {"object", "array"} or "enum" in node or not types_of(node):
+        inner = {key: value for key, value in node.items() if key != "description"}
+        outer = {key: value for key, value in node.items() if key == "description"}
+        return {**outer, "anyOf": [inner, {"type": "null"}]}
+    return {**node, "type": [*sorted(types_of(node)), "null"]}
+
+
+def _accepts_null(node: Mapping[str, Any]) -> bool:
+    if "null" in types_of(node) or (not types_of(node) and None in node.get("enum", ())):
+        return True
+    return any(_accepts_null(child) for child in (*node.get("anyOf", ()), *node.get("oneOf", ())))
+
+
+def _with_notes(strict: Schema, node: Mapping[str, Any]) -> Schema:
+    """Move what strict mode cannot check into the description, where a model still reads it."""
+    notes = [words.format(node[key]) for key, words in _LIMIT_WORDS.items() if node.get(key, 1) > 1]
+    if node.get("default") is not None:
+        notes.append(f"default {json.dumps(node['default'], ensure_ascii=False)}")
+    if not notes:
+        return strict
+    sentence = ", ".join(notes)
+    described = f"{strict.get('description', '')} {sentence[0].upper()}{sentence[1:]}.".strip()
+    return {**strict, "description": described}
+
+
+def drop_unset(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a strict call without the nulls that mean "not given", at any depth.
+
+    A null stays where the schema requires the property or takes null as a value.
+    """
+    given: dict[str, Any] = _without_unset(dict(arguments), [plain_schema(parameters)])
+    return given
+
+
+def _without_unset(value: Any, schemas: Sequence[Any]) -> Any:
+    """Return the value without such nulls; any of the schemas may describe it."""
+    nodes = [node for schema in schemas for node in _alternatives(schema)]
+    if isinstance(value, list):
+        entries = [node["items"] for node in nodes if "items" in node]
+        return [_without_unset(item, entries) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {}
+    for name, item in value.items():
+        declaring = [node for node in nodes if name in node.get("properties", {})]
+        children = [node["properties"][name] for node in declaring]
+        wanted = any(name in node.get("required", ()) for node in declaring) or any(map(_accepts_null, children))
+        if item is not None or not declaring or wanted:
+            kept[name] = _without_unset(item, children)
+    return kept
+
+
+def _alternatives(schema: Any) -> list[Mapping[str, Any]]:
+    """Return a schema and those that it is composed of; none for true and false."""
+    if not isinstance(schema, Mapping):
+        return []
+    parts = [part for keyword in ("anyOf", "oneOf", "allOf") for part in schema.get(keyword, ())]
+    return [schema, *(node for part in parts for node in _alternatives(part))]
+
+
+def strict_violations(schema: Mapping[str, Any]) -> list[str]:
+    """Return the rules of strict mode that a parameters schema breaks, one sentence each.
+
+    The schema must be self-contained: ``$ref`` and ``$defs`` count as unsupported keywords here, though
+    OpenAI accepts them, because many compatible servers do not.
+    """
+    found: list[str] = []
+    if schema.get("type") != "object":
+        found.append("root: must be an object")
+    if "anyOf" in schema:
+        found.append("root: must not be anyOf")
+    nodes = list(_nodes(schema, "root", 1))
+    for where, node, _ in nodes:
+        found += [f"{where}: {problem}" for problem in _node_problems(node)]
+    found += _size_problems(nodes)
+    return found
+
+
+def _nodes(schema: Mapping[str, Any], where: str, depth: int) -> Iterator[tuple[str, Mapping[str, Any], int]]:
+    yield where, schema, depth
+    for name, child in schema.get("properties", {}).items():
+        yield from _nodes(child, f"{where}.{name}", depth + 1)
+    if isinstance(schema.get("items"), Mapping):
+        yield from _nodes(schema["items"], f"{where}[]", depth + 1)
+    for index, child in enumerate(schema.get("anyOf", ())):
+        yield from _nodes(child, f"{where}|{index}", depth)
+
+
+def _node_problems(node: Mapping[str, Any]) -> Iterator[str]:
+    for keyword in sorted(set(node) - KEYWORDS):
+        yield f"keyword {keyword!r} is not supported"
+    kinds = types_of(node)
+    if not kinds and "anyOf" not in node and "enum" not in node:
+        yield "has no type"
+    for kind in sorted(kinds - TYPES):
+        yield f"type {kind!r} is not supported"
+    if node.get("format", "date") not in FORMATS:
+        yield f"format {node['format']!r} is not supported"
+    if "object" in kinds:
+        yield from _object_problems(node)
+    if "array" in kinds and not isinstance(node.get("items"), Mapping):
+        yield "an array needs items"
+    if len(node.get("enum", ())) > LARGE_ENUM_VALUES and _enum_characters(node) > LARGE_ENUM_CHARACTERS:
+        yield f"an enum of over {LARGE_ENUM_VALUES} values may hold {LARGE_ENUM_CHARACTERS} characters"
+
+
+def _object_problems(node: Mapping[str, Any]) -> Iterator[str]:
+    if node.get("additionalProperties") is not False:
+        yield "additionalProperties must be false"
+    properties = set(node.get("properties", {}))
+    required = set(node.get("required", ()))
+    if properties - required:
+        yield "every property must be required: " + ", ".join(sorted(properties - required))
+    if required - properties:
+        yield "required names no property: " + ", ".join(sorted(required - properties))
+
+
+def _size_problems(nodes: list[tuple[str, Mapping[str, Any], int]]) -> Iterator[str]:
+    if max(depth for _, _, depth in nodes) > MAX_NESTING:
+        yield f"root: nested deeper than {MAX_NESTING} levels"
+    names = [name for _, node, _ in nodes for name in node.get("properties", {})]
+    if len(names) > MAX_PROPERTIES:
+        yield f"root: more than {MAX_PROPERTIES} properties"
+    if sum(len(node.get("enum", ())) for _, node, _ in nodes) > MAX_ENUM_VALUES:
+        yield f"root: more than {MAX_ENUM_VALUES} enum values"
+    if sum(map(len, names)) + sum(_enum_characters(node) for _, node, _ in nodes) > MAX_NAME_AND_ENUM_CHARACTERS:
+        yield f"root: names and enum values hold more than {MAX_NAME_AND_ENUM_CHARACTERS} characters"
+
+
+def types_of(node: Mapping[str, Any]) -> set[str]:
+    """Return the type names of a schema node."""
+    kind = node.get("type", [])
+    return {kind} if isinstance(kind, str) else set(kind)
+
+
+def _enum_characters(node: Mapping[str, Any]) -> int:
+    return sum(len(value) for value in node.get("enum", ()) if isinstance(value, str))
