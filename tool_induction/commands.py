@@ -119,10 +119,10 @@ def _by_stem(counts: Mapping[str, Any]) -> dict[str, Any]:
 @app.command()
 def language(as_json: JsonOption = False) -> None:
     """Print the tool language: its reference, or with --json its JSON Schema."""
-    from tool_induction import reference
     from tool_induction.documents import language_schema
+    from tool_induction.reference import language_page
 
-    show(language_schema(), as_json=as_json, text=lambda: reference().rstrip())
+    show(language_schema(), as_json=as_json, text=lambda: language_page().rstrip())
 
 
 @app.command()

@@ -7,27 +7,40 @@ from typing import Annotated
 
 import typer
 
-from eval.sandbox.script import Room
-from world_api.commands.cli import lazy_group
+from world_api.commands.cli import LazyCommand, lazy_group
 from world_api.core.faults import VideoWorldError
 
-ROOMS: dict[str, Room] = {
-    "check": Room("eval.commands.datasets", "check_app", "Say which videos and worlds of a dataset are there."),
-    "run": Room("eval.commands.runs", "run_app", "Run an experiment: systems, libraries, datasets, seeds, budgets."),
-    "score": Room("eval.commands.runs", "score_app", "Score a run's episodes again; no question is asked again."),
-    "label": Room("eval.commands.results", "label_app", "Draw open answers of a run for people to label."),
-    "judge": Room("eval.commands.results", "judge_app", "Measure a judge of open answers against labelled pairs."),
-    "compare": Room("eval.commands.tables", "compare_app", "Compare two arms of a run, paired, with intervals."),
-    "diff": Room("eval.commands.tables", "diff_app", "List the questions whose outcome flipped between two arms."),
-    "transfer": Room("eval.commands.tables", "transfer_app", "Tool libraries against domains: the transfer matrix."),
-    "select": Room("eval.commands.tables", "select_app", "Keep the tools that help on development questions."),
-    "report": Room("eval.commands.results", "report_app", "Write a run's report: one HTML file, LaTeX and CSV tables."),
-    "bundle": Room("eval.commands.results", "bundle_app", "Pack a run into one file that regenerates every table."),
-    "export": Room("eval.commands.results", "export_app", "Export a run as an Inspect log."),
+COMMANDS: dict[str, LazyCommand] = {
+    "check": LazyCommand("eval.commands.datasets", "check_app", "Say which videos and worlds of a dataset are there."),
+    "run": LazyCommand(
+        "eval.commands.runs", "run_app", "Run an experiment: systems, libraries, datasets, seeds, budgets."
+    ),
+    "score": LazyCommand(
+        "eval.commands.runs", "score_app", "Score a run's episodes again; no question is asked again."
+    ),
+    "label": LazyCommand("eval.commands.results", "label_app", "Draw open answers of a run for people to label."),
+    "judge": LazyCommand(
+        "eval.commands.results", "judge_app", "Measure a judge of open answers against labelled pairs."
+    ),
+    "compare": LazyCommand("eval.commands.tables", "compare_app", "Compare two arms of a run, paired, with intervals."),
+    "diff": LazyCommand(
+        "eval.commands.tables", "diff_app", "List the questions whose outcome flipped between two arms."
+    ),
+    "transfer": LazyCommand(
+        "eval.commands.tables", "transfer_app", "Tool libraries against domains: the transfer matrix."
+    ),
+    "select": LazyCommand("eval.commands.tables", "select_app", "Keep the tools that help on development questions."),
+    "report": LazyCommand(
+        "eval.commands.results", "report_app", "Write a run's report: one HTML file, LaTeX and CSV tables."
+    ),
+    "bundle": LazyCommand(
+        "eval.commands.results", "bundle_app", "Pack a run into one file that regenerates every table."
+    ),
+    "export": LazyCommand("eval.commands.results", "export_app", "Export a run as an Inspect log."),
 }
 
 app = typer.Typer(
-    cls=lazy_group(ROOMS),
+    cls=lazy_group(COMMANDS),
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

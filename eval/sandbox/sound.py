@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from eval.sandbox.renderer import step_times
 from eval.sandbox.script import Actor, Card, Film, Line, RoomKind, Shot
-from world_api.media.process import restricted_environment
+from world_api.core.execution import restricted_environment
 
 
 def read_wave(data: bytes) -> tuple[NDArray[np.float32], int]:

@@ -16,7 +16,7 @@ import pytest
 from world_api.chat.messages import completion, from_cache
 from world_api.chat.models import endpoint_model
 from world_api.chat.recording import CachingChatModel, ScriptedChatModel
-from world_api.core import BackendFault, cost
+from world_api.core import BackendFault, deadline
 
 REQUEST: dict[str, Any] = {
     "model": "m",
@@ -224,7 +224,7 @@ def test_waiting_for_an_equal_request_has_its_bound(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(model.complete, REQUEST)
         assert gated.asked.acquire(timeout=20)
-        with cost(0.01), pytest.raises(BackendFault, match="endpoint_unreachable"):
+        with deadline(0.01), pytest.raises(BackendFault, match="endpoint_unreachable"):
             model.complete(REQUEST)
         gated.let.set()
         assert words(asking.result(timeout=20)) == "yes"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from world_api.chat.messages import completion
-from world_api.core import BackendFault, cost
+from world_api.core import BackendFault
 from world_api.core.cost import deadline
 
 REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "anybody?"}]}
@@ -65,14 +65,14 @@ def test_whoever_has_less_time_waits_less(chat_server: Any, connect: Any, waits:
         model.complete(REQUEST)
     assert sum(waits) < 20.0
     chat_server.play(chat_server.refusal(429, "slow down", Retry_After="30"))
-    with cost(20.0), pytest.raises(BackendFault, match="it asks to wait 30 s, and 20 s are left"):
+    with deadline(20.0), pytest.raises(BackendFault, match="it asks to wait 30 s, and 20 s are left"):
         model.complete(REQUEST)
 
 
 def test_whoever_has_less_time_is_not_kept_by_a_silent_server(chat_server: Any, connect: Any) -> None:
     chat_server.play(chat_server.hanging())
     model = connect(retries=0)
-    with cost(0.05), pytest.raises(BackendFault, match=r"no whole answer in 0\.05 s"):
+    with deadline(0.05), pytest.raises(BackendFault, match=r"no whole answer in 0\.05 s"):
         model.complete(REQUEST)
 
 
