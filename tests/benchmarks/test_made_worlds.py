@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.made_worlds import Plan, write_world
 from world_api.api import open_session
-from world_api.core.lexicon import words
-from world_api.world.verification import check_world
+from world_api.core import words
+from world_api.world import check_world
 
 PLAN = Plan(seed=3, duration=400.0)
 

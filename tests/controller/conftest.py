@@ -14,9 +14,7 @@ from controller.loop import run_episode
 from controller.prompts import Preamble, Prompts
 from controller.questions import Question
 from tool_induction import ToolDeclaration
-from world_api.chat.messages import Call, completion
-from world_api.chat.recording import ScriptedChatModel
-from world_api.chat.usage import Prices
+from world_api.chat import Call, Prices, ScriptedChatModel, completion
 
 TASK = Task(
     question=Question(text="When does it rain?"),

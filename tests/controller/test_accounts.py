@@ -9,8 +9,8 @@ import pytest
 
 from controller.accounts import Account, accounts_of, total
 from controller.episode import Episode, RoundRecord
-from world_api.chat.usage import Price, Usage
-from world_api.core.cost import Spent
+from world_api.chat import Price, Usage
+from world_api.core import Spent
 
 PRICE = Price(prompt=2.0, cached=1.0, completion=10.0)
 

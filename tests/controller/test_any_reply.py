@@ -17,9 +17,9 @@ from controller.questions import Question, value_of
 from controller.records import Conditions, JournalEntry, replay_entry
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
-from world_api.chat.recording import Exchange, RecordingChatModel, RecordingClock, ScriptedChatModel
-from world_api.core.canonical import json_line, parse_json
-from world_api.session.session import Session
+from world_api.chat import Exchange, RecordingChatModel, RecordingClock, ScriptedChatModel
+from world_api.core import json_line, parse_json
+from world_api.session import Session
 
 _scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6)
 _ids = st.sampled_from(["c1", "c2", "call_r1_0", "call_r1_1", "call_r2_0", "call_r2_0_2"])

@@ -15,12 +15,11 @@ from controller.questions import Question
 from controller.records import Answered, Journal, Unanswered, answer_many, replay_recorded
 from controller.systems import SystemContext
 from tool_induction import load_library
+from world_api import SystemClock
 from world_api.api import open_session
-from world_api.chat.rule_based import RuleBasedChatModel
-from world_api.core.canonical import json_line
-from world_api.core.faults import StoreFault
-from world_api.core.ports import SystemClock
-from world_api.session.session import Session
+from world_api.chat import RuleBasedChatModel
+from world_api.core import StoreFault, json_line
+from world_api.session import Session
 
 THINGS = ("the person in the red coat", "the green folder", "tea", "the person in the yellow coat")
 

@@ -15,7 +15,7 @@ from controller.episode import Episode
 from controller.records import Journal
 from tests.support.chat_server import ChatServer
 from tests.support.command_line import Cli, Outcome
-from world_api.chat.messages import Call, completion
+from world_api.chat import Call, completion
 
 KEY = "sk-a-key-that-nobody-may-see"
 QUESTION = "When does the person in red appear?"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tool_induction import ToolDeclaration
-from world_api.chat.messages import Call
-from world_api.core.faults import ToolFault
+from world_api.chat import Call
+from world_api.core import ToolFault
 
 
 def test_broken_calls_beside_good_ones_are_taken_twice_in_a_row(hold: Any, replies: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from world_api.chat.messages import Call
+from world_api.chat import Call
 
 
 def ids_called(episode: Any) -> list[str]:

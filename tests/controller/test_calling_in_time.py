@@ -13,8 +13,8 @@ from controller.budgets import Budget
 from controller.calls import CallExecutor
 from controller.replies import ToolCall
 from tool_induction import ToolDeclaration
-from world_api.core.cost import Spent, charge, remaining
-from world_api.core.ports import SystemClock
+from world_api import SystemClock
+from world_api.core import Spent, charge, remaining
 
 _GIVE_UP = 20.0
 OVERTIME = {"error": {"code": "tool_overtime", "message": "", "hint": ""}}
@@ -110,7 +110,7 @@ def test_a_call_that_writes_is_waited_for_and_asks_no_more_than_there_is_time_fo
 
 
 def test_a_call_that_there_was_no_time_for_did_not_run(hold: Any, replies: Any, stepping_clock: Any) -> None:
-    from world_api.chat.messages import Call
+    from world_api.chat import Call
 
     ran: list[int] = []
 

@@ -16,8 +16,7 @@ from controller.prompts import Preamble, Prompts
 from controller.replies import ToolCall
 from controller.transcript import MAX_RESULT_CHARACTERS
 from world_api.api import open_session
-from world_api.core.canonical import parse_json
-from world_api.core.spans import TimeSpan
+from world_api.core import TimeSpan, parse_json
 from world_api.operations import run
 
 

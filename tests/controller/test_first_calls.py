@@ -15,9 +15,8 @@ from controller.prompts import FirstCall, Preamble, Prompts
 from controller.questions import Question
 from controller.systems import OwnCalls
 from tests.support.systems import data_in
-from world_api.chat.messages import Call, completion
-from world_api.chat.recording import ScriptedChatModel
-from world_api.core.cost import Spent, charge
+from world_api.chat import Call, ScriptedChatModel, completion
+from world_api.core import Spent, charge
 
 Own = Callable[..., dict[str, Any]]
 TASK = Task(

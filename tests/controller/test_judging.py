@@ -15,8 +15,7 @@ from controller.systems import SystemContext, flat, hier
 from controller.toolsets import JudgedItems
 from tool_induction import ToolLibrary, compile_document, limits
 from tool_induction.judge import JUDGEMENT, ScriptedJudge
-from world_api.chat.messages import Call, completion
-from world_api.chat.recording import ScriptedChatModel
+from world_api.chat import Call, ScriptedChatModel, completion
 from world_api.operations import OPERATIONS
 
 ASKED = {"question": "Is it about a folder?", "answers": ["yes", "no"], "items": ["a blue folder", "a garden"]}

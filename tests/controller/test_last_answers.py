@@ -9,7 +9,7 @@ import pytest
 
 from controller.budgets import Budget
 from controller.questions import Question
-from world_api.chat.messages import Call
+from world_api.chat import Call
 
 SPANS = [{"start_time": 1, "end_time": 2}, {"start_time": 9, "end_time": 3}, {"start_time": "x"}, 5]
 

@@ -10,8 +10,8 @@ import pytest
 from controller.budgets import Budget
 from controller.episode import FaultRecord
 from controller.questions import Question
-from world_api.chat.messages import Call
-from world_api.core.faults import BackendFault, EpisodeFault
+from world_api.chat import Call
+from world_api.core import BackendFault, EpisodeFault
 
 
 def test_calls_run_and_their_results_go_back_until_an_answer_is_submitted(hold: Any, replies: Any) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.observations import shorten
-from world_api.chat.prompts import data_line
+from world_api.chat import data_line
 
 _TEXT = st.text(alphabet='<|>[]~/ISTab"\\{}:,\n 中\u2028', max_size=20)
 VALUES = st.recursive(

@@ -9,9 +9,8 @@ import pytest
 
 from controller.budgets import Budget, Meter
 from tool_induction import ToolDeclaration
-from world_api.chat.usage import Price, Prices, Usage
-from world_api.core.cost import Spent, charge
-from world_api.core.faults import EpisodeFault
+from world_api.chat import Price, Prices, Usage
+from world_api.core import EpisodeFault, Spent, charge
 
 MILLION = 1_000_000
 PRICES = Prices(models={"scripted": Price(prompt=10.0, cached=1.0, completion=20.0)})

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from controller.episode import episode_from_record
-from world_api.chat.messages import Call
-from world_api.core.canonical import MAX_LEVELS, is_deep, json_line, parse_json
+from world_api.chat import Call
+from world_api.core import MAX_LEVELS, is_deep, json_line, parse_json
 
 DEEP = (MAX_LEVELS + 2, 300, 900, 5_000)
 

@@ -14,7 +14,7 @@ from controller.observations import Observation, shorten
 from controller.prompts import Prompts
 from controller.replies import ToolCall
 from controller.transcript import MAX_RESULT_CHARACTERS
-from world_api.core.canonical import json_line
+from world_api.core import json_line
 
 CALL = ToolCall(id="c", tool="find", arguments={"query": "rain"}, written="{}")
 

@@ -22,11 +22,9 @@ from tests.support.speaking_films import build_film, speaking_film
 from tests.support.systems import DOCUMENT
 from tool_induction import ToolLibrary, compile_document, load_library
 from tool_induction.judge import ScriptedJudge
+from world_api import SystemClock
 from world_api.api import open_session
-from world_api.chat.messages import Call, completion
-from world_api.chat.recording import ScriptedChatModel
-from world_api.chat.rule_based import RuleBasedChatModel
-from world_api.core.ports import SystemClock
+from world_api.chat import Call, RuleBasedChatModel, ScriptedChatModel, completion
 
 pytestmark = pytest.mark.media
 

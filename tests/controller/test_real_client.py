@@ -11,9 +11,7 @@ import pytest
 from controller.episode import Episode
 from controller.questions import Question
 from controller.systems import flat
-from world_api.chat.messages import Call, completion
-from world_api.chat.models import OpenAIChatModel
-from world_api.chat.transport import Endpoint
+from world_api.chat import Call, Endpoint, OpenAIChatModel, completion
 
 SEARCH = Call(tool="search_segments_by_text", arguments={"video_id": "made", "query": "red", "top_k": 3}, id="c1")
 ANSWER = Call(

@@ -13,11 +13,8 @@ from controller.budgets import Budget
 from controller.episode import Episode
 from controller.questions import Question
 from controller.systems import flat
-from world_api.chat.models import OpenAIChatModel
-from world_api.chat.recording import CachingChatModel, ScriptedChatModel
-from world_api.chat.transport import Endpoint
-from world_api.chat.wires import ResponsesWire
-from world_api.core.ports import ChatModel
+from world_api.chat import CachingChatModel, Endpoint, OpenAIChatModel, ResponsesWire, ScriptedChatModel
+from world_api.core import ChatModel
 
 Json = dict[str, Any]
 Run = Callable[..., Episode]

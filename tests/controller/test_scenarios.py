@@ -20,9 +20,8 @@ from controller.systems import SystemContext
 from tests.support.chat_server import Answer, ChatServer, Received
 from tests.support.histories import RULES, takes_turns
 from tests.support.scenarios import FOLDER, Scenario, read_scenarios
-from world_api.chat.models import OpenAIChatModel, wire_named
-from world_api.chat.transport import Endpoint
-from world_api.core.canonical import json_line
+from world_api.chat import Endpoint, OpenAIChatModel, wire_named
+from world_api.core import json_line
 
 KEY = "sk-a-key-that-nobody-may-see"
 CASES = [pytest.param(one, wire, id=f"{one.name}-{wire}") for one in read_scenarios() for wire in one.wires]

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from controller.budgets import Budget
 from controller.toolsets import AtomicTools
 from tool_induction import ToolDeclaration
-from world_api.chat.messages import Call
-from world_api.core.canonical import json_line
-from world_api.core.cost import Spent, charge
-from world_api.core.faults import EpisodeFault, as_stored
+from world_api.chat import Call
+from world_api.core import EpisodeFault, Spent, as_stored, charge, json_line
 from world_api.operations import run
 
 _ANY = {"type": "object"}

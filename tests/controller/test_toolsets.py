@@ -13,8 +13,8 @@ from controller.systems import flat, hier
 from controller.toolsets import AtomicTools, CombinedTools, JudgedItems, OneVideo
 from tool_induction import load_library
 from tool_induction.language import RESERVED_TOOL_NAMES
-from world_api.chat.rule_based import RuleBasedChatModel
-from world_api.core.faults import EpisodeFault, ToolFault
+from world_api.chat import RuleBasedChatModel
+from world_api.core import EpisodeFault, ToolFault
 from world_api.operations import OPERATIONS
 
 

@@ -9,7 +9,7 @@ import pytest
 from controller.budgets import Budget
 from controller.prompts import Prompts
 from controller.questions import Question
-from world_api.chat.messages import Call
+from world_api.chat import Call
 
 CHOICE = Question(text="Where does it rain?", kind="choice", options=("in the kitchen", "in the garden"))
 COUNT = Question(text="How often does it rain?", kind="count")

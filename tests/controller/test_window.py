@@ -9,10 +9,8 @@ import pytest
 
 from controller.budgets import Budget
 from controller.prompts import Preamble
-from world_api.chat.messages import Call
-from world_api.chat.recording import ScriptedChatModel
-from world_api.chat.usage import estimate_tokens
-from world_api.core.faults import BackendFault
+from world_api.chat import Call, ScriptedChatModel, estimate_tokens
+from world_api.core import BackendFault
 
 RESULT = {
     "candidates": [

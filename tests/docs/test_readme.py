@@ -25,8 +25,7 @@ from tests.support.chat_server import Answer, Received
 from tests.support.model_server import Manners
 from tests.support.vision_server import pictures_of, tells_colours
 from tool_induction import load_library
-from world_api.chat.messages import completion
-from world_api.chat.rule_based import RuleBasedChatModel
+from world_api.chat import RuleBasedChatModel, completion
 
 ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)

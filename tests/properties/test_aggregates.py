@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tool_induction.aggregates import AGGREGATES, ALIASES
-from tool_induction.aggregates.functions import span_of
+from tool_induction.aggregates import AGGREGATES, ALIASES, span_of
 from world_api.core import canonical_json
 
 TIMES = st.integers(0, 50).map(lambda number: number / 2)

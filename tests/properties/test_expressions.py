@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tool_induction.compiler.compilation import compile_document
-from tool_induction.language.evaluation import evaluate
-from tool_induction.language.expressions import Const, ExpressionFault, parse_value, to_json
+from tool_induction.compiler import compile_document
+from tool_induction.language import Const, ExpressionFault, evaluate, parse_value, to_json
 from world_api.core import ToolFault
 
 NAMES = st.sampled_from(["a", "b", "item", "rows"])

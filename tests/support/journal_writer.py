@@ -9,7 +9,7 @@ from controller.budgets import Budget
 from controller.episode import Episode, FaultRecord, Task
 from controller.questions import Question
 from controller.records import Conditions, Journal
-from world_api.chat.recording import Exchange
+from world_api.chat import Exchange
 
 
 def episode(text: str) -> Episode:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tests.support.chat_server import Answer, ChatServer, Received
 from tests.support.histories import Rule, names_unknown_fields, repeats_signatures, repeats_thoughts, takes_turns
-from world_api.chat.messages import Call, completion
+from world_api.chat import Call, completion
 
 CITIES = ("Paris", "Oslo")
 _YELLOW = (255, 220, 0)

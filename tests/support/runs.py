@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from eval.runs import Outcome, Tally, open_experiment, run_experiment, score_run
+from world_api import SystemClock
 from world_api.core import json_line
-from world_api.core.ports import SystemClock
 
 #: Questions about the minute that ``make_world`` of the tests makes by hand, in the project's own format.
 QUESTIONS: tuple[dict[str, Any], ...] = (

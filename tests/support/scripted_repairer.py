@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tool_induction.aggregates import AGGREGATES
-from world_api.chat.messages import completion
+from world_api.chat import completion
 
 Tool = dict[str, Any]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tool_induction import Compilation, compile_document
-from world_api.core.faults import OperationFault
+from world_api.core import OperationFault
 
 DATA = Path(__file__).parent / "data"
 Document = dict[str, Any]

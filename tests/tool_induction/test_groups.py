@@ -13,12 +13,11 @@ from tests.support.command_line import Cli
 from tool_induction import LibraryTools, Origin, compile_document, freeze_library, load_library
 from tool_induction.admission import admit
 from tool_induction.documents import emission_schema
-from tool_induction.inducer.prompt_builder import InducerPrompts
-from tool_induction.inducer.requests import Settings
+from tool_induction.inducer import InducerPrompts, Settings
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE
 from tool_induction.serving import ServedTools
 from world_api import Session
-from world_api.core.faults import ToolFault
+from world_api.core import ToolFault
 from world_api.operations import OPERATIONS, operations_of
 
 INSPECT = frozenset({"inspect"})

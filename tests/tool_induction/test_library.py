@@ -8,8 +8,7 @@ import pytest
 from tool_induction import Origin, compile_document, freeze_library, load_library
 from tool_induction.library import find_library, operation_hash, packaged_libraries
 from tool_induction.refreeze import refreeze
-from world_api.core.canonical import content_hash
-from world_api.core.faults import ToolFault
+from world_api.core import ToolFault, content_hash
 
 BY_HAND = Origin(how="hand-written", date="2026-01-01", domain="A", details={"split": "none"})
 

@@ -17,7 +17,7 @@ from tool_induction import load_library
 from tool_induction.serving import ServedTools
 from world_api.api import open_session
 from world_api.operations import OPERATIONS, operations_of
-from world_api.schemas.mcp import mcp_server
+from world_api.schemas import mcp_server
 
 CHOSEN = ("--with", "inspect", "--profile", "endpoint", "--vision-model", "eye")
 LOOK = ("call", "inspect_segment", "start_time=20", "end_time=26", "--video", "film")
@@ -121,8 +121,8 @@ def test_what_looking_costs_is_agreed_to_before_anything_is_served(
 
 
 def test_a_server_offers_the_group_and_looks(film_store: Path, vision_server: VisionServer, tools: Path) -> None:
+    from world_api import SystemClock
     from world_api.api import vision_config
-    from world_api.core.ports import SystemClock
     from world_api.options import VisionChoices
 
     environment = {"OPENAI_BASE_URL": vision_server.url, "OPENAI_API_KEY": "not-a-real-key"}

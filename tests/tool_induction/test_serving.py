@@ -13,7 +13,7 @@ from mcp import Client, types
 from tool_induction import LibraryTools, load_library
 from tool_induction.serving import ServedTools
 from world_api.operations import OPERATIONS
-from world_api.schemas.mcp import mcp_server
+from world_api.schemas import mcp_server
 
 T = TypeVar("T")
 MADE = {"video_id": "made"}

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent
+from world_api import SystemClock
 from world_api.api import build_world, open_session
 from world_api.commands.worlds import inspection, inspection_text
-from world_api.core.ports import SystemClock
 from world_api.operations import run
 from world_api.options import BuildOptions, Listening
 

@@ -12,8 +12,7 @@ import pytest
 
 from controller.records import Journal, replay_recorded
 from tests.support.command_line import Cli, Outcome
-from world_api.chat.capabilities import Capabilities, keep_finding
-from world_api.chat.transport import Endpoint
+from world_api.chat import Capabilities, Endpoint, keep_finding
 
 QUESTION = "When does the person in red first appear?"
 MEMORY = json.dumps(

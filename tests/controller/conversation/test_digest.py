@@ -11,10 +11,9 @@ import pytest
 from benchmarks.made_worlds import Plan, write_world
 from controller.digest import digest_of
 from world_api.api import open_session
-from world_api.chat.usage import estimate_tokens
-from world_api.core.canonical import json_line
-from world_api.core.spans import TimeSpan
-from world_api.session.session import Session
+from world_api.chat import estimate_tokens
+from world_api.core import TimeSpan, json_line
+from world_api.session import Session
 
 HOURS_10 = 36_000.0
 

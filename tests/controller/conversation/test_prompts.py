@@ -14,8 +14,7 @@ from controller.answers import submit_answer_tool
 from controller.prompts import LANGUAGES, Prompts, language_of
 from controller.questions import KINDS, Kind, Question
 from controller.replies import Problem
-from world_api.core.canonical import json_line
-from world_api.core.faults import EpisodeFault
+from world_api.core import EpisodeFault, json_line
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "controller"
 ROOT = Path(__file__).parents[3]

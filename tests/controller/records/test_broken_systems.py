@@ -13,12 +13,9 @@ from controller.budgets import Budget
 from controller.questions import Question
 from controller.records import Answered, Journal, Unanswered, answer, answer_many
 from controller.systems import SystemContext
-from world_api.chat.messages import completion
-from world_api.chat.recording import ScriptedChatModel
-from world_api.chat.rule_based import RuleBasedChatModel
-from world_api.chat.usage import Price, Prices
-from world_api.core.faults import EpisodeFault
-from world_api.core.ports import SystemClock
+from world_api import SystemClock
+from world_api.chat import Price, Prices, RuleBasedChatModel, ScriptedChatModel, completion
+from world_api.core import EpisodeFault
 
 ASKED = Question(text="When?")
 PAID = completion(model="m", content="So.", usage=(70, 7))

@@ -13,11 +13,9 @@ from controller.questions import Question
 from controller.records import DamagedEntry, Journal, answer, replay_recorded
 from controller.systems import SystemContext
 from tests.support.journals import edit_lines, forge
-from world_api.chat.recording import Exchange, append_line, read_lines
-from world_api.chat.rule_based import RuleBasedChatModel
-from world_api.core.canonical import content_hash
-from world_api.core.faults import EpisodeFault
-from world_api.core.ports import SystemClock
+from world_api import SystemClock
+from world_api.chat import Exchange, RuleBasedChatModel, append_line, read_lines
+from world_api.core import EpisodeFault, content_hash
 
 ASKED = Question(text="When does the person in red first appear?")
 CONTEXT = SystemContext(model=RuleBasedChatModel(), clock=SystemClock())

@@ -14,8 +14,7 @@ import pytest
 
 from controller.records import Conditions, Journal
 from tests.support import journal_writer
-from world_api.core.canonical import json_line, parse_json
-from world_api.core.faults import EpisodeFault
+from world_api.core import EpisodeFault, json_line, parse_json
 
 CONDITIONS = Conditions(system="flat")
 

@@ -16,13 +16,9 @@ from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
 from tests.support.journals import forge
 from tool_induction import ToolLibrary, load_library
-from world_api.chat.models import OpenAIChatModel
-from world_api.chat.recording import ScriptedChatModel
-from world_api.chat.rule_based import RuleBasedChatModel
-from world_api.chat.transport import Endpoint
-from world_api.core.canonical import json_line
-from world_api.core.faults import BackendFault, EpisodeFault
-from world_api.core.ports import SystemClock
+from world_api import SystemClock
+from world_api.chat import Endpoint, OpenAIChatModel, RuleBasedChatModel, ScriptedChatModel
+from world_api.core import BackendFault, EpisodeFault, json_line
 
 QUESTION = "When does the person in red first appear?"
 

@@ -16,12 +16,10 @@ from controller.loop import run_episode
 from controller.questions import Question
 from controller.records import Journal, Replayed, answer, conditions, replay_recorded
 from controller.systems import System, SystemContext
-from world_api.chat.recording import ScriptedChatModel
-from world_api.chat.rule_based import RuleBasedChatModel
-from world_api.core.canonical import json_line, parse_json
-from world_api.core.faults import EpisodeFault, OperationFault
-from world_api.core.ports import SystemClock
-from world_api.session.session import Session
+from world_api import SystemClock
+from world_api.chat import RuleBasedChatModel, ScriptedChatModel
+from world_api.core import EpisodeFault, OperationFault, json_line, parse_json
+from world_api.session import Session
 
 ASKED = Question(text="When does the person in red first appear?")
 

@@ -18,11 +18,8 @@ from controller.questions import Question
 from controller.records import Conditions, JournalEntry
 from controller.systems import flat, hier
 from tool_induction import load_library
-from world_api.chat.rule_based import RuleBasedChatModel
-from world_api.chat.usage import Price
-from world_api.core.cost import Spent
-from world_api.core.faults import EpisodeFault
-from world_api.core.identifiers import columns
+from world_api.chat import Price, RuleBasedChatModel
+from world_api.core import EpisodeFault, Spent, columns
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe\r\nrecorded  forged\u2028" + "很" * 90
 

@@ -12,11 +12,8 @@ from controller.questions import Question
 from controller.systems import build_system
 from tests.support.systems import data_in
 from world_api.api import open_session
-from world_api.core.cost import Spent
-from world_api.core.faults import BackendFault, EpisodeFault
-from world_api.core.ports import Expected, LookReply, LookRequest
-from world_api.session.session import Session
-from world_api.session.vision import VisionConfig
+from world_api.core import BackendFault, EpisodeFault, Expected, LookReply, LookRequest, Spent
+from world_api.session import Session, VisionConfig
 
 TENS = {"clip_seconds": 10.0, "top_k": 3}
 

@@ -10,8 +10,7 @@ import pytest
 from controller.budgets import Budget
 from tests.support.systems import DOCUMENT, data_in, text_of
 from tool_induction.judge import ScriptedJudge
-from world_api.chat.messages import Call, completion
-from world_api.chat.recording import ScriptedChatModel
+from world_api.chat import Call, ScriptedChatModel, completion
 
 GIVEN = {"video_id": "made", "words": "folder"}
 FAULTY = json.loads(json.dumps(DOCUMENT).replace("search_segments_by_text", "search_segments_by_words"))

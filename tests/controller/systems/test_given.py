@@ -12,8 +12,8 @@ from controller.questions import Question
 from controller.systems import build_system, clips
 from tests.support.systems import data_in, pictures_in, seconds_shown, text_of
 from world_api.api import open_session
-from world_api.chat.rule_based import RuleBasedChatModel
-from world_api.core.faults import EpisodeFault
+from world_api.chat import RuleBasedChatModel
+from world_api.core import EpisodeFault
 
 # --- direct -------------------------------------------------------------------------------------------------------
 
@@ -82,9 +82,9 @@ def test_a_video_that_cannot_be_decoded_fails_by_name(
 
 
 def test_frames_are_decoded_together_and_sent_as_every_picture_is(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from world_api.core.ports import Picture
+    from world_api.core import Picture
     from world_api.media import VideoFrames
-    from world_api.perception.endpoint import data_url
+    from world_api.perception import data_url
 
     asked: list[list[float]] = []
     taken: list[str] = []
@@ -152,8 +152,7 @@ def test_where_no_caption_fits_some_of_all_parts_are_given_and_it_is_said(play: 
 
 
 def test_an_answer_cites_what_was_given(play: Any) -> None:
-    from world_api.chat.messages import Call, completion
-    from world_api.chat.recording import ScriptedChatModel
+    from world_api.chat import Call, ScriptedChatModel, completion
 
     spans = [{"start_time": 20.0, "end_time": 30.0}, {"start_time": 21.0, "end_time": 28.0}]
     answer = Call(tool="submit_answer", arguments={"answer": "x", "spans": spans}, id="end")

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.systems import pictures_in, seconds_shown
-from world_api.chat.messages import Call, completion
-from world_api.chat.models import OpenAIChatModel
-from world_api.chat.transport import Endpoint
+from world_api.chat import Call, Endpoint, OpenAIChatModel, completion
 
 ANSWER = completion(
     model="m", calls=[Call(tool="submit_answer", arguments={"answer": "grey", "spans": []}, id="c1")], usage=(900, 9)

@@ -13,7 +13,7 @@ from controller.questions import Question
 from controller.records import Journal, answer, replay_recorded
 from tests.controller.systems.test_contract import every_system
 from world_api.api import open_session
-from world_api.core.canonical import json_line
+from world_api.core import json_line
 
 pytestmark = pytest.mark.usefixtures("third_party")
 Record = Callable[..., Journal]
@@ -61,7 +61,7 @@ def test_it_replays_byte_for_byte_without_world_or_network(
 def test_typed_questions_replay_in_both_languages(
     record: Any, offline: None, question: Question, language: str
 ) -> None:
-    from world_api.chat.rule_based import RuleBasedChatModel
+    from world_api.chat import RuleBasedChatModel
 
     journal = record("hier", question, language=language, model=RuleBasedChatModel())
     [entry] = journal.entries()

@@ -11,8 +11,7 @@ import pytest
 from controller import Journal, Question, answer_recorded, replay_recorded
 from tests.support.systems import THIRD_PARTY, Willing
 from world_api.api import open_session
-from world_api.core.canonical import json_line
-from world_api.core.faults import EpisodeFault
+from world_api.core import EpisodeFault, json_line
 
 pytestmark = pytest.mark.usefixtures("third_party")
 

@@ -13,11 +13,11 @@ from controller.systems import build_system
 from tests.controller.systems.test_contract import OWN
 from tests.support.systems import text_of
 from tool_induction import load_library
-from tool_induction.curation.arms import make_arm
+from tool_induction.curation import make_arm
 from tool_induction.domains import load_domain
-from tool_induction.inducer.prompt_builder import InducerPrompts
+from tool_induction.inducer import InducerPrompts
 from world_api.api import open_session
-from world_api.core.faults import EpisodeFault, ToolFault
+from world_api.core import EpisodeFault, ToolFault
 from world_api.operations import OPERATIONS
 
 DOMAIN = "A_locate_count"

@@ -23,8 +23,7 @@ from eval.datasets import (
 from eval.scoring import check_protocol
 from tests.support import published_files
 from tool_induction.domains import packaged_domains
-from world_api.core.faults import EvalFault
-from world_api.core.spans import TimeSpan
+from world_api.core import EvalFault, TimeSpan
 
 
 def load(name: str, folder: Path) -> Dataset:

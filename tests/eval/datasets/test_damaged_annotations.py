@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from eval.datasets import ADAPTERS, load_dataset
 from tests.support import published_files
-from world_api.core.faults import EvalFault
+from world_api.core import EvalFault
 
 NAMES = sorted(ADAPTERS)
 JSON_NAMES = [name for name in NAMES if name not in ("nextqa", "videomme")]

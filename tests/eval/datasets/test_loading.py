@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from eval.datasets import load_dataset
-from world_api.core.faults import EvalFault
+from world_api.core import EvalFault
 
 QUESTION = {
     "schema_version": 1, "id": "q1", "video": "kitchen", "question": "How many?", "kind": "count", "answer": 3,

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from controller.questions import Question
 from eval.datasets import BadItem, Item, item_from_record, item_record, load_dataset
-from world_api.core.faults import EvalFault
-from world_api.core.spans import TimeSpan
+from world_api.core import EvalFault, TimeSpan
 
 GOOD: dict[str, Any] = {
     "schema_version": 1, "id": "q1", "video": "kitchen", "question": "How many?", "kind": "count", "answer": 3,

@@ -9,13 +9,13 @@ import pytest
 
 from controller import SystemContext, answer_many
 from controller.questions import Question
-from controller.records.recorder import Answered
+from controller.records import Answered
 from eval.datasets import ensure_text_worlds, load_dataset
 from eval.scoring import score_value
+from world_api import SystemClock
 from world_api.api import open_session
-from world_api.chat.rule_based import RuleBasedChatModel
-from world_api.core.ports import SystemClock
-from world_api.session.session import Session
+from world_api.chat import RuleBasedChatModel
+from world_api.session import Session
 
 pytestmark = pytest.mark.shared_data
 

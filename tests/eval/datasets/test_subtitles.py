@@ -14,8 +14,8 @@ from eval.datasets import VideoFile, subtitles_to_build_with
 from eval.runs import build_for_run
 from tests.support.building import Silent, StandingClock
 from tests.support.numbered_film import HEIGHT, WIDTH, drawn
-from world_api.core.faults import EvalFault
-from world_api.world.store import open_world
+from world_api.core import EvalFault
+from world_api.world import open_world
 
 
 def video(folder: Path, lines: Any, *, begins: float = 0.0) -> VideoFile:

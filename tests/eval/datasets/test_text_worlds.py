@@ -12,11 +12,10 @@ import pytest
 from eval.datasets import Dataset, ensure_text_worlds, load_dataset
 from tests.support import published_files
 from world_api.api import open_session
-from world_api.core.faults import EvalFault, OperationFault, VideoWorldError
+from world_api.core import EvalFault, OperationFault, VideoWorldError
 from world_api.operations import OPERATIONS, run
-from world_api.session.session import Session
-from world_api.world.store import open_world
-from world_api.world.verification import check_world
+from world_api.session import Session
+from world_api.world import check_world, open_world
 
 VIDEO = "locomo-7"
 

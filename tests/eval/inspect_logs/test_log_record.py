@@ -11,8 +11,8 @@ import pytest
 from controller.display import WATERMARK
 from eval.inspect_logs import answer_text, conditions_of, log_record, messages_of, text_of, usage_of
 from eval.runs import Run, read_run
-from eval.tables.rows import rows_of
-from world_api.chat.usage import Price, Usage
+from eval.tables import rows_of
+from world_api.chat import Price, Usage
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from eval.inspect_logs import conditions_of, export_run, log_record
 from eval.runs import read_run
 from tests.support.command_line import Cli
-from world_api.core.faults import BackendFault, EvalFault
+from world_api.core import BackendFault, EvalFault
 
 with_inspect = pytest.mark.skipif(find_spec("inspect_ai") is None, reason="the extra inspect is not installed")
 

@@ -16,12 +16,12 @@ from eval.ladder import open_ladder, operations_on
 from eval.tables import SampleRow, ladder_of
 from tests.support.sample_rows import sample_row
 from tool_induction import LibraryTools, compile_document
+from world_api import SystemClock
 from world_api.api import open_session
-from world_api.chat.rule_based import RuleBasedChatModel
-from world_api.core.faults import EvalFault, OperationFault
-from world_api.core.ports import SystemClock
+from world_api.chat import RuleBasedChatModel
+from world_api.core import EvalFault, OperationFault
 from world_api.operations import run
-from world_api.session.session import Session
+from world_api.session import Session
 
 VIDEO = {"video_id": "made"}
 DOCUMENT = {

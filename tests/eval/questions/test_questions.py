@@ -12,9 +12,8 @@ import pytest
 
 from eval.questions import CHINESE_SHARE, MAKERS, check_items, questions_of
 from eval.sandbox import FilmFacts
-from tool_induction.domains import PlannedQuestion, leaks, load_domain
-from tool_induction.domains.domain import SplitName
-from world_api.core.lexicon import content_words
+from tool_induction.domains import PlannedQuestion, SplitName, leaks, load_domain
+from world_api.core import content_words
 
 SPLITS: tuple[SplitName, ...] = ("induction", "development", "test")
 SEEDS = range(9100, 9106)

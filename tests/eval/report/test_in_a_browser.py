@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from eval.report import Choices, Written, write_report
-from eval.runs.records import RunFolder
-from eval.runs.scoring import score_run
+from eval.runs import RunFolder, score_run
 from tests.support.browser import Browser, Tab
 from tests.support.reports import hostile_questions, index_of, places_of
 from tests.support.runs import CONFIGURATION, prepare, run_here
-from world_api.core.canonical import json_line
+from world_api.core import json_line
 
 pytestmark = pytest.mark.xdist_group("browser")  # one browser, whichever worker has it
 

@@ -9,12 +9,11 @@ import pytest
 
 from controller.display import WATERMARK
 from eval.report import Choices, Written, write_report
-from eval.runs.records import RunFolder
-from eval.runs.scoring import score_run
+from eval.runs import RunFolder, score_run
 from tests.support.browser import Browser, Tab
 from tests.support.reports import HOSTILE, index_of
 from tests.support.runs import CONFIGURATION, QUESTIONS, prepare, run_here
-from world_api.core.canonical import json_line
+from world_api.core import json_line
 
 pytestmark = pytest.mark.xdist_group("browser")  # one browser, whichever worker has it
 

@@ -17,12 +17,9 @@ from tests.support.command_line import Outcome
 from tests.support.reports import give_video, index_of
 from videoworld import main
 from world_api import open_session, run
-from world_api.core.faults import EvalFault
-from world_api.core.files import hash_file
-from world_api.session.overlay import commit_session, list_sessions
-from world_api.world.manifest import read_manifest, write_manifest
-from world_api.world.store import open_world
-from world_api.world.verification import check_world
+from world_api.core import EvalFault, hash_file
+from world_api.session import commit_session, list_sessions
+from world_api.world import check_world, open_world, read_manifest, write_manifest
 
 LINES: tuple[dict[str, Any], ...] = (
     {"question": "How many people are there?", "kind": "count", "answer": 2},

@@ -15,15 +15,12 @@ import pytest
 
 from controller.display import WATERMARK
 from eval.report import Choices, Written, write_report
-from eval.runs.bundle import pack
-from eval.runs.records import RunFolder
-from eval.runs.run import read_run
-from eval.runs.scoring import score_run
+from eval.runs import RunFolder, pack, read_run, score_run
 from eval.tables import tables_of
 from tests.support.numbered_film import number_in
 from tests.support.reports import blocks_of, hostile_questions, index_of, places_of, unpacked
 from tests.support.runs import CONFIGURATION, made_run, prepare, run_here
-from world_api.core.canonical import json_line
+from world_api.core import json_line
 
 
 def page_of(written: Written) -> str:

@@ -14,8 +14,7 @@ from eval.report.pictures import LabelledBox, Moment, Picture, PictureCache, cho
 from tests.conftest import WorldMaker, made_rows
 from tests.support.numbered_film import number_in
 from tests.support.reports import give_video
-from world_api.world.storage import write_image
-from world_api.world.store import open_world
+from world_api.world import open_world, write_image
 
 BOX = LabelledBox(x1=1, y1=1, x2=9, y2=9, label="a cup")
 

@@ -11,8 +11,7 @@ import pytest
 
 from eval.runs import CONTENTS, Contents, Part, RunFolder, contents_of, head, open_bundle, pack, read_run, score_run
 from tests.support.runs import made_run
-from world_api.core.canonical import json_line, parse_json
-from world_api.core.faults import EvalFault
+from world_api.core import EvalFault, json_line, parse_json
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from eval.datasets.loading import load_dataset
+from eval.datasets import load_dataset
 from eval.runs import EXAMPLE, pick_all, read_configuration
-from world_api.core.faults import EvalFault
+from world_api.core import EvalFault
 
 SMALL = "schema_version: 1\ndatasets: [films]\narms: [flat]\n"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from eval.datasets.items import VideoFile
+from eval.datasets import VideoFile
 from eval.runs import Estimate, WorldNeeded, building_of, estimate_run, open_experiment
 from tests.support.numbered_film import encode
 from tests.support.runs import prepare, run_here
-from world_api.core.faults import VideoWorldError
-from world_api.core.ports import SystemClock
+from world_api import SystemClock
+from world_api.core import VideoWorldError
 
 FEW = "schema_version: 1\ndatasets: [films]\narms: [blind]\nseeds: [1, 2]\nparallel: 1\n"
 

@@ -11,8 +11,8 @@ import pytest
 from controller.systems import USUAL_TOKENS
 from eval.runs import Estimate, estimate_run, open_experiment
 from tests.support.runs import QUESTIONS, prepare
-from world_api.chat.usage import IMAGE_TOKENS
-from world_api.core.ports import SystemClock
+from world_api import SystemClock
+from world_api.chat import IMAGE_TOKENS
 
 CONFIGURATION = """\
 schema_version: 1

@@ -10,8 +10,8 @@ import pytest
 from eval.runs import ScoreLine, read_lines
 from tests.support.command_line import Cli
 from tests.support.runs import prepare
-from world_api.chat.messages import completion
-from world_api.core.canonical import parse_json
+from world_api.chat import completion
+from world_api.core import parse_json
 
 CONFIGURATION = "schema_version: 1\ndatasets: [films]\narms: [flat]\nparallel: 1\n"
 

@@ -15,7 +15,7 @@ import pytest
 from eval.runs import SubprocessWorker, read_run, score_run
 from tests.eval.runs.test_running import names
 from tests.support.runs import Silent, prepare, run_here
-from world_api.core.faults import EvalFault
+from world_api.core import EvalFault
 
 ROOT = Path(__file__).resolve().parents[3]
 _PATIENCE = 120.0

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from eval.datasets.items import Dataset, LeftOut
+from eval.datasets import Dataset, LeftOut
 from eval.runs import DatasetPart, Picked, Plan, RunFolder, make_plan, open_experiment, spread
 from tests.support.runs import QUESTIONS, prepare, write_dataset
 from tool_induction import Origin, freeze_library, load_library
-from world_api.core.faults import VideoWorldError
-from world_api.core.ports import SystemClock
+from world_api import SystemClock
+from world_api.core import VideoWorldError
 
 Planned = Callable[..., Plan]
 PRIMARY = (

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from eval.report.page import overview_of
-from eval.runs.run import read_run
+from eval.runs import read_run
 from tests.eval.runs.test_running import FEW
 from tests.support.runs import Silent, prepare, run_here
-from world_api.chat.messages import completion
+from world_api.chat import completion
 
 
 @pytest.fixture

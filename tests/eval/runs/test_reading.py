@@ -9,8 +9,7 @@ import pytest
 
 from eval.runs import read_run
 from tests.support.runs import made_run
-from world_api.core.canonical import json_line, parse_json
-from world_api.core.faults import EvalFault
+from world_api.core import EvalFault, json_line, parse_json
 
 
 def test_a_finished_run_is_read_with_its_samples_episodes_and_scores(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ import pytest
 
 from eval.runs import CONTENTS, FILES, Contents, Part, RunFolder, bundle, contents_of, head, open_bundle, pack
 from tests.support.runs import made_run
-from world_api.core.canonical import json_line, parse_json
-from world_api.core.faults import EvalFault, StoreFault
+from world_api.core import EvalFault, StoreFault, json_line, parse_json
 
 ITEMS = {"items.jsonl": b"x"}
 

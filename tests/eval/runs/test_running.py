@@ -10,12 +10,11 @@ import pytest
 
 from controller.records import EPISODES
 from eval.runs import Outcome, RunFolder, SampleLine, read_lines, read_run, score_run
-from eval.tables.rows import rows_of
+from eval.tables import rows_of
 from tests.support.journals import edit_lines
 from tests.support.runs import QUESTIONS, Silent, made_run, prepare, run_here
-from world_api.chat.messages import Call, completion
-from world_api.core.canonical import json_line, parse_json
-from world_api.core.faults import EpisodeFault, EvalFault
+from world_api.chat import Call, completion
+from world_api.core import EpisodeFault, EvalFault, json_line, parse_json
 
 FEW = "schema_version: 1\ndatasets: [films]\narms: [{arm}]\nmodel: {model}\nparallel: 1\n"
 

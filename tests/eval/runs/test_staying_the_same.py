@@ -13,8 +13,7 @@ from eval.runs import Arm, Cell, read_manifest, read_run, score_run
 from tests.eval.runs.test_running import FEW, drop_lines, samples
 from tests.support.runs import made_run, prepare, run_here
 from tool_induction import Origin, freeze_library, load_library
-from world_api.core.canonical import json_line, parse_json
-from world_api.core.faults import EvalFault
+from world_api.core import EvalFault, json_line, parse_json
 
 
 def refused(config: Path, *overrides: str) -> str:

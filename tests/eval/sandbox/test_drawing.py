@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from eval.sandbox import (
+    COLOURS,
     GIVING_APART,
     WIDTH,
     Actor,
@@ -30,7 +31,6 @@ from eval.sandbox import (
     giving_place,
     plan_of,
 )
-from eval.sandbox.canvas import COLOURS
 
 RATE = 10
 MIA = Actor(

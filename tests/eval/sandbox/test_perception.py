@@ -43,12 +43,11 @@ from eval.sandbox.perception import (
     table_of,
 )
 from tests.support.building import Silent
+from world_api import SystemClock
 from world_api.api import build_world, open_session
 from world_api.build import Truth, read_truth
-from world_api.core.faults import EvalFault
-from world_api.core.ports import SystemClock
-from world_api.core.spans import TimeSpan
-from world_api.world.view import View
+from world_api.core import EvalFault, TimeSpan
+from world_api.world import View
 
 pytestmark = [pytest.mark.media, pytest.mark.xdist_group("perceived")]
 

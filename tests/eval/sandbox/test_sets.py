@@ -10,8 +10,8 @@ import cv2
 import numpy as np
 import pytest
 
-from eval.sandbox import GIVING_APART, HEIGHT, WIDTH, Room, RoomKind, giving_place, plan_of
-from eval.sandbox.canvas import COLOURS, hexa, shade
+from eval.sandbox import COLOURS, GIVING_APART, HEIGHT, WIDTH, Room, RoomKind, giving_place, plan_of
+from eval.sandbox.canvas import hexa, shade
 from eval.sandbox.figures import arm_towards
 from eval.sandbox.renderer import size_at
 from eval.sandbox.room_plans import WALL_COUNT, arrange, style_of

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from controller.evidence import CitedSpan
 from eval.scoring import evidence_score
-from world_api.core.spans import TimeSpan
+from world_api.core import TimeSpan
 
 
 def spans(*ends: tuple[float, float]) -> list[TimeSpan]:

@@ -9,7 +9,7 @@ import pytest
 from controller.questions import Question
 from eval.datasets import Item
 from eval.scoring import score_value
-from world_api.core.faults import EvalFault
+from world_api.core import EvalFault
 
 OPTIONS = {"choice": ("in", "out", "above"), "order": ("ann", "ben", "carl", "dora")}
 

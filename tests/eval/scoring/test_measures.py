@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.runs.run import read_run
+from eval.runs import read_run
 from eval.scoring import measures_of
 from eval.tables import study_of, table_of
 from tests.support.runs import made_run

@@ -20,7 +20,7 @@ from eval.scoring import (
     scorer_named,
     scorer_names,
 )
-from world_api.core.faults import BackendFault, EvalFault
+from world_api.core import BackendFault, EvalFault
 
 OPEN = Item(id="o", video_id="v", question=Question(text="Where is the hat?"), answer="on the table")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from eval.statistics import cohen_kappa, correlation, kendall_tau
-from world_api.core.faults import EvalFault
+from world_api.core import EvalFault
 
 
 @given(st.permutations(list(range(6))), st.permutations(list(range(6))))

@@ -10,7 +10,7 @@ from scipy import stats
 
 from benchmarks.simulated_runs import Scenario, simulate
 from eval.statistics import mean_interval
-from world_api.core.faults import EvalFault
+from world_api.core import EvalFault
 
 
 def run(clusters: int, *, seed: int = 3, sizes: str = "unequal") -> tuple[list[float], list[int]]:

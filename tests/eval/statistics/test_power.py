@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from eval.statistics import Plan, mean_interval, significance
-from world_api.core.faults import EvalFault
+from world_api.core import EvalFault
 
 Random = np.random.Generator
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from eval.statistics import holm, mcnemar, sign_flip
-from world_api.core.faults import EvalFault
+from world_api.core import EvalFault
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(0, 0), (1, 0), (10, 5), (3, 17), (40, 40), (700, 640), (9_000, 9_300)])

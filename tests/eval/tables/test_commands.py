@@ -15,7 +15,7 @@ from tests.support import runs
 from tests.support.command_line import Outcome
 from tests.support.journals import edit_lines
 from tool_induction import load_library
-from tool_induction.curation.fork import Edits, fork_library
+from tool_induction.curation import Edits, fork_library
 from videoworld import main
 
 CONFIGURATION = """\

@@ -10,7 +10,7 @@ import pytest
 
 from eval.tables import CONTROLS, SampleRow, Study, chosen, compare, concerns, filtered, pairs_of, table_of, tables_of
 from tests.support.sample_rows import hier_row, sample_row, spend
-from world_api.core.faults import EvalFault
+from world_api.core import EvalFault
 
 Right = Callable[[int, int], bool]
 VIDEOS, QUESTIONS = 12, 4

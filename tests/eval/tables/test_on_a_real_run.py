@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from controller.display import WATERMARK
-from eval.runs.run import read_run
+from eval.runs import read_run
 from eval.scoring import answer_key
 from eval.tables import SampleRow, Study, Table, compare, grouped, study_of, tables_of, write_tables
 from tests.support.reports import places_of

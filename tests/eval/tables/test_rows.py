@@ -9,15 +9,11 @@ from typing import Any
 import pytest
 
 from eval.report import page
-from eval.runs.bundle import pack
-from eval.runs.records import RunFolder
-from eval.runs.run import read_run
-from eval.runs.scoring import score_run
+from eval.runs import RunFolder, pack, read_run, score_run
 from eval.tables import SampleRow, read_rows, rows_of, tables_of
 from tests.support.journals import edit_lines
 from tests.support.runs import CONFIGURATION, QUESTIONS, made_run, prepare, run_here
-from world_api.core.canonical import json_line, parse_json
-from world_api.core.faults import EvalFault
+from world_api.core import EvalFault, json_line, parse_json
 
 
 @pytest.fixture

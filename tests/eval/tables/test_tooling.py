@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eval.datasets import load_protocol, packaged_protocols
-from eval.runs.records import DatasetRecord
+from eval.runs import DatasetRecord
 from eval.tables import Cell, Labels, LibraryFacts, SampleRow, Study, evidence_of, library_rows, table_of, tables_of
 from eval.tables.budgets import overlap, winner
 from eval.tables.tools import break_even

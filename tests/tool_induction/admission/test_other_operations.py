@@ -9,9 +9,8 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ConfigDict, Field
 
 from tool_induction.admission import schema_worlds
-from world_api.core.cost import Cost
-from world_api.operations import OPERATIONS, Operation
-from world_api.operations.schema import Confidence, Interval, Result, Time
+from world_api.core import Cost
+from world_api.operations import OPERATIONS, Confidence, Interval, Operation, Result, Time
 
 
 class Group(Interval):

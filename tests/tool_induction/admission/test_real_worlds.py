@@ -9,7 +9,7 @@ import pytest
 
 from tool_induction import load_library
 from tool_induction.admission import ExampleWorld, admit, schema_worlds
-from world_api.core.faults import BackendFault, OperationFault
+from world_api.core import BackendFault, OperationFault
 from world_api.operations import OPERATIONS, run
 
 SEARCH = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from tool_induction.admission import schema_worlds
-from world_api.core.faults import OperationFault
+from world_api.core import OperationFault
 from world_api.operations import EVERY_OPERATION
 
 WORLDS = schema_worlds()

@@ -13,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.listed_items import LISTS, TIMED, Item
-from tool_induction.aggregates import AGGREGATES
-from tool_induction.aggregates.functions import evidence_of, span_of
-from tool_induction.language.types import ANY, FLOAT, TIME, ListType, OptionalType, RecordType, optional
-from tool_induction.runtime.values import fitted
-from world_api.core.canonical import canonical_json
+from tool_induction.aggregates import AGGREGATES, evidence_of, span_of
+from tool_induction.language import ANY, FLOAT, TIME, ListType, OptionalType, RecordType, optional
+from tool_induction.runtime import fitted
+from world_api.core import canonical_json
 
 INTERVAL = {"start_time": 4.0, "end_time": 12.5}
 PARAMS: dict[str, dict[str, Any]] = {

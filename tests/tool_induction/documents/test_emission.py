@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from tool_induction import compile_document, load_library
 from tool_induction.documents import STRICT_CANNOT_SAY, document_from_emission, emission_schema
-from world_api.schemas.json_schema import strict_violations
+from world_api.schemas import strict_violations
 
 STRICT = {
     "tools": [

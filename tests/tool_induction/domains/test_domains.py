@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tool_induction.domains import SPLITS, Domain, load_domain, packaged_domains
-from world_api.core.faults import ToolFault
+from world_api.core import ToolFault
 
 PACKAGED = ("A_locate_count", "B_order_cause", "C_summary_multihop")
 Edited = Callable[..., Path]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tool_induction.domains import Domain, PlannedQuestion, Split, leaks, load_domain, refuse_leaks
-from world_api.core.faults import ToolFault
+from world_api.core import ToolFault
 
 
 @pytest.fixture

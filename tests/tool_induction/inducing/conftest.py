@@ -12,9 +12,8 @@ import pytest
 from tool_induction.domains import Domain, load_domain
 from tool_induction.inducer import Exchanges, Induction, Requester, Settings
 from tool_induction.inducer import induce as run_rounds
-from world_api.chat.messages import completion
-from world_api.chat.recording import ScriptedChatModel
-from world_api.core.ports import SystemClock
+from world_api import SystemClock
+from world_api.chat import ScriptedChatModel, completion
 
 Tool = dict[str, Any]
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from tests.support.scripted_repairer import ScriptedRepairer
 from tool_induction.domains import load_domain
 from tool_induction.inducer import Exchanges, InducerPrompts, Requester, Settings, induce, log_lines, report_page, spent
-from world_api.chat.messages import completion
-from world_api.chat.recording import ScriptedChatModel
-from world_api.core.faults import ToolFault
-from world_api.core.ports import SystemClock
+from world_api import SystemClock
+from world_api.chat import ScriptedChatModel, completion
+from world_api.core import ToolFault
 
 DOMAIN = load_domain("A_locate_count")
 PROMPTS = InducerPrompts()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tool_induction import load_library
-from world_api.core.canonical import content_hash
+from world_api.core import content_hash
 
 Induce = Callable[..., Any]
 

@@ -17,10 +17,10 @@ from tool_induction.aggregates import AGGREGATES
 from tool_induction.checker import operation_result
 from tool_induction.checker.environment import list_field
 from tool_induction.domains import Domain, load_domain, packaged_domains
-from tool_induction.inducer.prompt_builder import FailingTool, InducerPrompts, examples_of
+from tool_induction.inducer import FailingTool, InducerPrompts, examples_of
 from tool_induction.language import FILTERS, STEP_MODELS, known_types, operation_types
 from tool_induction.library import packaged_libraries
-from world_api.chat.usage import estimate_tokens
+from world_api.chat import estimate_tokens
 from world_api.operations import EVERY_OPERATION, OPERATIONS, operations_for
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "induction"

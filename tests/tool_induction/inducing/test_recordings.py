@@ -15,12 +15,9 @@ import pytest
 from tests.support.scripted_repairer import ScriptedRepairer
 from tool_induction.admission import REASONS
 from tool_induction.domains import load_domain
-from tool_induction.inducer import Requester
-from tool_induction.inducer.report import log_lines
-from tool_induction.inducer.requests import Exchanges, Settings
-from tool_induction.inducer.rounds import Induction, induce
+from tool_induction.inducer import Exchanges, Induction, Requester, Settings, induce, log_lines
 from tool_induction.language import CODES
-from world_api.core.ports import SystemClock
+from world_api import SystemClock
 
 FOLDER = Path(__file__).resolve().parents[4] / "shared" / "recordings" / "induction"
 DOMAINS = {"A": "A_locate_count", "B": "B_order_cause", "C": "C_summary_multihop"}

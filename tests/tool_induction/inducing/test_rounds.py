@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from world_api.core.faults import BackendFault, ToolFault
+from world_api.core import BackendFault, ToolFault
 
 Induce = Callable[..., Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tool_induction.inducer import Settings
-from world_api.core.faults import BackendFault
+from world_api.core import BackendFault
 
 Induce = Callable[..., Any]
 

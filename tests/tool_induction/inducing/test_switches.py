@@ -11,13 +11,11 @@ import pytest
 
 from tests.support.command_line import Cli
 from tool_induction import compile_document, load_library
-from tool_induction.admission import admit
-from tool_induction.admission.trials import MadeUpJudge
+from tool_induction.admission import MadeUpJudge, admit
 from tool_induction.documents import document_from_emission, emission_schema
-from tool_induction.inducer.prompt_builder import InducerPrompts
-from tool_induction.inducer.requests import Settings
+from tool_induction.inducer import InducerPrompts, Settings
 from tool_induction.library import MANIFEST_FILE
-from world_api.core.faults import ToolFault
+from world_api.core import ToolFault
 
 Document = dict[str, Any]
 SCAN = {

@@ -8,12 +8,8 @@ from typing import Any
 import pytest
 
 from tool_induction.judge import JUDGEMENT, ChatJudge, RecordedJudge, RememberedJudge, ScriptedJudge
-from world_api.chat.messages import completion
-from world_api.chat.models import OpenAIChatModel
-from world_api.chat.recording import CachingChatModel, ScriptedChatModel
-from world_api.chat.transport import Endpoint
-from world_api.core.cost import Ledger, ledger
-from world_api.core.faults import BackendFault, EpisodeFault, ToolFault
+from world_api.chat import CachingChatModel, Endpoint, OpenAIChatModel, ScriptedChatModel, completion
+from world_api.core import BackendFault, EpisodeFault, Ledger, ToolFault, ledger
 
 YES_NO = ("yes", "no")
 

@@ -11,8 +11,7 @@ import pytest
 from tests.support.command_line import Cli
 from tool_induction import Origin, ToolFault, compile_document, freeze_library, load_library
 from tool_induction.compiler import asks_judge, description_of
-from tool_induction.curation.fork import Edits, fork_library
-from tool_induction.curation.review import plan_lines
+from tool_induction.curation import Edits, fork_library, plan_lines
 from tool_induction.judge import JUDGEMENT
 
 

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from tests.support.command_line import Cli
 from tool_induction import Memo, RunLimits, Trace, compile_document, limits, run_tool
 from tool_induction.judge import JUDGEMENT, ChatJudge, RecordedJudge, ScriptedJudge, chosen, plain_answer
-from world_api.chat.messages import completion
-from world_api.chat.recording import ScriptedChatModel
-from world_api.chat.usage import estimate_tokens
-from world_api.core.faults import BackendFault, EpisodeFault, ToolFault
+from world_api.chat import ScriptedChatModel, completion, estimate_tokens
+from world_api.core import BackendFault, EpisodeFault, ToolFault
 
 GIVEN = {"video_id": "film", "query": "rain"}
 

@@ -41,8 +41,8 @@ class Film(NamedTuple):
 
 
 def _built(video: Path, store: Path, truth: Path) -> Film:
+    from world_api import SystemClock
     from world_api.api import BuildOptions, build_world
-    from world_api.core.ports import SystemClock
 
     options = BuildOptions(without=("screen_texts",))
     build_world(video, store, progress=Silent(), clock=SystemClock(), options=options)

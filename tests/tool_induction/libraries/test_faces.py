@@ -13,9 +13,8 @@ from mcp import types
 
 from tests.support.command_line import Cli
 from tool_induction import load_library
-from tool_induction.curation import formatted_tools
-from tool_induction.curation.examples import Format
-from world_api.schemas.json_schema import strict_violations
+from tool_induction.curation import Format, formatted_tools
+from world_api.schemas import strict_violations
 
 GOLDENS = Path(__file__).resolve().parents[2] / "golden"
 LIBRARIES = ("hand_A", "hand_B", "hand_C")
@@ -81,7 +80,7 @@ def test_a_tool_that_strict_mode_cannot_say_is_offered_without_it(compiled: Any,
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_card_has_an_example_call_that_the_tool_takes(library: str) -> None:
-    from tool_induction.curation.examples import IMAGINED, example_arguments
+    from tool_induction.curation import IMAGINED, example_arguments
     from tool_induction.runtime import check_arguments
 
     for card, item in zip(made(library, "cards"), load_library(library).tools.values(), strict=True):

@@ -11,12 +11,10 @@ import pytest
 
 from tests.support.command_line import Cli
 from tool_induction import Origin, freeze_library, load_library
-from tool_induction.curation.fork import Edits, Fork, compared, comparison_text, fork_library
-from tool_induction.domains import PlannedQuestion
-from tool_induction.domains.domain_file import load_domain
-from tool_induction.domains.guard import Seen, refuse_leaks
+from tool_induction.curation import Edits, Fork, compared, comparison_text, fork_library
+from tool_induction.domains import PlannedQuestion, Seen, load_domain, refuse_leaks
 from tool_induction.library import find_library
-from world_api.core.faults import ToolFault
+from world_api.core import ToolFault
 
 DATE = "2026-02-03"
 

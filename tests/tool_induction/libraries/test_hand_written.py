@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tool_induction import RunLimits, load_library, run_tool
-from tool_induction.admission.schema_world import schema_worlds
+from tool_induction.admission import schema_worlds
 from tool_induction.compiler import result_schema
-from tool_induction.curation.examples import ExampleRuns, example_arguments, material_of
+from tool_induction.curation import ExampleRuns, example_arguments, material_of
 from world_api.api import open_session
 from world_api.operations import run
 

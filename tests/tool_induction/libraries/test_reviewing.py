@@ -11,8 +11,15 @@ import pytest
 
 from tests.support.command_line import Cli
 from tool_induction import compile_document, load_library
-from tool_induction.curation.examples import IMAGINED, ExampleRuns, example_arguments
-from tool_induction.curation.review import plan_lines, review_html, review_library, review_text
+from tool_induction.curation import (
+    IMAGINED,
+    ExampleRuns,
+    example_arguments,
+    plan_lines,
+    review_html,
+    review_library,
+    review_text,
+)
 
 
 def reviewed(named: Any) -> dict[str, Any]:

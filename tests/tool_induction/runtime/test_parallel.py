@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.gated import FOUND, PATIENCE, GatedWorld
-from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.runner import run_tool
-from tool_induction.runtime.trace import Trace
-from world_api.core.cost import Spent, charge, deadline, ledger, remaining
-from world_api.core.faults import OperationFault
+from tool_induction.runtime import RunLimits, Trace, run_tool
+from world_api.core import OperationFault, Spent, charge, deadline, ledger, remaining
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 ARGUMENTS = {"video_id": "film", "query": "somebody"}

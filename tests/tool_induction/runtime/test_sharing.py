@@ -8,7 +8,7 @@ import pytest
 from tests.support.plans import AnyWorld
 from tool_induction import Memo, run_tool
 from world_api.api import open_session
-from world_api.core.spans import TimeSpan
+from world_api.core import TimeSpan
 
 SPAN = TimeSpan(start=0, end=1)
 ARGUMENTS = {"video_id": "film", "query": "somebody"}

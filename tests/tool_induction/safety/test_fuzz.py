@@ -11,13 +11,10 @@ from hypothesis import strategies as st
 
 from tests.support.damaged_documents import damaged
 from tests.support.tool_documents import documents
-from tool_induction.admission.trials import schema_trials, tried
-from tool_induction.compiler.compilation import Compilation, compile_document
-from tool_induction.compiler.source import locate
-from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calls import Memo
-from tool_induction.runtime.runner import run_tool
-from world_api.core.canonical import canonical_json
+from tool_induction.admission import schema_trials, tried
+from tool_induction.compiler import Compilation, compile_document, locate
+from tool_induction.runtime import Memo, RunLimits, run_tool
+from world_api.core import canonical_json
 
 CALM = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example]
 QUICK = settings(max_examples=30, suppress_health_check=CALM)

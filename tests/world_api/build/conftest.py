@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent
+from world_api.build import Stage
 from world_api.build.checkpoint import RowStore
 from world_api.build.scheduler import Scheduler
-from world_api.build.stage import Stage
 from world_api.core import Image
-from world_api.media.container import DEFAULT_LIMITS, probe
-from world_api.media.decoder import VideoPass
-from world_api.media.frames import Frame, Scaler, decoded_frame
+from world_api.media import DEFAULT_LIMITS, Frame, Scaler, VideoPass, decoded_frame, probe
 
 Draw = Callable[[float], Image]
 

@@ -20,7 +20,7 @@ from world_api import build_world as build_from_file
 from world_api.build import BuildProcesses, BuildReport, Job, Recipe, build_world, stage_process
 from world_api.build.scheduler import opencv_on_one_thread
 from world_api.build.stage_process import RemoteStage, StageProcess
-from world_api.core.faults import VideoWorldError
+from world_api.core import VideoWorldError
 from world_api.media import DEFAULT_LIMITS, Frame, Limits
 from world_api.media.decoder import DecoderProcess
 from world_api.media.process import process_environment

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.histories import names_unknown_fields, repeats_signatures, repeats_thoughts
-from world_api.chat.messages import Call, completion
-from world_api.chat.wires import ChatCompletionsWire
+from world_api.chat import Call, ChatCompletionsWire, completion
 from world_api.core import BackendFault
 
 SIGNED = {"google": {"thought_signature": "c2lnbmVk"}}

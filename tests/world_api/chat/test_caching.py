@@ -13,9 +13,7 @@ from typing import Any
 
 import pytest
 
-from world_api.chat.messages import completion, from_cache
-from world_api.chat.models import endpoint_model
-from world_api.chat.recording import CachingChatModel, ScriptedChatModel
+from world_api.chat import CachingChatModel, ScriptedChatModel, completion, endpoint_model, from_cache
 from world_api.core import BackendFault, deadline
 
 REQUEST: dict[str, Any] = {

@@ -10,12 +10,18 @@ from typing import Any
 
 import pytest
 
-from world_api.chat.messages import completion
-from world_api.chat.models import OpenAIChatModel
-from world_api.chat.recording import CachingChatModel, Exchange, RecordingChatModel, ReplayChatModel, ScriptedChatModel
-from world_api.chat.rule_based import RuleBasedChatModel
-from world_api.chat.transport import Endpoint
-from world_api.chat.wires import ResponsesWire
+from world_api.chat import (
+    CachingChatModel,
+    Endpoint,
+    Exchange,
+    OpenAIChatModel,
+    RecordingChatModel,
+    ReplayChatModel,
+    ResponsesWire,
+    RuleBasedChatModel,
+    ScriptedChatModel,
+    completion,
+)
 from world_api.core import ChatModel, EpisodeFault
 
 REQUEST: dict[str, Any] = {

@@ -11,10 +11,9 @@ import pytest
 
 from tests.support.chat_server import KEY, Answer, Received
 from tests.support.model_server import Manners
-from world_api.chat.messages import completion, from_cache
-from world_api.chat.models import chat_model
+from world_api import SystemClock
+from world_api.chat import chat_model, completion, from_cache
 from world_api.core import BackendFault
-from world_api.core.ports import SystemClock
 
 TOOL = {"type": "function", "function": {"name": "look_up_city", "description": "", "parameters": {"type": "object"}}}
 REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Paris?"}], "tools": [TOOL]}

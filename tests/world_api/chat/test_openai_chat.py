@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.chat_server import KEY
-from world_api.chat.messages import Call, completion
-from world_api.chat.models import OpenAIChatModel
-from world_api.chat.transport import Endpoint
+from world_api.chat import Call, Endpoint, OpenAIChatModel, completion
 from world_api.core import BackendFault
 
 REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "在吗? anybody?"}]}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from world_api.chat.usage import Price, Prices, Usage
+from world_api.chat import Price, Prices, Usage
 from world_api.core import BackendFault
 
 JSON = '{"m": {"prompt": 2.5, "cached": 0.25, "completion": 10}, "org/n:1": {"prompt": 1, "completion": 1e-1}}'

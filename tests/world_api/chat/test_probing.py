@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.model_server import Manners
-from world_api.chat.capabilities import CHECKS, Capabilities, cache_folder, capabilities_of
-from world_api.chat.transport import Endpoint
+from world_api.chat import CHECKS, Capabilities, Endpoint, cache_folder, capabilities_of
 from world_api.core import BackendFault
 
 KEY = "sk-a-key-that-nobody-may-see"

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from world_api.chat import ResponsesWire
-from world_api.chat.transport import NotAReply
-from world_api.chat.usage import usage_of
+from world_api.chat import NotAReply, ResponsesWire, usage_of
 from world_api.core import BackendFault
 
 Json = dict[str, Any]

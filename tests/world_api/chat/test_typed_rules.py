@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from controller.answers import submit_answer_tool
 from controller.prompts import Prompts
 from controller.questions import KINDS, Question
-from world_api.chat.rule_based import RuleBasedChatModel
+from world_api.chat import RuleBasedChatModel
 from world_api.core import json_line
-from world_api.schemas.formats import openai_tool
+from world_api.schemas import openai_tool
 
 Answers = Mapping[str, Callable[[dict[str, Any]], Any]]
 _OPERATIONS = "search_segments_by_text search_segments_by_semantics describe_segment detect_objects list_entities list_scenes".split()

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from world_api.chat.messages import completion
-from world_api.core import BackendFault
-from world_api.core.cost import deadline
+from world_api.chat import completion
+from world_api.core import BackendFault, deadline
 
 REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "anybody?"}]}
 GOOD = completion(model="m", content="yes", usage=(10, 1))

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from world_api.core import BackendFault, Image, LookReply, LookRequest, OperationFault, Spent, TimeSpan, charge, ledger
 from world_api.operations import EVERY_OPERATION, run
-from world_api.schemas.json_schema import plain_schema
+from world_api.schemas import plain_schema
 from world_api.search import Captions
 from world_api.session import Backends, Session, Vision, VisionConfig
 

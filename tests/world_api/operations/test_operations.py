@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from world_api.core import OperationFault
 from world_api.operations import OPERATIONS, run
-from world_api.schemas.json_schema import plain_schema
+from world_api.schemas import plain_schema
 from world_api.session import Session
 
 Opened = Callable[..., Session]

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from tests.conftest import WorldMaker, made_rows
 from world_api.api import open_session
 from world_api.operations import EVERY_OPERATION, run
-from world_api.schemas.json_schema import plain_schema
+from world_api.schemas import plain_schema
 from world_api.session import Session
 
 Opened = Callable[..., Session]

@@ -9,11 +9,9 @@ import pytest
 
 from tests.support.chat_server import SteppingClock
 from tests.support.vision_server import VisionServer
-from world_api.chat.models import OpenAIChatModel
-from world_api.chat.transport import Endpoint
-from world_api.chat.wires import Wire
+from world_api.chat import Endpoint, OpenAIChatModel, Wire
 from world_api.core import LookRequest, LookTask, Picture, TimeSpan
-from world_api.perception.endpoint import EndpointVision
+from world_api.perception import EndpointVision
 
 
 @pytest.fixture

@@ -10,10 +10,9 @@ import pytest
 
 from tests.support.chat_server import Answer, ChatServer, SteppingClock
 from tests.support.vision_server import VisionServer
-from world_api.chat.models import OpenAIChatModel
-from world_api.chat.transport import Endpoint
+from world_api.chat import Endpoint, OpenAIChatModel
 from world_api.core import BackendFault, ledger
-from world_api.perception.endpoint import EmbeddingsWire, EndpointEmbedder
+from world_api.perception import EmbeddingsWire, EndpointEmbedder
 
 
 @pytest.fixture

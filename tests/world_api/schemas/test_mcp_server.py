@@ -12,8 +12,7 @@ from mcp import Client, types
 
 from world_api.core import OperationFault
 from world_api.operations import OPERATIONS, operations_of
-from world_api.schemas.formats import mcp_tools
-from world_api.schemas.mcp import mcp_server
+from world_api.schemas import mcp_server, mcp_tools
 
 T = TypeVar("T")
 METADATA = {

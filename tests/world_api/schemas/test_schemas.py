@@ -10,8 +10,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
 from world_api.core import ToolFault
-from world_api.schemas.formats import mcp_tool, openai_tool
-from world_api.schemas.json_schema import drop_unset, plain_schema, strict_schema, strict_violations
+from world_api.schemas import drop_unset, mcp_tool, openai_tool, plain_schema, strict_schema, strict_violations
 
 
 class Range(BaseModel):

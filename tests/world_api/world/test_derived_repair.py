@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 from tests.support.building import Listener
 from videoworld import app
+from world_api import SystemClock
 from world_api.api import build_world, open_session, reindex, text_embedder
 from world_api.core import StoreFault
-from world_api.core.ports import SystemClock
 from world_api.operations import run
 from world_api.search import embedder_key, prepare
 from world_api.world import World, check_world, derived_folder, derived_key

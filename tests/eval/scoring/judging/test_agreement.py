@@ -22,8 +22,8 @@ from eval.scoring import (
 )
 from tests.support.chat_server import KEY, ChatServer, Received
 from tests.support.command_line import Cli
-from world_api.chat.messages import completion
-from world_api.core.faults import EvalFault
+from world_api.chat import completion
+from world_api.core import EvalFault
 
 PAIRS = shipped_pairs()
 

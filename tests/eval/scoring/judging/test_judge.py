@@ -15,11 +15,8 @@ from controller.questions import Question
 from eval.datasets import Item
 from eval.scoring import Answered, JudgeCounts, ModelJudge, PublishedWording, score_all, score_value
 from tests.support.chat_server import KEY, ChatServer, Received, SteppingClock
-from world_api.chat.messages import completion
-from world_api.chat.models import OpenAIChatModel
-from world_api.chat.recording import ScriptedChatModel
-from world_api.chat.transport import Endpoint
-from world_api.core.faults import BackendFault, EvalFault
+from world_api.chat import Endpoint, OpenAIChatModel, ScriptedChatModel, completion
+from world_api.core import BackendFault, EvalFault
 
 YES, NO = '{"verdict": "yes"}', '{"verdict": "no"}'
 QUESTION, ACCEPTED = "What does she put on the table?", ("a blue folder",)

@@ -10,13 +10,12 @@ import pytest
 
 from tests.support.command_line import Cli
 from tool_induction import Origin, ToolLibrary, compile_document, freeze_library, load_library, run_tool
-from tool_induction.admission.schema_world import schema_worlds
+from tool_induction.admission import schema_worlds
 from tool_induction.compiler import openai_face
-from tool_induction.curation.arms import ARM_KINDS, make_arm, placebo_of
-from tool_induction.curation.composites import composites_like
-from tool_induction.domains.guard import Seen
+from tool_induction.curation import ARM_KINDS, composites_like, make_arm, placebo_of
+from tool_induction.domains import Seen
 from tool_induction.language import walk_steps
-from world_api.core.faults import ToolFault
+from world_api.core import ToolFault
 
 DATE = "2026-02-03"
 MAX_STEPS = 60  #: of one block, as docs/tool-language-reference.md says

@@ -22,9 +22,7 @@ from tests.support.decoders import is_alive, number_of
 from tests.support.subtitle_files import video_with
 from world_api import open_world
 from world_api.api import build_world
-from world_api.core.faults import MediaFault
-from world_api.core.ports import Image
-from world_api.core.spans import TimeSpan
+from world_api.core import Image, MediaFault, TimeSpan
 from world_api.media import (
     DEFAULT_LIMITS,
     Limits,

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.subtitle_files import ASS, SRT, cues_of, srt, video_with
-from world_api.core.faults import MediaFault
-from world_api.core.ports import Image
+from world_api.core import Image, MediaFault
 from world_api.media import MediaWorker, SubtitleSource, choose_subtitles, read_subtitles, subtitles
 from world_api.media.subtitles import CueList, decode, find_sidecars, look_inside, parse_cues, read_stream
 

@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, made_source
-from world_api.build.speech import LONGEST, RecognisedSpeech, SubtitleLines, cut_utterances
-from world_api.build.stage import Clip, Records, Stage
+from world_api.build import Clip, RecognisedSpeech, Records, Stage, SubtitleLines
+from world_api.build.speech import LONGEST, cut_utterances
 from world_api.core import SAMPLE_RATE, Samples, SpokenLine, SpokenWord, TimeSpan
-from world_api.media.container import probe
-from world_api.media.subtitles import Subtitles, SubtitleSource, choose_subtitles, read_subtitles
-from world_api.perception.speech import EnergyVoiceDetector
+from world_api.media import Subtitles, SubtitleSource, choose_subtitles, probe, read_subtitles
+from world_api.perception import EnergyVoiceDetector
 
 
 def clip(number: int = 0, sound: Samples | None = None, *, start: float = 0.0) -> Clip:

@@ -14,9 +14,8 @@ from tests.support.building import made_clip, made_source
 from world_api.build.camera_motion import CameraMove, CameraWatch, Look, is_break
 from world_api.build.descriptors import colour_words, describe, light_gains
 from world_api.build.people import People, PersonVotes
-from world_api.core.ports import DetectedObject, Image
-from world_api.core.spans import Box
-from world_api.world.tables import TRACK_LOOK_DIMENSION
+from world_api.core import Box, DetectedObject, Image
+from world_api.world import TRACK_LOOK_DIMENSION
 
 pytestmark = pytest.mark.media
 
