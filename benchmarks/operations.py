@@ -214,7 +214,7 @@ def table(found: dict[int, dict[str, Any]], decoded: Row | None, chosen: argpars
     lines = [
         "## Operations", "",
         f"Machine: {machine()}.", "",
-        f"Versions: {versions(['numpy', 'pyarrow'])}.", "",
+        f"Versions: {versions(['numpy', 'pyarrow', 'faiss-cpu'])}.", "",
         f"Milliseconds a call on made worlds (`benchmarks.made_worlds`, seed {chosen.seed}), answered from stored rows: the",
         f"first call in a process, then p50 and p95 of {chosen.calls} calls with other arguments; *cut*: a session opened",
         f"at a causal cut of its own with its first call, p50 and p95 of {chosen.cuts}. Memory operations: {MEMORIES}",

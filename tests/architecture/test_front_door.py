@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HEAVY = (
     "av",
     "cv2",
+    "faiss",
     "lancedb",
     "mcp",
     "numpy",
@@ -56,7 +57,7 @@ def test_help_loads_no_sub_command() -> None:
 
 @pytest.mark.parametrize("command", ["build", "sample", "worlds"])
 def test_the_help_of_a_sub_command_decodes_and_draws_nothing(command: str) -> None:
-    assert sorted(_imported_by(command, "--help") & {"av", "cv2", "lancedb", "rapidocr", "torch"}) == []
+    assert sorted(_imported_by(command, "--help") & {"av", "cv2", "faiss", "lancedb", "rapidocr", "torch"}) == []
 
 
 def test_the_help_of_a_build_loads_neither_pictures_nor_rows() -> None:

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: What no process of a build without screen text and speech needs.
 NEVER = {
     "PIL",
+    "faiss",
     "faster_whisper",
     "httpx2",
     "jinja2",

@@ -10,11 +10,13 @@ from world_api.search.captions import Captions, Meanings
 from world_api.search.documents import embedder_key, prepare, prepare_all
 from world_api.search.indexes import (
     LexicalIndex,
+    Rows,
     VectorIndex,
     best_first,
     fuse,
     holds_words,
     index_terms,
+    nearest_of,
 )
 from world_api.search.passages import Passage, Passages, passages_of, unchanged_segments
 from world_api.search.searcher import Searcher
@@ -25,6 +27,7 @@ __all__ = [
     "Meanings",
     "Passage",
     "Passages",
+    "Rows",
     "Searcher",
     "VectorIndex",
     "best_first",
@@ -32,6 +35,7 @@ __all__ = [
     "fuse",
     "holds_words",
     "index_terms",
+    "nearest_of",
     "passages_of",
     "prepare",
     "prepare_all",

@@ -18,7 +18,7 @@ from world_api.core.canonical import content_hash
 from world_api.core.execution import OnceEach
 from world_api.core.faults import StoreFault
 from world_api.core.ports import TextEmbedder, Vectors
-from world_api.search.indexes import Looks
+from world_api.search.indexes import Looks, VectorIndex
 from world_api.search.passages import Passages, Texts, passages_of
 from world_api.world.derived import Derived, NotKept, derived_folder, derived_lock
 from world_api.world.manifest import Manifest, read_manifest
@@ -37,11 +37,11 @@ class WholeDocuments:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._vectors: OnceEach[str, Vectors] = OnceEach()
+        self._vectors: OnceEach[str, VectorIndex] = OnceEach()
 
     def read_all(self, embedder: TextEmbedder) -> None:
         """Load or derive all tables that are kept beside the world."""
-        _ = (self._ends, self._postings, self.lengths, self.look_vectors, self.text_vectors(embedder))
+        _ = (self._ends, self._postings, self.lengths, self.look_index, self.text_vectors(embedder))
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -56,28 +56,28 @@ class WholeDocuments:
         part = slice(int(self._ends[number - 1]) if number else 0, int(self._ends[number]))
         return self._documents[part], self._frequencies[part]
 
-    def text_vectors(self, embedder: TextEmbedder) -> Vectors:
-        """The vectors of the documents (dimension x n)."""
+    def text_vectors(self, embedder: TextEmbedder) -> VectorIndex:
+        """The documents' vectors."""
         return self._vectors.get(embedder.producer, lambda: self._embedded(embedder))
 
-    def _embedded(self, embedder: TextEmbedder) -> Vectors:
+    def _embedded(self, embedder: TextEmbedder) -> VectorIndex:
         name = f"vectors.{embedder_key(embedder)}"
         schema = _vectors(self._count)
         table = self._world.derived.table(
             name, lambda: _kept(embedder.embed(self._texts())), schema=schema, rows=embedder.dimension
         )
-        return _columns(table, self._count)
+        return VectorIndex(_columns(table, self._count))
 
     @cached_property
-    def look_vectors(self) -> Vectors:
-        """The mean descriptor of each segment (dimension x n); zero if it has none."""
+    def look_index(self) -> VectorIndex:
+        """The mean look of each segment, zero where no frame of it was described."""
         view = open_view(self._world, None)
 
         def make() -> pa.Table:
             return _kept(Looks(view).means(view.segments.starts, view.segments.ends))
 
         table = self._world.derived.table("looks.segments", make, schema=_vectors(self._count))
-        return _columns(table, self._count)
+        return VectorIndex(_columns(table, self._count))
 
     @property
     def _count(self) -> int:

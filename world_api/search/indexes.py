@@ -1,4 +1,4 @@
-"""Indexes: BM25 over texts in English or Chinese, exact vector search, exact quotes, and rankings from scores.
+"""Indexes: BM25 over texts in English or Chinese, exact vector search (FAISS), exact quotes, and rankings from scores.
 
 Statistics are those of the visible texts, so an index behind a causal cut knows nothing of what comes after it.
 Source: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009); k1 = 1.2, b = 0.75.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,38 +181,130 @@ def fuse(rankings: Sequence[NDArray[np.int64]], count: int, *, k: int = 60) -> N
     return fused
 
 
-class VectorIndex:
-    """Vectors of unit length (or zero) in several parts, searched exactly by inner product.
+#: A query that uses at most this share of the dimensions is answered from its own columns.
+SPARSE = 0.2
 
-    Args:
-        parts: Vectors dimension by dimension (dimension x n), and how many of the first n count. A query of few dimensions, as
-            hashed words give, reads only those. A hundred thousand vectors of 128 dimensions take five milliseconds.
+Found = tuple[NDArray[np.float32], Positions]
+
+
+class VectorIndex:
+    """n vectors of unit length (or zero), searched exactly.
+
+    ``columns`` (dimension x n) holds them dimension by dimension: a query of few dimensions, as hashed words give, reads
+    only those. For others a FAISS index is built when it is first searched.
     """
 
-    def __init__(self, *parts: tuple[Vectors, int]) -> None:
-        self._parts = [columns[:, :count] for columns, count in parts]
+    def __init__(self, columns: Vectors) -> None:
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return int(self._columns.shape[1])
+
+    @cached_property
+    def _index(self) -> Any:
+        import faiss
+
+        index: Any = faiss.IndexFlatIP(self._columns.shape[0])
+        index.add(np.ascontiguousarray(self._columns.T))
+        return index
 
     def nearest(
-        self, query: Vectors, count: int, among: Sequence[tuple[int, int]], *, above: float = 0.0
+        self, query: Vectors, count: int, *, first: int = 0, end: int | None = None, above: float = 0.0
     ) -> tuple[Positions, NDArray[np.float64]]:
-        """Positions and scores of the nearest vectors in half-open ranges, best first, equal scores in their own order.
+        """Positions and scores of the nearest of the rows ``[first, end)``, best first, equal scores in their own order.
 
-        ``query`` is one row; only vectors that score more than ``above`` (0 or more) are found.
+        ``query`` is one row; only rows that score more than ``above`` (0 or more) are found.
         """
-        scores = np.concatenate([_inner_products(columns, query[0]) for columns in self._parts])
-        wanted = np.zeros(len(scores), dtype=np.bool_)
-        for first, end in among:
-            wanted[first:end] = True
-        found = best_first(np.where(wanted & (scores > np.float32(above)), scores, np.float32(0)), count)
-        return found, scores[found].astype(np.float64)
+        end = len(self) if end is None else min(end, len(self))
+        count = min(count, end - first)
+        if count <= 0:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        query = np.ascontiguousarray(query, dtype=np.float32)
+        used = np.flatnonzero(query[0])
+        if len(used) <= SPARSE * query.shape[1]:
+            return self._by_column(query[0], used, count, first, end, above)
+        # One more than wanted tells whether the last ones are equal; then those that stand first are taken.
+        scores, positions = self._best(query, min(count + 1, end - first), first, end)
+        if len(scores) > count and scores[count] == scores[count - 1] > above:
+            scores, positions = self._at_least(query, scores[count], first, end)
+        scores, positions = scores[:count], positions[:count]
+        kept = scores > above
+        return positions[kept], scores[kept].astype(np.float64)
+
+    def _by_column(
+        self, query: NDArray[np.float32], used: Positions, count: int, first: int, end: int, above: float
+    ) -> tuple[Positions, NDArray[np.float64]]:
+        """The same, from the columns a query uses, always added in the same order, so that a range does not change scores."""
+        scores = np.zeros(end - first, dtype=np.float32)
+        for dimension in used.tolist():
+            scores += query[dimension] * self._columns[dimension, first:end]
+        found = best_first(np.where(scores > np.float32(above), scores, np.float32(0)), count)
+        return found + first, scores[found].astype(np.float64)
+
+    def _best(self, query: Vectors, count: int, first: int, end: int) -> Found:
+        with _one_thread():
+            scores, positions = self._index.search(query, count, params=_among(first, end))
+        return _sorted(scores[0], positions[0])
+
+    def _at_least(self, query: Vectors, least: float, first: int, end: int) -> Found:
+        below = np.nextafter(np.float32(least), np.float32(-np.inf))
+        with _one_thread():
+            _, scores, positions = self._index.range_search(query, float(below), params=_among(first, end))
+        return _sorted(scores, positions)
 
 
-def _inner_products(columns: Vectors, query: Vectors) -> Vectors:
-    """Inner products of vectors with a query, always added in the same order, so that equal vectors have equal scores."""
-    scores: Vectors = np.zeros(columns.shape[1], dtype=np.float32)
-    for dimension in np.flatnonzero(query).tolist():
-        scores += np.float32(query[dimension]) * columns[dimension]
-    return scores
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let FAISS search in the calling thread: distributing a single query costs more than it saves."""
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)  # of what the calling thread asks for
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+def _among(first: int, end: int) -> Any:
+    import faiss
+
+    parameters: Any = faiss.SearchParameters  # its stub lacks the argument
+    return parameters(sel=faiss.IDSelectorRange(first, end))
+
+
+def _sorted(scores: NDArray[np.float32], positions: Positions) -> Found:
+    """Best first, equal scores in their own order."""
+    order = np.lexsort((positions, -scores))
+    return scores[order], positions[order].astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """The first ``count`` rows of an index, which are numbered from ``offset`` on in a whole of several."""
+
+    index: VectorIndex
+    count: int
+    offset: int
+
+    def nearest(
+        self, query: Vectors, count: int, first: int, end: int, above: float
+    ) -> tuple[Positions, NDArray[np.float64]]:
+        """The nearest of the rows numbered ``[first, end)``."""
+        own_first, own_end = max(0, first - self.offset), min(self.count, end - self.offset)
+        found, scores = self.index.nearest(query, count, first=own_first, end=own_end, above=above)
+        return found + self.offset, scores
+
+
+def nearest_of(
+    parts: Sequence[Rows], query: Vectors, count: int, among: Sequence[tuple[int, int]], above: float = 0.0
+) -> tuple[Positions, NDArray[np.float64]]:
+    """The nearest rows of several parts, among some half-open ranges of their numbers."""
+    found = [part.nearest(query, count, first, end, above) for part in parts for first, end in among]
+    positions = np.concatenate([positions for positions, _ in found])
+    scores = np.concatenate([scores for _, scores in found])
+    order = np.lexsort((positions, -scores))[:count]
+    return positions[order], scores[order]
 
 
 class Looks:

@@ -1,6 +1,6 @@
 """Search over the visible segments: words (BM25), meaning (dense), looks (descriptors); and exhaustive scans for words.
 
-Vectors are searched exactly, by inner product. A causal cut searches the leading
+Vectors are searched exactly, by inner product, in FAISS indexes in memory. A causal cut searches the leading
 rows of the uncut world's index that it does not change, and a small index of the rest. A scan ranks nothing and leaves nothing out.
 """
 
@@ -22,12 +22,14 @@ from world_api.search.indexes import (
     LexicalIndex,
     Looks,
     Part,
+    Rows,
     TextPostings,
     VectorIndex,
     best_first,
     fuse,
     holds_words,
     index_terms,
+    nearest_of,
     query_terms,
     unit,
 )
@@ -122,7 +124,7 @@ class Searcher:
         first = int(np.searchsorted(self._segments.ends, example.start, side="right"))
         end = int(np.searchsorted(self._segments.starts, example.end))
         among = ((0, first), (max(first, end), len(self._segments)))
-        found, scores = self._look_index.nearest(example_look, top_k, among)
+        found, scores = nearest_of(self._look_rows, example_look, top_k, among)
         return [
             SegmentHit(span=self._segments[int(i)], score=_score(score), passage=None)
             for i, score in zip(found, scores, strict=True)
@@ -162,17 +164,21 @@ class Searcher:
         return LexicalIndex(Part(postings=self._whole, count=self._same), rest)
 
     @cached_property
-    def _text_index(self) -> VectorIndex:
-        rest = self._embedder.embed(self._rest).T
-        return VectorIndex((self._whole.text_vectors(self._embedder), self._same), (rest, len(self._rest)))
+    def _text_rows(self) -> list[Rows]:
+        rest = VectorIndex(self._embedder.embed(self._rest).T)
+        return self._parts(self._whole.text_vectors(self._embedder), rest, self._same)
 
     @cached_property
-    def _look_index(self) -> VectorIndex:
+    def _look_rows(self) -> list[Rows]:
         segments, looks, view = self._segments, self._looks, self._view
         same, _ = shared_prefix(segments, open_view(view.world, None).segments)
         same = min(same, int(np.searchsorted(segments.ends, view.first_hidden("looks"), side="right")))
         rest = looks.means(segments.starts[same:], segments.ends[same:])
-        return VectorIndex((self._whole.look_vectors, same), (rest.T, len(rest)))
+        return self._parts(self._whole.look_index, VectorIndex(rest.T), same)
+
+    @staticmethod
+    def _parts(whole: VectorIndex, rest: VectorIndex, same: int) -> list[Rows]:
+        return [Rows(index=whole, count=same, offset=0), Rows(index=rest, count=len(rest), offset=same)]
 
     @cached_property
     def _looks(self) -> Looks:
@@ -180,7 +186,7 @@ class Searcher:
 
     def _dense(self, query: str, count: int, among: tuple[int, int]) -> tuple[Positions, NDArray[np.float64]]:
         vector = self._embedder.embed([query])
-        return self._text_index.nearest(vector, count, [among], above=self._embedder.noise_floor)
+        return nearest_of(self._text_rows, vector, count, [among], above=self._embedder.noise_floor)
 
     def _hits(self, found: Positions, scores: NDArray[np.float64], query: str) -> list[SegmentHit]:
         passages, wanted = passages_of(self._view), Wanted(query)
