@@ -175,7 +175,7 @@ def run(
     library = load_library(source, wanted=tool, allow_judge=allow_judge, groups=groups or ())
     clock = SystemClock()
     judge = judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
-    eyes = vision_config(
+    vision = vision_config(
         VisionChoices(
             profile=profile.value, model=None, vision_model=vision_model, embedding_model=embedding_model,
             frames=frames, side=side, looks=looks, language=look_language or DEFAULT_LANGUAGE,
@@ -187,8 +187,8 @@ def run(
     properties: dict[str, Any] = inputs_schema(compiled.tool)["properties"] if compiled else {}
     filled = {"video_id": video} if "video_id" in properties else {}
     arguments = filled | read_arguments(pairs, args, properties)
-    confirm_vision_cost(store, video, eyes, Prices.read(prices), yes=yes, during="for this run of the tool")
-    opened = open_session(store, video, as_of=as_of, name=session, groups=groups or (), seeing=eyes)
+    confirm_vision_cost(store, video, vision, Prices.read(prices), yes=yes, during="for this run of the tool")
+    opened = open_session(store, video, as_of=as_of, name=session, groups=groups or (), seeing=vision)
     recorded = Trace()
     call = partial(run_operation, opened)
     with ledger() as book:
@@ -202,8 +202,8 @@ def run(
             trace=recorded if trace else None,
             judge=judge,
         )
-    if eyes is not None:
-        note(spent_text(book.items, eyes))
+    if vision is not None:
+        note(spent_text(book.items, vision))
     shown = result | ({"trace": [node.record() for node in recorded.root.children]} if trace else {})
     show(
         shown, as_json=as_json, text=lambda: "\n".join([to_json(result), *(tree_lines(recorded.root) if trace else ())])

@@ -72,7 +72,7 @@ def serve(
     clock = SystemClock()
     library = None if tools is None else load_library(tools, allow_judge=allow_judge, groups=groups or ())
     judge = judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
-    eyes = vision_config(
+    vision = vision_config(
         VisionChoices(
             profile=profile.value, model=None, vision_model=vision_model, embedding_model=embedding_model,
             frames=frames, side=side, looks=looks, language=look_language or DEFAULT_LANGUAGE,
@@ -80,8 +80,8 @@ def serve(
         clock=clock,
         environment=os.environ,
     )  # fmt: skip
-    confirm_vision_cost(store, video_id, eyes, Prices.read(prices), yes=yes, during="as long as this serves")
-    opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=eyes)
+    confirm_vision_cost(store, video_id, vision, Prices.read(prices), yes=yes, during="as long as this serves")
+    opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=vision)
     if not as_json:
         also = "" if library is None else f" with the tools of {library.name}"
         note(f"serving {video_id}{also} on stdin and stdout; end with the end of input")

@@ -7,22 +7,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.compiler.faces import description_of, inputs_schema, writes_of
 from tool_induction.limits import AT_A_TIME
-from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calls import Caller, Memo, WorldState
-from tool_induction.runtime.runner import run_tool
-from tool_induction.runtime.trace import Trace
 from world_api.core.faults import tool_result_or_error
 
 if TYPE_CHECKING:
+    from tool_induction.compiler.compilation import CompiledTool
     from tool_induction.judge.port import Judge
     from tool_induction.library import ToolLibrary
+    from tool_induction.runtime.budget import RunLimits
+    from tool_induction.runtime.calls import Caller, WorldState
+    from tool_induction.runtime.trace import Trace
     from world_api.session.session import Session
 
-#: Results for models have fewer pieces of evidence than those for people.
-FOR_MODELS = RunLimits(evidence=4, concurrency=AT_A_TIME)
+
+def limits_for_models() -> RunLimits:
+    """Return the limits of a run for a model: its results have fewer pieces of evidence than those for people."""
+    from tool_induction.runtime.budget import RunLimits
+
+    return RunLimits(evidence=4, concurrency=AT_A_TIME)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,14 +54,16 @@ class LibraryTools:
         *,
         call: Caller,
         world: WorldState | None = None,
-        limits: RunLimits = FOR_MODELS,
+        limits: RunLimits | None = None,
         traced: bool = False,
         judge: Judge | None = None,
     ) -> None:
+        from tool_induction.runtime.calls import Memo
+
         self._tools = tools
         self._call = call
         self._world = world
-        self._limits = limits
+        self._limits = limits_for_models() if limits is None else limits
         self._traced = traced
         self._judge = judge
         self._memo = Memo()
@@ -81,6 +85,8 @@ class LibraryTools:
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """Return the declarations, in the library's order."""
+        from tool_induction.compiler.faces import description_of, inputs_schema, writes_of
+
         return [
             ToolDeclaration(
                 name=name,
@@ -98,6 +104,8 @@ class LibraryTools:
         Never raises: a bug of the runtime is the observation ``internal_fault``. A traced toolset adds the trace under ``trace``, for
         the recorder of the episode.
         """
+        from tool_induction.runtime.trace import Trace
+
         trace = Trace() if self._traced else None
         result = tool_result_or_error(lambda: self.run(name, arguments, trace=trace))
         if trace is None or "status" not in result:
@@ -110,6 +118,8 @@ class LibraryTools:
         Raises:
             VideoWorldError: the call is wrong.
         """
+        from tool_induction.runtime.runner import run_tool
+
         return run_tool(
             self._tools,
             name,

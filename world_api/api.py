@@ -11,7 +11,6 @@ from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from world_api.build.stage_process import BuildProcesses
 from world_api.core.faults import BackendFault, MediaFault, StoreFault, VideoWorldError
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
 from world_api.core.ports import Clock, TextEmbedder
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from world_api.build.builder import BuildReport
     from world_api.build.scheduler import Progress
     from world_api.build.stage import Recipe
+    from world_api.build.stage_process import BuildProcesses
     from world_api.search.captions import Meanings
     from world_api.session.session import Session
     from world_api.session.vision import FrameLooker, Vision, VisionConfig
@@ -44,6 +44,7 @@ def build_world(
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
     """
     from world_api import recipes
+    from world_api.build.stage_process import BuildProcesses
 
     chosen = options or BuildOptions()
     recipe = recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without)

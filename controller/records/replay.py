@@ -10,7 +10,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -22,8 +22,6 @@ from controller.records.journal import Journal, JournalEntry, damaged
 from controller.records.recorder import run_system
 from controller.systems.base import SystemBuilder, SystemContext
 from controller.toolsets import TRACE, Toolset
-from tool_induction.domains import Domain
-from tool_induction.library import ToolLibrary
 from tool_induction.toolset import ToolDeclaration
 from world_api.chat.recording import Exchange, ReplayChatModel, ReplayClock, first_difference
 from world_api.chat.usage import Price, Prices
@@ -31,6 +29,10 @@ from world_api.core.canonical import canonical_json, json_line
 from world_api.core.cost import charge
 from world_api.core.faults import EpisodeFault
 from world_api.session.session import Session
+
+if TYPE_CHECKING:
+    from tool_induction.domains import Domain
+    from tool_induction.library import ToolLibrary
 
 
 class RecordedInputs:
@@ -346,11 +348,15 @@ def _difference(kept: dict[str, Any], again: dict[str, Any], conditions: Conditi
 
 def _library(conditions: Conditions) -> ToolLibrary | None:
     """The library by name and hash; its tools are not needed, since their results are recorded."""
+    from tool_induction.library import ToolLibrary
+
     library = conditions.library
     return None if library is None else ToolLibrary(name=library.name, hash=library.hash, tools={})
 
 
 def _domain(conditions: Conditions) -> Domain | None:
+    from tool_induction.domains import Domain
+
     if conditions.domain is None:
         return None
     try:

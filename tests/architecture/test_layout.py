@@ -17,6 +17,8 @@ IDIOM = frozenset(
     "told stretch stretches somebody whoever nobody anew lies stands lay reach reaches board shelf eyes eye sights sight "
     "standing tape workshop wishes patience blotted scout".split()
 )
+#: Names that results and recorded episodes hold, and a function of NumPy.
+STORED = frozenset({"told_until", "patience", "eye"})
 #: Real furniture and faces of the films that the project draws.
 DRAWN = ("eval/sandbox/",)
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -82,7 +84,7 @@ def test_identifiers_use_the_words_of_the_field() -> None:
         if place.startswith(DRAWN):
             continue
         for name in sorted(_identifiers(path)):
-            if IDIOM & {word.lower() for part in name.split("_") for word in WORD.findall(part)}:
+            if name not in STORED and IDIOM & {word.lower() for part in name.split("_") for word in WORD.findall(part)}:
                 idiomatic.append(f"{place}: {name}")
     assert idiomatic == []
 

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import WorldMaker
+
 ROOT = Path(__file__).resolve().parents[2]
-MAX_IMPORTED, MAX_ENTERED = 150, 50
+#: Arguments of `videoworld ask`, and the most modules and files that a question may then need.
+QUESTIONS = {"operations": ([], 150, 85), "a library": (["--tools", "hand_A"], 160, 115)}
 
 _PROGRAM = """
 import json, sys, threading
@@ -37,28 +40,18 @@ print("FOUND " + json.dumps({"imported": imported, "entered": ours}))
 """
 
 
-@pytest.fixture(scope="module")
-def one_question(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """What `videoworld ask` on a ready world imports and enters."""
-    from tests.conftest import WorldMaker
-
-    store = tmp_path_factory.mktemp("worlds")
-    WorldMaker(store)()
+@pytest.mark.parametrize("tools", QUESTIONS)
+def test_a_question_needs_few_of_our_modules(tools: str, tmp_path: Path) -> None:
+    arguments, most_imported, most_entered = QUESTIONS[tools]
+    WorldMaker(tmp_path)()
     question = "When does the person in red first appear?"
-    command = [str(ROOT), "ask", "made", question, "--store", str(store), "--tools", "hand_A"]
+    command = [str(ROOT), "ask", "made", question, "--store", str(tmp_path), *arguments]
     ended = subprocess.run(
         [sys.executable, "-c", _PROGRAM, *command], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert ended.returncode == 0, ended.stderr
     found: dict[str, list[str]] = json.loads(ended.stdout.rsplit("FOUND ", 1)[1])
-    return found
-
-
-def test_a_question_imports_few_of_our_modules(one_question: dict[str, list[str]]) -> None:
-    print(len(one_question["imported"]), "modules imported")  # noqa: T201 - the size is of interest beside the limit
-    assert len(one_question["imported"]) <= MAX_IMPORTED, "\n".join(one_question["imported"])
-
-
-def test_a_question_enters_few_of_our_files(one_question: dict[str, list[str]]) -> None:
-    print(len(one_question["entered"]), "files entered")  # noqa: T201 - the size is of interest beside the limit
-    assert len(one_question["entered"]) <= MAX_ENTERED, "\n".join(one_question["entered"])
+    imported, entered = found["imported"], found["entered"]
+    print(f"with {tools}: {len(imported)} modules imported, {len(entered)} files entered")  # noqa: T201 - for `pytest -s`
+    assert len(imported) <= most_imported, "\n".join(imported)
+    assert len(entered) <= most_entered, "\n".join(entered)

@@ -20,7 +20,7 @@ from tool_induction.language.model import Call, Tool, values, walk_steps
 from tool_induction.language.types import AnyType, OptionalType
 from tool_induction.runtime.calls import Caller, Memo, WorldState
 from tool_induction.runtime.runner import run_tool
-from tool_induction.toolset import FOR_MODELS
+from tool_induction.toolset import limits_for_models
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
@@ -28,7 +28,7 @@ from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
 _CHARACTERS_PER_TOKEN = 4
 _LONGEST_WORD = 60
 #: Limits of steps and items end a run; the clock is only for a stuck machine, and what it ends counts as disturbed.
-LIMITS = replace(FOR_MODELS, seconds=3600.0)
+LIMITS = replace(limits_for_models(), seconds=3600.0)
 _OTHER_FILM = 100  #: between the seeds of films with the same arguments
 
 

@@ -16,7 +16,7 @@ from tool_induction.language.model import Input, Tool
 from tool_induction.language.types import STRING, ListType
 from tool_induction.runtime.calls import Caller, WorldState
 from tool_induction.runtime.runner import run_tool
-from tool_induction.toolset import FOR_MODELS
+from tool_induction.toolset import limits_for_models
 from world_api.core.faults import ToolFault, VideoWorldError
 from world_api.operations import EVERY_OPERATION
 
@@ -116,7 +116,7 @@ class ExampleRuns:
             ids = found_words(tool, call, material.video_id)
         arguments = example_arguments(tool, material, ids=ids) | dict(self._given.get(name, {}))
         try:
-            result = run_tool(tools, name, arguments, call=call, world=state, limits=FOR_MODELS)
+            result = run_tool(tools, name, arguments, call=call, world=state, limits=limits_for_models())
         except VideoWorldError as fault:
             result = {**fault.record()}
         shown = "many" if made_up else material.video_id
