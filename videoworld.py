@@ -1,4 +1,4 @@
-"""The front door: one ``videoworld`` command whose sub-commands load when they are called."""
+"""The front door: the command ``videoworld`` and the facade ``import videoworld as vw``; all of it loads when it is first used."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import gc
 import sys
 
 try:
+    from importlib import import_module
     from pathlib import Path
     from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,70 @@ except KeyboardInterrupt:  # these imports are most of the time a short command 
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
+
+    from controller import (
+        Budget,
+        Episode,
+        Journal,
+        Question,
+        SystemContext,
+        answer_recorded,
+        build_system,
+        replay_recorded,
+    )
+    from eval.datasets import load_dataset
+    from eval.runs import read_run
+    from eval.scoring import score_value
+    from tool_induction import LibraryTools, compile_document, load_library, run_tool
+    from world_api import OPERATIONS, BuildOptions, SystemClock, build_world, list_worlds, open_session, run
+    from world_api.chat import RuleBasedChatModel, chat_model
+
+__all__ = [
+    "OPERATIONS",
+    "Budget",
+    "BuildOptions",
+    "Episode",
+    "Journal",
+    "LibraryTools",
+    "Question",
+    "RuleBasedChatModel",
+    "SystemClock",
+    "SystemContext",
+    "answer_recorded",
+    "build_system",
+    "build_world",
+    "chat_model",
+    "compile_document",
+    "list_worlds",
+    "load_dataset",
+    "load_library",
+    "main",
+    "open_session",
+    "read_run",
+    "replay_recorded",
+    "run",
+    "run_tool",
+    "score_value",
+]  # fmt: skip
+
+#: The names of the facade by the package that defines them.
+_FACADE = {
+    "world_api": "OPERATIONS BuildOptions SystemClock build_world list_worlds open_session run",
+    "world_api.chat": "RuleBasedChatModel chat_model",
+    "tool_induction": "LibraryTools compile_document load_library run_tool",
+    "controller": ("Budget Episode Journal Question SystemContext answer_recorded build_system replay_recorded"),
+    "eval.datasets": "load_dataset",
+    "eval.runs": "read_run",
+    "eval.scoring": "score_value",
+}
+
+
+def __getattr__(name: str) -> Any:
+    package = next((package for package, names in _FACADE.items() if name in names.split()), None)
+    if package is None:
+        raise AttributeError(f"module 'videoworld' has no attribute {name!r}")
+    return getattr(import_module(package), name)
 
 
 COMMANDS: dict[str, LazyCommand] = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from world_api.core.faults import BackendFault, MediaFault, StoreFault, VideoWorldError
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
-from world_api.core.ports import Clock, TextEmbedder
+from world_api.core.ports import Clock, SystemClock, TextEmbedder
 from world_api.options import ENDPOINT, BuildOptions, VisionChoices
 
 if TYPE_CHECKING:
@@ -27,18 +27,28 @@ if TYPE_CHECKING:
     from world_api.world.store import World
 
 
+class NoProgress:
+    """Shows nothing of a build's progress."""
+
+    def update(self, stage: str, done: float, total: float) -> None:
+        """Ignore the seconds of video that a stage has done."""
+
+    def say(self, text: str) -> None:
+        """Ignore a line of text."""
+
+
 def build_world(
     video: Path | str,
     store: Path | str,
     *,
-    progress: Progress,
-    clock: Clock,
+    progress: Progress | None = None,
+    clock: Clock | None = None,
     video_id: str | None = None,
     options: BuildOptions | None = None,
 ) -> BuildReport:
     """Build a world and its search data.
 
-    ``video`` is a file, or the address of a stream to follow.
+    ``video`` is a file, or the address of a stream to follow. Without ``progress`` nothing is shown.
 
     Raises:
         MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
@@ -51,7 +61,9 @@ def build_world(
     with closing(BuildProcesses(chosen.limits, recipe.apart)) as processes:
         if chosen.following is None:
             processes.start()  # first of all, while this process imports what it needs
-        return _build_world(video, Path(store), progress, clock, video_id, chosen, recipe, processes)
+        return _build_world(
+            video, Path(store), progress or NoProgress(), clock or SystemClock(), video_id, chosen, recipe, processes
+        )
 
 
 def _build_world(

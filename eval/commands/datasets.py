@@ -273,7 +273,7 @@ def _films_text(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-sample_app = typer.Typer()
+sample_app = command_app()
 
 
 @sample_app.command()
