@@ -136,7 +136,9 @@ def test_an_adapter_is_used(outputs: dict[str, list[str]]) -> None:
 @pytest.mark.media
 def test_a_stage_writes_its_rows(outputs: dict[str, list[str]], project: Path) -> None:
     assert "the picture is black" in outputs["A build stage"][1]
-    found = videoworld(project, 'call search_segments_by_text --video sample query="the picture is black" top_k=1')
+    found = videoworld(
+        project, 'videoworld call search_segments_by_text --video sample query="the picture is black" top_k=1'
+    )
     first = json.loads(found)["candidates"][0]
     assert first["start_time"] <= 4.0 <= first["end_time"]
 
