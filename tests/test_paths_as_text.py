@@ -21,18 +21,18 @@ from world_api import SystemClock
 from world_api.chat import RuleBasedChatModel
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("world_api", "tool_induction", "controller", "eval")
-#: Areas for code that extends the package: the package gives them paths, and no user writes one as text.
-EXTENDING = ("world_api.build", "world_api.media")
+#: Surfaces that scripts of users call; those of other areas are for code that extends the project, which is given paths.
+SURFACES = (
+    "videoworld", "world_api", "world_api.operations", "tool_induction", "tool_induction.domains", "controller",
+    "controller.systems", "eval.ladder", "eval.questions", "eval.sandbox",
+)  # fmt: skip
 
 
 def public_functions() -> list[tuple[str, Any]]:
-    """Functions and methods of everything that a package names in ``__all__``; constructors of records left out."""
+    """Functions and methods of everything that a surface names in ``__all__``; constructors of records left out."""
     found: list[tuple[str, Any]] = []
-    for path in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("__init__.py")):
-        module = importlib.import_module(".".join(path.parent.relative_to(ROOT).parts))
-        if module.__name__ in EXTENDING:
-            continue
+    for surface in SURFACES:
+        module = importlib.import_module(surface)
         for name in getattr(module, "__all__", ()):
             thing = getattr(module, name)
             if inspect.isfunction(thing):

@@ -487,7 +487,9 @@ def _at(folder: Path, path: str | None) -> Path | None:
     return None if path is None else folder / expanded(path)
 
 
-def load_dataset(named: str | Path, *, videos: Path | None = None, annotations: Path | None = None) -> Dataset:
+def load_dataset(
+    named: str | Path, *, videos: str | Path | None = None, annotations: str | Path | None = None
+) -> Dataset:
     """Load a dataset.
 
     ``named`` is one of: a folder with ``dataset.json`` (or that file), or a ``.jsonl`` file of questions, in the project's own
@@ -499,6 +501,8 @@ def load_dataset(named: str | Path, *, videos: Path | None = None, annotations: 
             ``other_schema_version``, ``no_annotations``, ``no_answers``.
     """
     path = Path(named)
+    videos = None if videos is None else Path(videos)
+    annotations = None if annotations is None else Path(annotations)
     if _is_there(path / DATASET_FILE):
         return load_folder(path, videos=videos)
     if _is_there(path):

@@ -7,9 +7,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from controller.systems import own_system, system_names
+from eval.commands import COMMANDS
 from eval.demo import CONFIGURATION, Ran, ablation_steps, run_ablation
 from eval.runs import read_configuration
-from videoworld import COMMANDS
 
 
 def test_it_goes_from_films_to_the_report_with_commands_that_exist() -> None:

@@ -176,6 +176,8 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
 
     view, manifest = View(world, as_of), world.manifest
     source, video = manifest.source.model_dump(mode="json"), manifest.video.model_dump(mode="json")
+    # Reading all rows first names what is damaged before a size is taken.
+    tables = {name: view.rows(name).num_rows for name in TABLES}
     sizes: dict[str, int] | None = {
         "rows": sum((world.folder / entry.path).stat().st_size for entry in manifest.files),
         "images": sum(image.bytes for image in manifest.images),
@@ -200,7 +202,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         ],
         "words_from": _words_from(world),
         "stages": [stage.model_dump(mode="json") for stage in manifest.stages],
-        "tables": {name: view.rows(name).num_rows for name in TABLES},
+        "tables": tables,
         "bytes": sizes,
         "shots": [_times(shot) for shot in view.shots],
         "scenes": [

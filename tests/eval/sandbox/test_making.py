@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from eval.commands import app
+from eval.commands.datasets import sandbox_app as app
 from eval.datasets import load_dataset
 from eval.sandbox import SAMPLE_RATE, FilmFacts, FilmFiles, make_film, read_facts, tell, write_facts, write_mp4
 from eval.sandbox import films as filming

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eval.statistics import Plan, mean_interval, significance
+from eval.statistics import Plan, mean_interval, power
 from world_api.core import EvalFault
 
 Random = np.random.Generator
@@ -41,7 +41,7 @@ def test_the_contrast_finds_the_effect_as_often_as_its_power_says(questions: tup
         interval = mean_interval(values, videos, seed=trial, draws=500)
         assert interval.low is not None and interval.high is not None
         found += not interval.low <= 0 <= interval.high
-    planned = significance(questions, effect=effect)
+    planned = power(questions, effect=effect)
     assert np.std(means) == pytest.approx(planned.standard_error, rel=0.12)
     said = planned.power
     assert said is not None
@@ -51,20 +51,20 @@ def test_the_contrast_finds_the_effect_as_often_as_its_power_says(questions: tup
 @pytest.mark.parametrize("videos", [3, 5, 10, 61])
 @pytest.mark.parametrize("effect", [0.0, 0.1, 0.24])
 def test_the_power_is_that_of_the_noncentral_t(videos: int, effect: float) -> None:
-    found = significance([1] * videos, effect=effect)
+    found = power([1] * videos, effect=effect)
     critical, shift = float(stats.t.ppf(0.975, videos - 1)), effect / found.standard_error
     theirs = stats.nct.sf(critical, videos - 1, shift) + stats.nct.cdf(-critical, videos - 1, shift)
     assert found.power == pytest.approx(theirs, abs=1e-9)
 
 
 def test_without_an_effect_the_error_of_the_test_is_left() -> None:
-    assert significance([10] * 30, effect=0.0).power == pytest.approx(0.05, abs=2e-3)
+    assert power([10] * 30, effect=0.0).power == pytest.approx(0.05, abs=2e-3)
 
 
 def test_more_videos_help_more_than_more_questions_and_seeds_help_a_little() -> None:
-    base = significance([10] * 20, effect=0.08)
-    videos, questions = significance([10] * 40, effect=0.08), significance([20] * 20, effect=0.08)
-    seeds = significance([10] * 20, effect=0.08, repeats=3)
+    base = power([10] * 20, effect=0.08)
+    videos, questions = power([10] * 40, effect=0.08), power([20] * 20, effect=0.08)
+    seeds = power([10] * 20, effect=0.08, repeats=3)
     assert base.power is not None and videos.power is not None
     assert questions.power is not None and seeds.power is not None
     assert base.power < questions.power < videos.power
@@ -72,20 +72,20 @@ def test_more_videos_help_more_than_more_questions_and_seeds_help_a_little() -> 
 
 
 def test_the_detectable_difference_is_found_with_four_fifths() -> None:
-    found = significance([15] * 30, effect=0.05)
+    found = power([15] * 30, effect=0.05)
     assert found.detectable is not None
-    assert significance([15] * 30, effect=found.detectable).power == pytest.approx(0.8, abs=0.005)
+    assert power([15] * 30, effect=found.detectable).power == pytest.approx(0.8, abs=0.005)
 
 
 def test_what_cannot_be_shown_is_said() -> None:
-    assert significance([3, 3, 3], effect=0.05).detectable is None
-    assert "no difference" in significance([3, 3, 3], effect=0.05).text
-    one = significance([40], effect=0.05)
+    assert power([3, 3, 3], effect=0.05).detectable is None
+    assert "no difference" in power([3, 3, 3], effect=0.05).text
+    one = power([40], effect=0.05)
     assert one.power is None and "one video" in one.text
 
 
 @pytest.mark.parametrize("wrong", [{"questions": []}, {"questions": [0]}, {"discordance": 2.0}, {"effect": 0.5}])
 def test_a_plan_that_is_none_is_named(wrong: dict[str, Any]) -> None:
     with pytest.raises(EvalFault) as caught:
-        significance(**{"questions": [5, 5], "effect": 0.05, **wrong})
+        power(**{"questions": [5, 5], "effect": 0.05, **wrong})
     assert caught.value.code == "bad_plan"

@@ -123,12 +123,12 @@ def test_a_build_that_goes_on_says_so(two_shots: Path, tmp_path: Path, capsys: p
         assert not ended.value.code
         return capsys.readouterr().out
 
-    assert "went on" not in said()
+    assert "resumed" not in said()
     (tmp_path / "x" / "world.json").unlink()
-    found = re.search(r"went on: (\d+) of (\d+) clips", said())
+    found = re.search(r"resumed: (\d+) of (\d+) clips", said())
     assert found is not None
     assert found[1] == found[2]
-    assert "went on" not in said()
+    assert "resumed" not in said()
 
 
 @pytest.mark.nightly
