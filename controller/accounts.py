@@ -78,7 +78,7 @@ class Account:
 
 @dataclass(frozen=True, kw_only=True)
 class Accounts:
-    """The accounts of an episode, by what the requests were for."""
+    """Costs by purpose of the requests: without caches (logical), and as paid."""
 
     logical: Mapping[Part, Account]
     physical: Mapping[Part, Account]

@@ -29,10 +29,7 @@ _SECONDS = re.compile(r"(?<![\w.])(\d{1,8}(?:\.\d{1,3})?)(?: ?(?:-|–|to) ?(\d{
 
 @dataclass(frozen=True, kw_only=True)
 class CitedSpan:
-    """A span the answer cites, in seconds, and the ids of the calls that returned it, ``digest`` for the digest.
-
-    If none did, it is flagged.
-    """
+    """A cited span (seconds) and the ids of the calls that returned it (``digest``: the digest); without ids it is unsupported."""
 
     start_time: float
     end_time: float

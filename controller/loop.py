@@ -456,7 +456,7 @@ class TurnExecutor:
     def _add_result(
         self, call: ToolCall, made: CallOutcome, round_number: int, transcript: Transcript, *, limit: int
     ) -> None:
-        """Record a result and append it to the transcript; note it if the same call gave the same result that is still shown."""
+        """Record a result, append it cut to ``limit`` characters, and note a repeat of a call whose equal result is still shown."""
         self._meter.add_call(made.spent, judging=judging_tokens(made.result))
         found = split_result(made.result)[0]
         key = canonical_json([call.tool, call.arguments])

@@ -100,7 +100,7 @@ def steps(subject: Subject, folder: Path) -> list[Step]:
 
 
 def run_steps(steps: Sequence[Step], folder: Path, run: Runner, say: Callable[[str], None]) -> int:
-    """Run commands whose work is kept in a folder until one fails; its exit status, or 0."""
+    """Run steps until one fails; return its exit status, or 0 after naming ``folder``."""
     for number, step in enumerate(steps, start=1):
         status = _shown(step, f"{number}. {step.why}", run, say)
         if status:

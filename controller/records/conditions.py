@@ -129,7 +129,7 @@ def _adapter() -> TypeAdapter[Conditions]:
 
 
 def _module(name: str) -> bytes:
-    """The code of one module."""
+    """Return the source of a module as bytes."""
     package, _, module = name.rpartition(".")
     return (resources.files(package) / f"{module}{_CODE_SUFFIX}").read_bytes()
 

@@ -87,7 +87,7 @@ class Blind(LoopSystem[BlindOptions]):
     options_kind = BlindOptions
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """No tools."""
+        """No tools; the ``transcript`` variant gives the spoken lines by a first call."""
         if self.options.variant == "question":
             return Setup(make_tools=lambda: OwnCalls({}), preamble=Preamble(instructions="blind"))
         arguments = {"max_tokens": transcript_tokens(self.context.budget)}

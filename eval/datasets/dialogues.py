@@ -245,7 +245,7 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
     """Whether the store holds the world of this very dialogue, whole: a damaged one is as good as none, since it can be written again.
 
     Raises:
-        EvalFault: ``world_in_the_way``: it holds another world under the id, which is not a text's.
+        EvalFault: ``world_in_the_way``: the id holds a world built from a video.
         StoreFault: ``bad_video_id``.
     """
     from world_api.world.manifest import read_manifest

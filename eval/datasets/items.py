@@ -42,7 +42,7 @@ class Session:
 
 @dataclass(frozen=True, kw_only=True)
 class Dialogue:
-    """Sessions in order of time. ``sha256`` is of its words."""
+    """Sessions in order of time. ``sha256`` covers words, speakers, dates and pictures."""
 
     title: str
     speakers: tuple[str, ...]

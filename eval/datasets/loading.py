@@ -280,7 +280,7 @@ class _Builder:
         )
 
     def why_none(self) -> str:
-        """The first reason, for a message."""
+        """Why the first item was dropped."""
         return f" ({self.left_out[0].where}: {self.left_out[0].reason})" if self.left_out else ""
 
     def _is_wanted(self, entry: Raw) -> bool:

@@ -417,7 +417,7 @@ def _effects(parsed: _Parsed, event: Event) -> list[Event]:
 
 
 def _state_change(parsed: _Parsed) -> Sequence[bool]:
-    """The one state that holds when the event begins."""
+    """Match options with the state at event start; one bool per option."""
     thing, time = parsed.thing(), parsed.event().start
     states = [item for item in _states_of(parsed, thing) if item.start <= time < item.end]
     expected = _state_in_words(parsed, thing, _only(states, f"states of {thing.name}"), time)

@@ -76,7 +76,7 @@ class FilmIndex:
 
     @property
     def people(self) -> tuple[Person, ...]:
-        """The people who can be named."""
+        """People with a unique description who are on screen."""
         return tuple(self.person_by_id.values())
 
     @property
@@ -181,7 +181,7 @@ class FilmIndex:
         return near[0] if len(near) == 1 and near[0].start <= time < near[0].end else None
 
     def place_at(self, subject: str, time: float) -> str | None:
-        """The room that a person or a thing is in at a moment."""
+        """Return the id of a subject's room at ``time`` (seconds), or None."""
         return next((item.object for item in self._in_rooms.get(subject, ()) if item.start <= time < item.end), None)
 
     def rooms_ever(self, subject: str) -> set[str]:

@@ -247,7 +247,7 @@ def state_change(ask: Asker) -> Iterator[Draft]:
 
 
 def _shown(ask: Asker, thing: Thing, state: Relation, until: float) -> TimeSpan | None:
-    """The interval that shows a thing's state before a moment: how it came to be so, or the thing in it."""
+    """Span of the event seen to start the state, else the thing's last visible span in it by ``until``."""
     if (put := put_there(ask, thing, state)) is not None:
         return span_of(put)
     end = min(until, state.end)

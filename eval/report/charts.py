@@ -434,7 +434,7 @@ def _heat_map(tiles: list[Record], title: str) -> alt.LayerChart:
 
 
 def _draw_tools(table: Table, rows: Sequence[TableRow]) -> Figure | None:
-    """Episodes that called a tool, right and wrong; at most as many tools as can be read."""
+    """Draw right and wrong episodes per tool as bars, for the first ``_MOST_BARS``."""
     held = [row for row in rows if row.number_at("used")]
     pieces = []
     for number, row in enumerate(held[:_MOST_BARS]):

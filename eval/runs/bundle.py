@@ -323,7 +323,7 @@ def open_bundle(bundle: Path, out: Path) -> Contents:
 
     Raises:
         EvalFault: ``no_such_bundle``, ``not_a_bundle``; ``bundle_damaged``, naming the changed part; ``bundle_refused``: no run has
-            such contents; ``bundle_exists``: the folder exists; ``other_schema_version``.
+            such contents; ``bundle_exists``: the folder is not empty; ``other_schema_version``.
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):

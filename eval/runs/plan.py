@@ -120,7 +120,7 @@ def _of_domains(configuration: Configuration, place: int, names: Sequence[str], 
 
 
 def spread(items: Sequence[Item], limit: int) -> list[Item]:
-    """Pick ``limit`` questions in turns from each video and domain; return them in their order.
+    """Pick ``limit`` questions in total, round-robin by video and domain, in input order.
 
     Deterministic: a larger limit adds questions to those of a smaller one.
     """

@@ -217,7 +217,7 @@ class Story:
 
 
 def video_id(seed: int, split: SplitName) -> str:
-    """The id of a made film: ``sandbox-test-0007``, as the domains' splits know it."""
+    """Return a generated film's id as domain files match it: ``sandbox-test-0007``."""
     return f"sandbox-{split}-{seed:04d}"
 
 

@@ -75,7 +75,7 @@ def shipped_pairs() -> tuple[LabelledPair, ...]:
 
 
 def read_pairs(file: Path) -> tuple[LabelledPair, ...]:
-    """Labelled pairs of the user's, in the format of docs/scoring.md; their arms are read from the file beside it.
+    """Read a user's labelled pairs (docs/scoring.md), with their arms from the file beside it, if there.
 
     Raises:
         EvalFault: ``bad_pairs``.

@@ -217,7 +217,7 @@ def _beyond(shift: float, critical: float, freedom: float) -> float:
 
 
 def _smallest_detectable(found: Callable[[float], float | None], most: float) -> float | None:
-    """The effect of up to ``most`` that is found with a probability of 0.8."""
+    """Return the smallest effect that has power 0.8; None if it is above ``most``."""
     if (found(most) or 0.0) < 0.8:
         return None
     with from_extra("eval"):

@@ -594,7 +594,7 @@ class Compared:
 
 
 def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> Compared:
-    """Pair two groups by name; if each is in one world, budget or seed of its own, those are compared.
+    """Pair two groups by name, also across world, budget or seed if each has its own single one.
 
     Raises:
         EvalFault: ``unknown_arm``, ``bad_filter``, ``nothing_chosen``, ``several_arms``, ``ambiguous_pairs``, ``no_pairs``.

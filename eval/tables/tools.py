@@ -244,7 +244,7 @@ def left_out_contrasts(study: Study) -> Iterator[Contrast]:
 
 
 def _tools_of(step: Callable[[_Library], Uses]) -> Callable[[_Library], Cell]:
-    """The number of tools among some uses."""
+    """Make a cell function that counts distinct tools."""
 
     def cell(own: _Library) -> Cell:
         uses = step(own)

@@ -147,7 +147,7 @@ def _seen_of(run: TrialRun) -> str:
 
 
 def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = (0, 1)) -> Iterator[Trial]:
-    """Yield trials on a real world; none if it lacks an id that the tool needs."""
+    """Yield one trial per ``turn`` (set of arguments) on an example world; skip it if an id is missing."""
     offer = Offer(
         video_id=example.video_id,
         texts=tuple(dict.fromkeys(example.texts)),

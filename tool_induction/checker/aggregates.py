@@ -300,7 +300,7 @@ def _check_key(value: Expr, parameter: Parameter, item: Type, spec: AggregateSpe
 
 
 def _implied_key(spec: AggregateSpec, item: Type, at: Inference) -> list[tuple[str, Expr]]:
-    """Write out the key of an aggregate on records if only one can be meant."""
+    """Return the key to add if exactly one field fits; else note an error and return nothing."""
     inner = plain(item)
     if not isinstance(inner, RecordType) or inner.is_open:
         return []

@@ -101,7 +101,7 @@ class StepChecker:
     def block(
         self, steps: tuple[Step, ...], environment: Environment, *, loops: int = 0, outermost: bool = False
     ) -> tuple[tuple[Step, ...], Environment]:
-        """Type the steps of a block; return them written out, and the environment after them."""
+        """Type-check a block; return its steps made explicit and the environment after it."""
         done: list[Step] = []
         for step in steps:
             if outermost:

@@ -192,10 +192,10 @@ class Requester:
         self._without: set[str] = set()
 
     def send(self, system: Callable[[Mode], str], user: Callable[[Mode], str]) -> Answer:
-        """Return the model's reply to two messages, which may depend on the mode.
+        """Send both messages; if a setting is refused, retry without it.
 
         Raises:
-            BackendFault: the model's.
+            BackendFault: the fault of the model.
         """
         notes: list[Note] = []
         while True:

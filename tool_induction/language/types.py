@@ -495,7 +495,7 @@ class TypeName:
 
 
 class UnknownType(Exception):
-    """There is no such type; the message says which word and what was probably meant."""
+    """Unknown type name ``word``; ``suggestion`` says what was probably meant."""
 
     def __init__(self, word: str, suggestion: str) -> None:
         super().__init__(f"there is no type {word!r}")

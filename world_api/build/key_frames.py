@@ -127,7 +127,7 @@ class KeyFramesWorker:
         return {"key_frames": self._rows}
 
     def _decide(self) -> None:
-        """Keep the best frame of the moment that is over, if it shows something new."""
+        """Keep the sharpest frame of the last time window unless it is blank or a repeat."""
         best, self._best = self._best, None
         if best is None:
             return

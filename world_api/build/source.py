@@ -182,7 +182,7 @@ class Beside:
 
 @dataclass(frozen=True, kw_only=True)
 class Cleared:
-    """What was removed: the number of answers, the recordings, and the bytes of all."""
+    """What was removed: count of cached answers, recording paths, bytes in total."""
 
     answers: int
     recordings: tuple[Path, ...]

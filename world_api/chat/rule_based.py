@@ -160,7 +160,7 @@ def _next_step(
 
 
 class _Planner:
-    """The plans for one question. ``used`` is the induced tool that was called before, in case none is offered any more."""
+    """Plans for one question. ``used``: a library tool called before, called again if none offered fits."""
 
     def __init__(self, question: _Question, tools: Mapping[str, _Json], used: str | None) -> None:
         self._question = question

@@ -139,7 +139,7 @@ def _page(passages: Passages, lines: Positions, span: TimeSpan) -> tuple[int, fl
 
 
 def _left(left: int, skipped: int, goes_on: float | None) -> Iterator[str]:
-    """Hints about ``left`` lines that the page lacks, of which ``skipped`` begin before the next page."""
+    """Hints on ``left`` unshown lines; ``skipped`` lines are on no page, the next page starts at ``goes_on`` (seconds)."""
     if goes_on is not None:
         yield f"{left - skipped} more lines; read on with start_time {goes_on:g} and begins_inside true"
     if skipped > 0:

@@ -129,7 +129,7 @@ def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int
 
 
 def _scenes_in(scenes: Scenes, span: TimeSpan) -> Positions:
-    """The scenes that overlap an interval."""
+    """Positions of the scenes that overlap a span."""
     touching = scenes.touching(span)
     return touching[scenes.ends[touching] > span.start]
 

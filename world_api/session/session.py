@@ -30,7 +30,7 @@ class StandIn(Protocol):
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """JSON that identifies it: all that its answers depend on beside the session."""
+        """JSON identity of a stand-in: all its answers depend on beside the session."""
         ...
 
     def answer(self, session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:

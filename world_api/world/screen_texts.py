@@ -196,7 +196,7 @@ def followed_by(whole: Items[ScreenText], kept: int, later: Sequence[ScreenText]
 
 
 def independent_starts(table: pa.Table) -> Positions:
-    """The positions of intervals that none of the earlier ones could go on into, rising."""
+    """Positions > 0 whose text starts too late to join any earlier one; rows are sorted by start."""
     starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
     figures = pc.match_substring_regex(table.column("text"), r"\d").to_numpy()
     latest = np.maximum.accumulate(ends + np.where(figures, _CHANGING_GAP, _ACROSS_CUT)) if len(ends) else ends
