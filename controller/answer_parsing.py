@@ -4,7 +4,7 @@ A text is accepted only where the answer is all it says, from its beginning to i
 
     [lead: "Answer:", "The answer is", "答案是"] answer [words that cannot change it]
 
-or where its last line is a lead and the answer. Every other text gives None, and the model is noun again. Searching for a letter
+or where its last line is a lead and the answer. Every other text gives None, and the model is asked again. Searching for a letter
 or number anywhere in the text would also accept answers that are denied, doubted or only mentioned.
 """
 

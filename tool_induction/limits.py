@@ -13,7 +13,6 @@ MAX_STEPS = 60  #: steps of one block
 MAX_TOOL_STEPS = 300  #: steps of one tool, those in blocks counted
 MAX_FINDINGS = 300  #: findings listed of one tool
 MAX_SUGGESTIONS = 60  #: findings of one tool for which a near word is looked for
-MAX_NAME = 64  #: characters of a name
 MAX_INPUTS = 16
 MAX_OUTPUTS = 24
 MAX_FIELDS = 100  #: parameters of one call, fields of one projection

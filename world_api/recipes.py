@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from world_api.build.stage import FrameStage, Recipe, Stage, leave_out
+from world_api.build.stage import FrameStage, Recipe, leave_out
 from world_api.core.faults import BackendFault
 from world_api.options import AUTO, NONE, OFF, SPHINX, WHISPER, Listening
 

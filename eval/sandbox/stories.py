@@ -172,7 +172,6 @@ _CARD = 5.0  #: seconds of a card: time to read it
 _CHAPTER = 600.0  #: seconds of film after which a card says that it is later
 _FORGOTTEN = 20.5  #: seconds until a room is shown again: shown sooner, it seems never to have been left
 _LONG = 7.0  #: seconds of an empty room that are filled with something
-_LAST_PLOT = 45.0  #: seconds before the end in which no plot begins
 _END = 7.0  #: seconds before the end in which no scene begins
 _LEARNING = 2.0  #: minutes of film from which rules are shown often enough to be learned
 _TRIES = 12

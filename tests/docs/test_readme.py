@@ -29,6 +29,7 @@ from world_api.chat import RuleBasedChatModel, completion
 
 ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PYTHON = re.compile(r"^```python\n.*?^```$", re.MULTILINE | re.DOTALL)  #: run by the test of the facade
 _REMARK = re.compile(r"\s{2,}")  #: parts a command from what is said of it
 _VALUE = re.compile(r"(\w+)=\.\.\.(?=\s|$)")
 _SECONDS = 3600.0  #: that one command may take, on a machine that has other things to do, too
@@ -36,7 +37,7 @@ _SECONDS = 3600.0  #: that one command may take, on a machine that has other thi
 
 def commands_of(page: str) -> list[list[str]]:
     """The commands of each block, without remarks and output."""
-    text = (ROOT / page).read_text(encoding="utf-8")
+    text = _PYTHON.sub("", (ROOT / page).read_text(encoding="utf-8"))
     blocks = []
     for block in _BLOCK.findall(text):
         lines = [line.removeprefix("$ ") for line in block.splitlines()]
@@ -196,7 +197,7 @@ def test_the_block_on_experiments_runs_as_it_is_printed(shell: Shell) -> None:
 def test_the_printed_session_on_the_sample_runs_and_says_what_is_printed(shell: Shell) -> None:
     shell.run("videoworld sample demo")
     told = [" ".join(shell.run(command).split()) for command in block_with("videoworld build demo/sample.mp4")]
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = _PYTHON.sub("", (ROOT / "README.md").read_text(encoding="utf-8"))
     [block] = [block for block in _BLOCK.findall(text) if "$ videoworld ask sample" in block]
     answer = " ".join(block[block.index("[rule-based]") : block.index("\n\nevidence")].split())
     assert told[-1].startswith(answer)
