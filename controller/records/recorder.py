@@ -109,7 +109,7 @@ def _failed(system: str, what: str) -> EpisodeFault:
     return EpisodeFault(
         "system_failed",
         f"the system {system[:64]!r} {what}",
-        hint="this is a defect of the system, not of what was asked; report it to whoever wrote it",
+        hint="this is a defect of the system, not of what was asked; report it to its author",
     )
 
 

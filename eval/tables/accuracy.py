@@ -13,7 +13,7 @@ from eval.statistics.bootstrap import Kappa, cohen_kappa
 from eval.tables.cells import correct, count, mean, money_cell, score, share, tokens_cell, value_cell
 from eval.tables.rows import SampleRow
 from eval.tables.study import PLACE, Group, Rows, Study, grouped, keys, videos
-from eval.tables.table import Cell, Figure, Figures, Table, blank, figure
+from eval.tables.table import Cell, Figure, Figures, Kind, Table, blank, figure
 
 VIDEOS: Figure[Group] = figure("videos", "count", lambda group: count(len(videos(group.rows))))
 SAMPLES: Figure[Group] = figure("n", "count", lambda group: count(len(group.rows)))
@@ -306,8 +306,8 @@ class _Baseline:
         return keys(self.rows)
 
 
-def _baseline_figure(key: str, kind: str = "text", about: str = "") -> Figure[_Baseline]:
-    return figure(key, kind, lambda found: found.cells[key], about=about)  # type: ignore[arg-type]
+def _baseline_figure(key: str, kind: Kind = "text", about: str = "") -> Figure[_Baseline]:
+    return figure(key, kind, lambda found: found.cells[key], about=about)
 
 
 _BASELINES: Figures[_Baseline] = (

@@ -209,7 +209,7 @@ def _named_faults(store: Path) -> Iterator[None]:
         raise StoreFault(
             "catalogue_damaged",
             f"the catalogue of {store} cannot be used: {str(error).splitlines()[0][:200]}",
-            hint="try again; if it stays, `videoworld reindex` makes it anew",
+            hint="try again; if it stays, `videoworld reindex` makes it again",
         ) from error
 
 

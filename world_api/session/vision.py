@@ -141,7 +141,7 @@ class LookBudget:
             raise OperationFault(
                 "looks_spent",
                 f"a model has looked {self._most} times in this session, which is all it may",
-                hint="use what was seen so far; whoever runs this may allow more with --looks",
+                hint="use what was seen so far; the caller may allow more with --looks",
             )
 
 

@@ -98,7 +98,7 @@ class CachedLook(BaseModel):
     @model_validator(mode="after")
     def _runs_forwards(self) -> CachedLook:
         if self.end < self.start:
-            raise ValueError("a look at a stretch that runs backwards")
+            raise ValueError("the interval of a cached answer runs backwards")
         return self
 
     def sealed(self) -> CachedLook:

@@ -146,7 +146,7 @@ def _named(entry: FileEntry) -> Iterator[None]:
         raise StoreFault(
             "world_damaged",
             f"{entry.path} cannot be read: {str(error)[:200]}",
-            hint="if the world was just built anew, open it again; else build it again with --force",
+            hint="if the world was just rebuilt, open it again; else build it again with --force",
         ) from error
 
 
@@ -161,7 +161,7 @@ def _check_rows(table: str, rows: pa.Table) -> None:
     if table == "memories":  # spans of the video alone are clipped to it when they are read
         starts, ends = rows.column("start").to_numpy(), rows.column("end").to_numpy()
         if not ((starts >= 0.0) & (starts <= ends) & (ends <= MOST_SECONDS)).all():
-            raise ValueError("a memory of it is of no stretch of a video")
+            raise ValueError("the interval of a memory is no interval of a video")
 
 
 def _check_column(name: str, column: pa.ChunkedArray) -> None:
