@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import av
@@ -54,14 +55,14 @@ def remuxed(video: Path, target: Path, options: dict[str, str] | None = None) ->
 
 
 class Writer:
-    """Writes a file in steps: each piece once the world of the pieces before has been published, as far as they go."""
+    """Writes a file in steps. Its ``.part`` file is there until the last one, so no pause of a busy machine is its end."""
 
     def __init__(self, whole: Path, growing: Path, *, steps: int = 6) -> None:
         data = whole.read_bytes()
         size = -(-len(data) // steps)
         self._pieces = [data[start : start + size] for start in range(0, len(data), size)]
-        self._growing = growing
-        self._more = threading.Event()
+        self._growing, self._mark = growing, growing.with_name(f"{growing.name}.part")
+        self._mark.touch()
         growing.write_bytes(self._pieces.pop(0))
         self._thread = threading.Thread(target=self._write, daemon=True)
 
@@ -75,9 +76,11 @@ class Writer:
 
     def _write(self) -> None:
         while self._pieces:
-            self._more.wait(0.3 * SETTLED)
+            sleep(0.3 * SETTLED)
             with self._growing.open("ab") as file:
-                file.write(self._pieces.pop(0))
+                file.write(b"".join(self._pieces[:1]))
+            del self._pieces[:1]
+        self._mark.unlink()
 
 
 def rows(world: World, until: float) -> dict[str, list[dict[str, Any]]]:
