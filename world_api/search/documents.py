@@ -25,7 +25,7 @@ from world_api.world.manifest import Manifest, read_manifest
 from world_api.world.store import World, list_worlds, world_folder
 from world_api.world.tables import SESSION_TABLES, TABLES, matrix
 from world_api.world.timeline import Positions, ranges
-from world_api.world.view import UncutWorld, open_view
+from world_api.world.view import WholeView
 
 _LENGTHS = pa.schema([("length", pa.int64())])
 _ENDS = pa.schema([("end", pa.int64())])
@@ -71,7 +71,7 @@ class WholeDocuments:
     @cached_property
     def look_index(self) -> VectorIndex:
         """The mean look of each segment, zero where no frame of it was described."""
-        view = open_view(self._world, None)
+        view = self._world.once(WholeView)
 
         def make() -> pa.Table:
             return _kept(Looks(view).means(view.segments.starts, view.segments.ends))
@@ -81,10 +81,10 @@ class WholeDocuments:
 
     @property
     def _count(self) -> int:
-        return len(open_view(self._world, None).segments)
+        return len(self._world.once(WholeView).segments)
 
     def _texts(self) -> list[str]:
-        view = open_view(self._world, None)
+        view = self._world.once(WholeView)
         passages = passages_of(view)
         return document_texts(passages, *passages.in_each(view.segments), count=len(view.segments))
 
@@ -110,7 +110,7 @@ class WholeDocuments:
 
     @cached_property
     def _made(self) -> tuple[pa.Table, pa.Table, pa.Table]:
-        view, texts = open_view(self._world, None), self._world.once(Texts)
+        view, texts = self._world.once(WholeView), self._world.once(Texts)
         passages = passages_of(view)
         segment, passage = passages.in_each(view.segments)
         bag_ends, bag_terms, bag_counts = texts.bags
@@ -223,7 +223,7 @@ def _read_all(folder: Path, manifest: Manifest, derived: Derived, embedder: Text
     world = World(folder, manifest, derived=derived)
     for table in READ:
         world.rows(table)
-    world.once(UncutWorld).read_all()
+    world.once(WholeView).read_all()
     world.once(Texts).read_all()
     world.once(WholeDocuments).read_all(embedder)
 

@@ -314,16 +314,15 @@ class Looks:
         rows = view.world.rows("looks")
         self.vectors: Vectors = matrix(rows.column("vector"), DESCRIPTOR_DIMENSION)
         self._times = rows.column("time").to_numpy()
-        self._hidden = np.zeros(0) if view.complete else rows.column("known_at").to_numpy()
-        self._as_of = view.duration
+        self._visible = view.cut.visible(rows)
 
     def of(self, span: TimeSpan) -> Positions:
         """The visible rows of an interval; if it has none, the row nearest to its middle."""
         first, end = np.searchsorted(self._times, [span.start, span.end]).tolist()
-        inside = self._visible(np.arange(first, end))
+        inside: Positions = np.flatnonzero(self._visible[first:end]) + first
         if len(inside) or len(self._times) == 0:
             return inside
-        seen = self._visible(np.arange(len(self._times)))
+        seen: Positions = np.flatnonzero(self._visible)
         if len(seen) == 0:
             return seen
         nearest = int(np.argmin(np.abs(self._times[seen] - span.center)))
@@ -334,13 +333,10 @@ class Looks:
         found = np.zeros((len(starts), DESCRIPTOR_DIMENSION), dtype=np.float32)
         firsts, lasts = np.searchsorted(self._times, starts), np.searchsorted(self._times, ends)
         for number in np.flatnonzero(lasts > firsts).tolist():
-            rows = self._visible(np.arange(firsts[number], lasts[number]))
+            rows = np.flatnonzero(self._visible[firsts[number] : lasts[number]]) + firsts[number]
             if len(rows):
                 found[number] = self.vectors[rows].mean(axis=0)
         return unit(found)
-
-    def _visible(self, rows: Positions) -> Positions:
-        return rows[self._hidden[rows] <= self._as_of] if len(self._hidden) else rows
 
 
 def unit(vectors: NDArray[np.float32]) -> Vectors:

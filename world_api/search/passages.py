@@ -26,7 +26,7 @@ from world_api.world.store import World
 from world_api.world.tables import one
 from world_api.world.timeline import Items, Positions, Said, Spoken, Times, shared_prefix, spans
 from world_api.world.tracks import JoinedTracks, hint_in_chinese, hint_in_words
-from world_api.world.view import UncutWorld, View, open_view
+from world_api.world.view import View, WholeView
 
 #: The tables with texts and their text column; texts on screen are the joined ones.
 SPEAKING = {"speech": "text", "screen_texts": "text", "captions": "text", "actions": "label"}
@@ -120,12 +120,12 @@ class Texts:
     @cached_property
     def _made(self) -> tuple[pa.Table, pa.Table]:
         said = [one(self._rows(table).column(column)) for table, column in SPEAKING.items()]
-        encoded = pa.concat_arrays([*said, _descriptions(self._world.once(UncutWorld).tracks)]).dictionary_encode()
+        encoded = pa.concat_arrays([*said, _descriptions(self._world.once(WholeView).joined)]).dictionary_encode()
         numbers = encoded.indices.cast(pa.int64())
         return pa.table({"text": encoded.dictionary}), pa.table({"number": numbers})
 
     def _rows(self, table: str) -> pa.Table:
-        return self._world.once(UncutWorld).readings if table == "screen_texts" else self._world.rows(table)
+        return self._world.once(WholeView).readings if table == "screen_texts" else self._world.rows(table)
 
     @cached_property
     def _bags(self) -> tuple[pa.Table, pa.Table, pa.Table]:
@@ -227,7 +227,7 @@ class Passages(Items[Passage]):
         found[kept] = numbers[items.rows[kept]]
         if not kept.all():
             # A text that the uncut world has there too keeps its number, so that its segments compare equal.
-            starts = self._view.world.once(UncutWorld).screen_texts.starts
+            starts = self._view.whole.screen_texts.starts
             near = numbers[int(kept.sum()) : int(np.searchsorted(starts, self._view.duration))]
             known = {self._known.text(number): number for number in np.unique(near).tolist()}
             texts = [items[at].text for at in np.flatnonzero(~kept).tolist()]
@@ -237,23 +237,14 @@ class Passages(Items[Passage]):
     def _track_numbers(self) -> Positions:
         """The numbers of the descriptions of the view's tracks."""
         tracks, known = self._view.tracks, self._known.of_tracks
-        found: Positions = np.empty(len(tracks), dtype=np.int64)
-        is_settled = tracks.origins >= 0
-        found[is_settled] = known[tracks.origins[is_settled]]
-        if (reopened := tracks.reopened) is not None:
-            # Likewise for a track with the same description as without the cut.
-            places = pc.index_in(reopened.names, tracks.whole.names).fill_null(-1).to_pylist()
-            described = [reopened.described(place) for place in range(reopened.count)]
-            own = np.array(
-                [
-                    int(known[place]) if place >= 0 and self._known.text(int(known[place])) == text
-                    else self._new_number(text)
-                    for place, text in zip(places, described, strict=True)
-                ],
-                dtype=np.int64,
-            )  # fmt: skip
-            found[~is_settled] = own[-1 - tracks.origins[~is_settled]]
-        return found
+        # Likewise for a track with the same description as without the cut.
+        places = pc.index_in(tracks.reopened.names, tracks.whole.names).fill_null(-1).to_pylist()
+        described = _descriptions(tracks.reopened).to_pylist()
+        reopened = [
+            int(known[place]) if place >= 0 and self._known.text(int(known[place])) == text else self._new_number(text)
+            for place, text in zip(places, described, strict=True)
+        ]
+        return tracks.each(known, np.array(reopened, dtype=np.int64))
 
     def _new_number(self, text: str) -> int:
         return self.new_texts.setdefault(text, -1 - len(self.new_texts))
@@ -369,7 +360,7 @@ class Passages(Items[Passage]):
 
 def passages_of(view: View) -> Passages:
     """The passages of a view; all views of a whole world share theirs."""
-    return (open_view(view.world, None) if view.complete else view).once(Passages)
+    return (view.whole if view.complete else view).once(Passages)
 
 
 def passages_in(view: View, span: TimeSpan) -> list[Passage]:
@@ -381,7 +372,7 @@ def unchanged_segments(view: View) -> int:
     """The number of leading segments that the cut does not change, with all their passages."""
     if view.complete:
         return len(view.segments)
-    whole = open_view(view.world, None)
+    whole = view.whole
     same, _ = shared_prefix(view.segments, whole.segments)
     if same == 0:
         return 0

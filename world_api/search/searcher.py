@@ -35,7 +35,7 @@ from world_api.search.indexes import (
 )
 from world_api.search.passages import Passage, Passages, Texts, passages_of, unchanged_segments
 from world_api.world.timeline import Items, Positions, shared_prefix
-from world_api.world.view import View, open_view
+from world_api.world.view import View
 
 #: Length of each ranking that is fused.
 FUSED = 400
@@ -171,7 +171,7 @@ class Searcher:
     @cached_property
     def _look_rows(self) -> list[Rows]:
         segments, looks, view = self._segments, self._looks, self._view
-        same, _ = shared_prefix(segments, open_view(view.world, None).segments)
+        same, _ = shared_prefix(segments, view.whole.segments)
         same = min(same, int(np.searchsorted(segments.ends, view.first_hidden("looks"), side="right")))
         rest = looks.means(segments.starts[same:], segments.ends[same:])
         return self._parts(self._whole.look_index, VectorIndex(rest.T), same)

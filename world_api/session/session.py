@@ -263,8 +263,7 @@ class Session:
         self.overlay.append(lambda _: event)
 
     def _visible_events(self) -> list[MemoryWritten | EntityRegistered]:
-        events = self.overlay.events()
-        return events if self.as_of is None else [event for event in events if event.known_at <= self.as_of]
+        return [event for event in self.overlay.events() if self.view.cut.shows(event.known_at)]
 
 
 def _tenth(pixels: float) -> float:

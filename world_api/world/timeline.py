@@ -122,7 +122,7 @@ def ranges(firsts: Positions, ends: Positions) -> Positions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
+class SceneInterval:
     """A scene: shots that belong together. ``strength`` (0 to 1): how little it looks like what came before."""
 
     ordinal: int
@@ -136,7 +136,7 @@ class Scene:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpokenWord:
+class TimedWord:
     """A recognised word of a spoken line."""
 
     span: TimeSpan
@@ -154,7 +154,7 @@ class Spoken:
     confidence: float
     language: str
     source: str
-    words: tuple[SpokenWord, ...]
+    words: tuple[TimedWord, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,16 +168,16 @@ class Said:
     producer: str
 
 
-class Scenes(Items[Scene]):
+class Scenes(Items[SceneInterval]):
     """The scenes; ``strengths`` (n): how little each looks like what came before it, 0 to 1."""
 
     def __init__(self, tiles: Items[TimeSpan], strengths: Times) -> None:
         self.strengths = strengths
         super().__init__(tiles.starts, tiles.ends, self._scene)
 
-    def _scene(self, position: int) -> Scene:
+    def _scene(self, position: int) -> SceneInterval:
         span = TimeSpan(start=float(self.starts[position]), end=float(self.ends[position]))
-        return Scene(ordinal=position, span=span, strength=float(self.strengths[position]))
+        return SceneInterval(ordinal=position, span=span, strength=float(self.strengths[position]))
 
 
 #: Seconds before its time that a row covers, and the gap from which rows belong to two movements.
