@@ -106,7 +106,7 @@ if TYPE_CHECKING:
     from world_api.core.spans import known_time as known_time
     from world_api.core.spans import merge_spans as merge_spans
     from world_api.core.spans import round_time as round_time
-    from world_api.core.vocabulary import Reading as Reading
+    from world_api.core.vocabulary import ParsedDescription as ParsedDescription
     from world_api.core.vocabulary import Vocabulary as Vocabulary
     from world_api.core.vocabulary import judged_at_build as judged_at_build
 

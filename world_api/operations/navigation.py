@@ -19,6 +19,7 @@ from world_api.operations.evidence import (
     evidence,
     hits,
     interval,
+    interval_of,
     nothing_found,
     optional_interval,
     said_of,
@@ -67,7 +68,7 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
     grouped = len(chapters) < len(inside)
     return SceneList(
         scenes=entries,
-        evidence=[evidence(session, TimeSpan(start=e.start_time, end=e.end_time), "look", None) for e in entries],
+        evidence=[evidence(session, interval_of(entry), "look", None) for entry in entries],
         truncated=grouped,
         hint="entries of kind chapter group several scenes; give a time_range to list the scenes inside"
         if grouped

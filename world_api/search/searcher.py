@@ -20,11 +20,11 @@ from world_api.search.captions import Captions, Meanings, by_meaning, segments_o
 from world_api.search.documents import WholeDocuments, document_texts
 from world_api.search.indexes import (
     LexicalIndex,
-    Looks,
-    Part,
+    PostingsPart,
     Rows,
     TextPostings,
     VectorIndex,
+    VisualDescriptors,
     best_first,
     fuse,
     holds_words,
@@ -81,9 +81,7 @@ class Searcher:
     def by_text(self, query: str, top_k: int) -> list[SegmentHit]:
         """Words and meaning, fused by reciprocal rank."""
         dense, _ = self._dense(query, FUSED, (0, len(self._segments)))
-        fused = fuse([best_first(self._lexical.scores(query), FUSED), dense], len(self._segments))
-        best = best_first(fused, top_k)
-        return self._hits(best, fused[best], query)
+        return self._fused(best_first(self._lexical.scores(query), FUSED), dense, top_k, query)
 
     def by_meaning(self, query: str, top_k: int, within: TimeSpan | None) -> list[SegmentHit]:
         """Dense search, optionally only among segments whose middle is inside an interval."""
@@ -160,13 +158,13 @@ class Searcher:
 
     @cached_property
     def _lexical(self) -> LexicalIndex:
-        rest = Part(postings=TextPostings(self._rest), count=len(self._rest))
-        return LexicalIndex(Part(postings=self._whole, count=self._same), rest)
+        rest = PostingsPart(postings=TextPostings(self._rest), count=len(self._rest))
+        return LexicalIndex(PostingsPart(postings=self._whole, count=self._same), rest)
 
     @cached_property
     def _text_rows(self) -> list[Rows]:
         rest = VectorIndex(self._embedder.embed(self._rest).T)
-        return self._parts(self._whole.text_vectors(self._embedder), rest, self._same)
+        return _rows(self._whole.text_vectors(self._embedder), rest, self._same)
 
     @cached_property
     def _look_rows(self) -> list[Rows]:
@@ -174,32 +172,33 @@ class Searcher:
         same, _ = shared_prefix(segments, view.whole.segments)
         same = min(same, int(np.searchsorted(segments.ends, view.first_hidden("looks"), side="right")))
         rest = looks.means(segments.starts[same:], segments.ends[same:])
-        return self._parts(self._whole.look_index, VectorIndex(rest.T), same)
-
-    @staticmethod
-    def _parts(whole: VectorIndex, rest: VectorIndex, same: int) -> list[Rows]:
-        return [Rows(index=whole, count=same, offset=0), Rows(index=rest, count=len(rest), offset=same)]
+        return _rows(self._whole.look_index, VectorIndex(rest.T), same)
 
     @cached_property
-    def _looks(self) -> Looks:
-        return Looks(self._view)
+    def _looks(self) -> VisualDescriptors:
+        return VisualDescriptors(self._view)
 
     def _dense(self, query: str, count: int, among: tuple[int, int]) -> tuple[Positions, NDArray[np.float64]]:
         vector = self._embedder.embed([query])
         return nearest_of(self._text_rows, vector, count, [among], above=self._embedder.noise_floor)
 
     def _hits(self, found: Positions, scores: NDArray[np.float64], query: str) -> list[SegmentHit]:
-        passages, wanted = passages_of(self._view), Wanted(query)
+        passages, wanted = passages_of(self._view), QueryMatcher(query)
         return [self._hit(int(i), _score(score), passages, wanted) for i, score in zip(found, scores, strict=True)]
 
-    def _hit(self, place: int, score: float, passages: Passages, wanted: Wanted) -> SegmentHit:
+    def _hit(self, place: int, score: float, passages: Passages, wanted: QueryMatcher) -> SegmentHit:
         span = self._segments[place]
         said = [self._captions.passages[number] for number in self._captioned[place]] if self._captions.passages else []
         best = wanted.best([*passages.inside(span), *said])
         return SegmentHit(span=span, score=score, passage=best[0] if best else None, lines=wanted.lines(best))
 
 
-class Wanted:
+def _rows(whole: VectorIndex, rest: VectorIndex, same: int) -> list[Rows]:
+    """The first ``same`` rows of one index, then those of another."""
+    return [Rows(index=whole, count=same, offset=0), Rows(index=rest, count=len(rest), offset=same)]
+
+
+class QueryMatcher:
     """Compares passages with a query."""
 
     def __init__(self, query: str) -> None:
@@ -280,10 +279,11 @@ class Scanner:
         Without a query all segments match.
         """
         segments = self._view.segments
-        touched = segments.touching(within) if within else np.arange(len(segments))
+        first, end = 0, len(segments)
         if within:
+            touched = segments.touching(within)
             touched = touched[segments.ends[touched] > within.start]
-        first, end = (int(touched[0]), int(touched[-1]) + 1) if len(touched) else (0, 0)
+            first, end = (int(touched[0]), int(touched[-1]) + 1) if len(touched) else (0, 0)
         none = np.zeros(0, dtype=np.int64)
         if query is None:
             return Scan(first=first, end=end, matching=np.arange(first, end), segments=none, passages=none, captions={})

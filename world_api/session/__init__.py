@@ -12,7 +12,7 @@ from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from world_api.session.captioning import Captioned as Captioned
-    from world_api.session.captioning import Estimate as Estimate
+    from world_api.session.captioning import LookEstimate as LookEstimate
     from world_api.session.captioning import caption_segments as caption_segments
     from world_api.session.captioning import estimate_captions as estimate_captions
     from world_api.session.captioning import estimate_question as estimate_question

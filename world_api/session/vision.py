@@ -7,15 +7,16 @@ arguments. The world itself never changes.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from world_api.core.canonical import content_hash
 from world_api.core.cost import charge
@@ -92,7 +93,11 @@ class VisionConfig:
 
 
 class LookBudget:
-    """Counts the looks of one session. Threads may share it."""
+    """Counts the looks of one session. Threads may share it.
+
+    All methods raise:
+        OperationFault: ``looks_spent``, if no more are allowed.
+    """
 
     def __init__(self, most: int | None) -> None:
         self._most = most
@@ -101,48 +106,35 @@ class LookBudget:
         self._lock = Lock()
 
     def check(self) -> None:
-        """Check that a request may be sent, before work is spent on it.
-
-        Raises:
-            OperationFault: ``looks_spent``.
-        """
+        """Check that a request may be sent, before work is spent on it."""
         with self._lock:
-            self._refuse_spent()
+            self._count(0)
 
     def sends(self) -> None:
-        """Count a request that is about to be sent, whether or not it succeeds.
-
-        Raises:
-            OperationFault: ``looks_spent``.
-        """
+        """Count a request that is about to be sent, whether or not it succeeds."""
         with self._lock:
-            self._refuse_spent()
-            self._used += 1
+            self._count(1)
 
     def made(self, request: str) -> None:
         """Note that a look was answered; from then on it costs this session nothing."""
         with self._lock:
             self._counted.add(request)
 
-    def tell(self, request: str) -> None:
-        """Count a cached look, unless this session had it already.
-
-        Raises:
-            OperationFault: ``looks_spent``.
-        """
+    def reuse(self, request: str) -> None:
+        """Count a cached look, unless this session had it already."""
         with self._lock:
             if request not in self._counted:
-                self._refuse_spent()
-                self._used += 1
+                self._count(1)
                 self._counted.add(request)
 
-    def _refuse_spent(self) -> None:
+    def _count(self, looks: int) -> None:
         if self._most is not None and self._used >= self._most:
             raise OperationFault(
                 "looks_spent",
                 f"a model has looked {self._most} times in this session, which is all it may",
                 hint="use what was seen so far; the caller may allow more with --looks",
             )
+        self._used += looks
 
 
 _MARGIN = 0.35  #: of a box's size, shown around what is cut out
@@ -204,44 +196,31 @@ class FrameLooker:
         Raises:
             MediaFault: ``source_missing``, ``undecodable``.
         """
-        place = self._place(time, category)
-        if place is not None and place.is_file() and (kept := _load(place)) is not None:
-            return kept
-        found = self._detector.detect(self._frames.frame_played_at(time), category)
-        records = [_record(item) for item in found]
-        if place is not None:
-            _keep(place, records)
-        return [_restored(record) for record in records]  # as the next reader of the cache gets it
-
-    def _place(self, time: float, category: str) -> Path | None:
         if self._cache is None:
-            return None
+            return self._detect(time, category)
         key = content_hash([self._detector.producer, "detect", round_time(time), category])
-        return self._cache / self._world_key[:16] / f"{key[:32]}.json"
+        path = self._cache / self._world_key[:16] / f"{key[:32]}.json"
+        with suppress(OSError, ValueError):  # ValueError: it holds no detections
+            return _DETECTIONS.validate_json(path.read_bytes())
+        found = self._detect(time, category)
+        with suppress(StoreFault):  # a read-only store can still be queried
+            write_atomically(path, _DETECTIONS.dump_json(found))
+        return found
+
+    def _detect(self, time: float, category: str) -> list[DetectedObject]:
+        """Detections as the next reader of the cache gets them: rounded."""
+        found = self._detector.detect(self._frames.frame_played_at(time), category)
+        return [
+            DetectedObject(
+                category=seen.category,
+                box=Box(**dict(zip(("x1", "y1", "x2", "y2"), seen.box.rounded(), strict=True))),
+                confidence=round(seen.confidence, 4),
+            )
+            for seen in found
+        ]
 
 
-def _record(found: DetectedObject) -> dict[str, Any]:
-    return {"category": found.category, "box": found.box.rounded(), "confidence": round(found.confidence, 4)}
-
-
-def _restored(record: dict[str, Any]) -> DetectedObject:
-    x1, y1, x2, y2 = record["box"]
-    box = Box(x1=x1, y1=y1, x2=x2, y2=y2)
-    return DetectedObject(category=record["category"], box=box, confidence=record["confidence"])
-
-
-def _keep(place: Path, records: list[dict[str, Any]]) -> None:
-    try:
-        write_atomically(place, json.dumps(records).encode())
-    except StoreFault:
-        return  # a read-only store can still be queried
-
-
-def _load(place: Path) -> list[DetectedObject] | None:
-    try:
-        return [_restored(record) for record in json.loads(place.read_bytes())]
-    except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError):
-        return None
+_DETECTIONS = TypeAdapter(list[DetectedObject])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,7 +349,7 @@ class Vision:
         request = self._name(task, parameters)
         kept, is_new = self.kept.once(request, lambda: self._ask(task, span, parameters, request))
         if not is_new:
-            self._allowance.tell(request)
+            self._allowance.reuse(request)
             charge(kept.cost.again(request))
         return kept
 
@@ -425,13 +404,11 @@ class Vision:
                 "the video file is no longer where it was when the world was built",
                 hint="put the file back, or build the world again",
             )
-        if boxes is None:
-            images = self._frames.pictures_played_at(times, self._config.vision.longest_side)
-            return tuple(Picture(time=time, image=image) for time, image in zip(times, images, strict=True))
-        images = self._frames.pictures_played_at(times, None)
+        side = self._config.vision.longest_side if boxes is None else None  # parts are cut out of whole frames
+        images = self._frames.pictures_played_at(times, side)
         return tuple(
             Picture(time=time, image=image if box is None else part_of(image, box), is_part=box is not None)
-            for time, image, box in zip(times, images, boxes, strict=True)
+            for time, image, box in zip(times, images, boxes or [None] * len(times), strict=True)
         )
 
 

@@ -57,14 +57,7 @@ class CachedCost(BaseModel):
     @classmethod
     def of(cls, spent: Spent) -> CachedCost:
         """What is kept of a charge."""
-        return cls(
-            model=spent.model,
-            prompt=spent.prompt,
-            completion=spent.completion,
-            cached=spent.cached,
-            images=spent.images,
-            estimated=spent.estimated,
-        )
+        return cls(**{name: getattr(spent, name) for name in cls.model_fields})
 
     def again(self, request: str) -> Spent:
         """The charge for a cached look: no request was sent, the tokens are those of the first time."""

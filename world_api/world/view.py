@@ -303,18 +303,14 @@ class WholeView(View):
     @cached_property
     def joined(self) -> JoinedTracks:
         """The tracks as arrays."""
-        video, derived = self.world.manifest.video, self.world.derived
-        sightings = self.world.rows("sightings")
-        made: list[Joined] = []
+        video, sightings = self.world.manifest.video, self.world.rows("sightings")
 
-        def part(name: str) -> pa.Table:
-            if not made:
-                links = self.world.rows("track_links")
-                made.append(join_tracks(sightings, links, width=video.width, height=video.height))
-            return getattr(made[0], name)
+        def make() -> list[pa.Table]:
+            made = join_tracks(sightings, self.world.rows("track_links"), width=video.width, height=video.height)
+            return [made.tracks, made.sightings]
 
-        tracks = derived.table("tracks", lambda: part("tracks"), schema=TRACKS)
-        joined = derived.table("tracks.sightings", lambda: part("sightings"), schema=JOINED, rows=sightings.num_rows)
+        schemas = {"tracks": TRACKS, "tracks.sightings": JOINED}
+        tracks, joined = self.world.derived.tables(schemas, make, rows={"tracks.sightings": sightings.num_rows})
         return JoinedTracks(
             Joined(tracks=tracks, sightings=joined),
             sightings,
