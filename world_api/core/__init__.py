@@ -13,7 +13,6 @@ from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from world_api.core.canonical import MAX_LEVELS as MAX_LEVELS
-    from world_api.core.canonical import JsonObject as JsonObject
     from world_api.core.canonical import canonical_json as canonical_json
     from world_api.core.canonical import content_hash as content_hash
     from world_api.core.canonical import is_deep as is_deep
@@ -25,16 +24,11 @@ if TYPE_CHECKING:
     from world_api.core.cost import charge as charge
     from world_api.core.cost import deadline as deadline
     from world_api.core.cost import ledger as ledger
-    from world_api.core.cost import ledger_beside as ledger_beside
     from world_api.core.cost import remaining as remaining
     from world_api.core.execution import OnceEach as OnceEach
-    from world_api.core.execution import ordered_map as ordered_map
-    from world_api.core.execution import restricted_environment as restricted_environment
     from world_api.core.faults import INTERNAL_FAULT as INTERNAL_FAULT
     from world_api.core.faults import BackendFault as BackendFault
     from world_api.core.faults import EpisodeFault as EpisodeFault
-    from world_api.core.faults import ErrorBody as ErrorBody
-    from world_api.core.faults import ErrorRecord as ErrorRecord
     from world_api.core.faults import EvalFault as EvalFault
     from world_api.core.faults import MediaFault as MediaFault
     from world_api.core.faults import OperationFault as OperationFault
@@ -45,31 +39,18 @@ if TYPE_CHECKING:
     from world_api.core.faults import internal_fault as internal_fault
     from world_api.core.faults import tool_result_or_error as tool_result_or_error
     from world_api.core.files import append_line as append_line
-    from world_api.core.files import check_plain as check_plain
-    from world_api.core.files import exclusive as exclusive
-    from world_api.core.files import file_lock as file_lock
     from world_api.core.files import hash_bytes as hash_bytes
     from world_api.core.files import hash_file as hash_file
-    from world_api.core.files import link as link
-    from world_api.core.files import not_writable as not_writable
-    from world_api.core.files import open_regular as open_regular
     from world_api.core.files import world_lock as world_lock
     from world_api.core.files import write_atomically as write_atomically
-    from world_api.core.identifiers import check_session_name as check_session_name
     from world_api.core.identifiers import check_video_id as check_video_id
-    from world_api.core.identifiers import clock_text as clock_text
     from world_api.core.identifiers import columns as columns
     from world_api.core.identifiers import is_name as is_name
-    from world_api.core.identifiers import pictured as pictured
-    from world_api.core.identifiers import printable as printable
     from world_api.core.identifiers import segment_id as segment_id
     from world_api.core.identifiers import video_id_from_file_name as video_id_from_file_name
     from world_api.core.identifiers import visible as visible
-    from world_api.core.lexicon import CATEGORIES as CATEGORIES
-    from world_api.core.lexicon import COLOURS as COLOURS
     from world_api.core.lexicon import concepts as concepts
     from world_api.core.lexicon import content_words as content_words
-    from world_api.core.lexicon import fold as fold
     from world_api.core.lexicon import required_terms as required_terms
     from world_api.core.lexicon import unrequired_words as unrequired_words
     from world_api.core.lexicon import words as words
@@ -105,7 +86,6 @@ if TYPE_CHECKING:
     from world_api.core.spans import TimeSpan as TimeSpan
     from world_api.core.spans import known_time as known_time
     from world_api.core.spans import merge_spans as merge_spans
-    from world_api.core.spans import round_time as round_time
     from world_api.core.vocabulary import ParsedDescription as ParsedDescription
     from world_api.core.vocabulary import Vocabulary as Vocabulary
     from world_api.core.vocabulary import judged_at_build as judged_at_build

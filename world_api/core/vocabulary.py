@@ -71,6 +71,7 @@ _CHINESE_NAMES = {
 #: Word -> canonical colour.
 _ENGLISH_COLOURS = {word: colour for colour, (own, _) in COLOURS.items() for word in own}
 _CHINESE_COLOURS = {word: colour for colour, (_, own) in COLOURS.items() for word in own}
+_CHINESE_COLOUR = longest_first(_CHINESE_COLOURS)
 #: Which one of several is meant, in words whose characters alone have no content.
 _CHINESE_ORDINALS = ("第一个", "第一位", "第一名", "第一次", "第一", "首个", "首位", "首次")
 #: Words that name a colour, a category, or something else that contains such a word.
@@ -351,7 +352,7 @@ class Vocabulary:
         phrase = phrase.strip()
         if re.search(r"[㐀-鿿]", phrase):
             before, _, head = _CHINESE_ALL.sub("", phrase).rpartition("的")
-            bare = _without_colours(head)
+            bare = _CHINESE_COLOUR.sub("", head)
             name = _CHINESE_NAMES.get(bare) or _CHINESE_NAMES.get(_CHINESE_AFFIX.sub("", bare))
             if name is None and before and not _CHINESE_AFFIX.sub("", bare):
                 return self._kind_of(before)
@@ -473,12 +474,6 @@ def _singulars(words: str) -> Iterator[str]:
         if last.endswith(ending) and not (ending == "s" and last.endswith("ss")):
             forms = (last[: -len(ending)] + singular for singular in singulars)
             yield from (f"{head} {form}".strip() for form in forms if form)
-
-
-def _without_colours(text: str) -> str:
-    for word in sorted(_CHINESE_COLOURS, key=len, reverse=True):
-        text = text.replace(word, "")
-    return text
 
 
 def _once(words: Iterable[str]) -> tuple[str, ...]:

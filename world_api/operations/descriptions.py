@@ -26,7 +26,7 @@ MAX_SEEN = 6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Motion:
+class TrackMotion:
     """A motion of a track in an interval."""
 
     label: str
@@ -49,9 +49,9 @@ def position(box: Box, view: View) -> str:
     return f"{down} {across}".strip()
 
 
-def motions(view: View, track: Track, span: TimeSpan) -> list[Motion]:
+def motions(view: View, track: Track, span: TimeSpan) -> list[TrackMotion]:
     """The motions of a track in an interval: entering, moving or staying, leaving; in time order."""
-    found: list[Motion] = []
+    found: list[TrackMotion] = []
     for appearance in track.appearances:
         part = appearance.clip(span) or (appearance if span.contains(appearance.start) else None)
         if part is None:
@@ -61,12 +61,12 @@ def motions(view: View, track: Track, span: TimeSpan) -> list[Motion]:
         if span.contains(appearance.start):
             side = track.enters_from(appearance)
             label = f"enters from the {side}" if side else "comes into view"
-            found.append(Motion(label=label, span=entering, track=track))
-        found.append(Motion(label=_moving(view, track, part), span=part, track=track))
+            found.append(TrackMotion(label=label, span=entering, track=track))
+        found.append(TrackMotion(label=_moving(view, track, part), span=part, track=track))
         if has_ended(view, appearance) and span.contains(appearance.end):
             side = track.leaves_to(appearance)
             label = f"leaves to the {side}" if side else "goes out of view"
-            found.append(Motion(label=label, span=leaving, track=track))
+            found.append(TrackMotion(label=label, span=leaving, track=track))
     return found
 
 

@@ -15,7 +15,7 @@ from world_api.operations.schema import Candidates, EvidenceItem, Hit, Interval,
 from world_api.search.passages import Passage
 from world_api.search.searcher import MatchingPassage, SegmentHit
 from world_api.session.session import Registration, Session
-from world_api.session.vision import MAX_SPOTS, Spot
+from world_api.session.vision import MAX_SPOTS, LookSpot
 from world_api.session.vision_cache import CachedLook
 from world_api.world.tracks import Track
 
@@ -261,10 +261,10 @@ def look_note(look: CachedLook) -> str:
     return f"{note}; not certain: {look.uncertain}" if look.uncertain else note
 
 
-def spots_of(entity: Track | Registration, at: float, span: TimeSpan) -> list[Spot]:
+def spots_of(entity: Track | Registration, at: float, span: TimeSpan) -> list[LookSpot]:
     """The moments and boxes at which to look at an entity: the sighting nearest to a moment, and others in the interval."""
     if isinstance(entity, Registration):
-        return [Spot(time=entity.time, box=entity.place)]
+        return [LookSpot(time=entity.time, box=entity.place)]
     part = entity.during(span)
     inside = np.arange(part.start, part.stop)
     near = inside[~entity.slivers[part]] if not entity.slivers[part].all() else inside
@@ -275,4 +275,4 @@ def spots_of(entity: Track | Registration, at: float, span: TimeSpan) -> list[Sp
     spread = near[np.linspace(0, len(near) - 1, num=min(MAX_SPOTS, len(near))).round().astype(int)]
     others = sorted({*spread.tolist()} - {nearest}, key=lambda position: (-away[position], -position))
     chosen = sorted([nearest, *others[: MAX_SPOTS - 1]])
-    return [Spot(time=float(entity.times[position]), box=entity.box(position)) for position in chosen]
+    return [LookSpot(time=float(entity.times[position]), box=entity.box(position)) for position in chosen]

@@ -43,8 +43,8 @@ from world_api.operations.schema import (
     ScannedSegments,
     StartTime,
     TimeRange,
-    Transcript,
     TranscriptLine,
+    TranscriptPage,
     VideoId,
     not_blank,
 )
@@ -59,7 +59,7 @@ MAX_CHARACTERS, LONGEST_LINE = 12_000, 2_000
 _SPEECH, _SCREEN = ORDER.index("speech"), ORDER.index("screen_text")
 
 
-def transcript(session: Session, span: TimeSpan, *, begins_inside: bool = False) -> Transcript:
+def transcript(session: Session, span: TimeSpan, *, begins_inside: bool = False) -> TranscriptPage:
     """The first page of the lines of an interval, in time order.
 
     With ``begins_inside`` only lines that begin in it, since the page before has the others.
@@ -82,7 +82,7 @@ def transcript(session: Session, span: TimeSpan, *, begins_inside: bool = False)
         others = f" (and {len(cut) - 1} more)" if len(cut) > 1 else ""
         first, length = round_time(cut[0].span.start), len(cut[0].text)
         hints.append(f"the line at {first:g} s{others} is cut at {LONGEST_LINE} characters; it has {length}")
-    return Transcript(
+    return TranscriptPage(
         lines=[_line(passage) for passage in page],
         spoken=spoken,
         shown=len(lines) - spoken,
@@ -337,7 +337,7 @@ def read_transcript(
     start_time: StartTime,
     end_time: EndTime,
     begins_inside: BeginsInside = False,
-) -> Transcript:
+) -> TranscriptPage:
     """Read all lines that are said or stand on the screen in a stretch, word for word, in time order.
 
     Each says its source (speech or screen_text) and who speaks, where that is known. Long transcripts go on at next_start_time;

@@ -377,7 +377,7 @@ class Entity(BaseModel):
     may_be: MayBe = []
 
 
-class Entities(Result):
+class EntityList(Result):
     """The entities in order of first appearance."""
 
     entities: list[Entity]
@@ -438,7 +438,7 @@ class TranscriptLine(Interval):
     confidence: Confidence
 
 
-class Transcript(Result):
+class TranscriptPage(Result):
     """Lines in time order."""
 
     lines: Annotated[list[TranscriptLine], Field(max_length=MAX_LINES)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from world_api.search.captions import Captions as Captions
+    from world_api.search.captions import CaptionIndex as CaptionIndex
     from world_api.search.captions import Meanings as Meanings
     from world_api.search.documents import embedder_key as embedder_key
     from world_api.search.documents import prepare as prepare

@@ -32,7 +32,7 @@ _BATCH = 64
 _OFF_UNIT = 1e-3
 
 
-class Captions:
+class CaptionIndex:
     """The captions that a session searches, fixed while it is open. ``digest`` identifies the set; empty for an empty set."""
 
     def __init__(self, said: Sequence[tuple[TimeSpan, str, float]] = ()) -> None:
@@ -213,7 +213,7 @@ class Meanings:
         return content_hash([self.producer, text])[:32]
 
 
-def by_meaning(captions: Captions, meanings: Meanings, queries: Vectors, segments: Items[TimeSpan]) -> Positions:
+def by_meaning(captions: CaptionIndex, meanings: Meanings, queries: Vectors, segments: Items[TimeSpan]) -> Positions:
     """Rank the segments that have a caption by the similarity of their nearest caption to any of some vectors."""
     own = captions.in_each(segments)
     said = [at for at, numbers in enumerate(own) if numbers]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from world_api.core.lexicon import concepts, required_terms, words
 from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan
-from world_api.search.captions import Captions, Meanings, by_meaning, segments_of
+from world_api.search.captions import CaptionIndex, Meanings, by_meaning, segments_of
 from world_api.search.documents import WholeDocuments, document_texts
 from world_api.search.indexes import (
     LexicalIndex,
@@ -70,12 +70,17 @@ class Searcher:
     """
 
     def __init__(
-        self, view: View, embedder: TextEmbedder, *, captions: Captions | None = None, meanings: Meanings | None = None
+        self,
+        view: View,
+        embedder: TextEmbedder,
+        *,
+        captions: CaptionIndex | None = None,
+        meanings: Meanings | None = None,
     ) -> None:
         self._view = view
         self._embedder = embedder
         self._whole = view.world.once(WholeDocuments)
-        self._captions = captions or Captions()
+        self._captions = captions or CaptionIndex()
         self._meanings = meanings
 
     def by_text(self, query: str, top_k: int) -> list[SegmentHit]:
@@ -272,7 +277,7 @@ class Scanner:
         self._texts = view.world.once(Texts)
         self._in_segment, self._inside = self._passages.in_each(view.segments)
 
-    def scan(self, query: str | None, captions: Captions, *, within: TimeSpan | None, least: float | None) -> Scan:
+    def scan(self, query: str | None, captions: CaptionIndex, *, within: TimeSpan | None, least: float | None) -> Scan:
         """The segments that share time with an interval and in which one passage holds every required term of the query.
 
         ``captions`` are further passages, from models. ``least`` is the confidence that a passage needs if its source gives one.

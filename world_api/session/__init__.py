@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from world_api.session.vision import MAX_SPOTS as MAX_SPOTS
     from world_api.session.vision import FrameChoice as FrameChoice
     from world_api.session.vision import FrameLooker as FrameLooker
-    from world_api.session.vision import Spot as Spot
+    from world_api.session.vision import LookSpot as LookSpot
     from world_api.session.vision import Vision as Vision
     from world_api.session.vision import VisionConfig as VisionConfig
     from world_api.session.vision import world_key as world_key

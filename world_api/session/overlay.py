@@ -356,8 +356,9 @@ def commit_session(store: Path, video_id: str, name: str) -> Committed:
         manifest = read_manifest(folder)
         world = World(folder, manifest)
         events = overlay.events()[overlay.number_committed({entry.path for entry in manifest.files}) :]
+        held = set(world.rows("memories").column("memory_id").to_pylist())
         new: dict[str, Sequence[Event]] = {
-            "memories": _new_memories(world, [event for event in events if isinstance(event, MemoryWritten)]),
+            "memories": [event for event in events if isinstance(event, MemoryWritten) and event.memory_id not in held],
             "registrations": _new_names(world, [event for event in events if isinstance(event, EntityRegistered)]),
         }
         stored = []
@@ -393,12 +394,6 @@ def _existing(store: Path, video_id: str, name: str) -> Overlay:
             hint=f"`videoworld session list {video_id}` lists them",
         )
     return overlay
-
-
-def _new_memories(world: World, events: Sequence[MemoryWritten]) -> list[MemoryWritten]:
-    """The memories the world does not hold yet."""
-    held = set(world.rows("memories").column("memory_id").to_pylist())
-    return [event for event in events if event.memory_id not in held]
 
 
 def _new_names(world: World, events: Sequence[EntityRegistered]) -> list[EntityRegistered]:

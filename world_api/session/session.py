@@ -17,7 +17,7 @@ from world_api.core.faults import OperationFault
 from world_api.core.ports import Source, TextEmbedder
 from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.core.vocabulary import Vocabulary
-from world_api.search.captions import Captions, Meanings
+from world_api.search.captions import CaptionIndex, Meanings
 from world_api.search.searcher import Searcher
 from world_api.session.overlay import EntityRegistered, Level, MemoryWritten, Overlay
 from world_api.session.vision import FrameLooker, Vision
@@ -109,7 +109,7 @@ class Session:
         #: The captions that captioning runs listed; fixed while the session is open.
         self._listed = None if seeing is None else seeing.searched()
         said = [] if seeing is None or self._listed is None else seeing.said(self._listed, until=view.duration)
-        self.captions = Captions(said)
+        self.captions = CaptionIndex(said)
 
     @property
     def video_id(self) -> str:

@@ -224,7 +224,7 @@ _DETECTIONS = TypeAdapter(list[DetectedObject])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spot:
+class LookSpot:
     """A moment (seconds) and a box of its frame (pixels of the displayed frame); None for the whole frame."""
 
     time: float
@@ -269,7 +269,7 @@ class Vision:
         """Name the actions in an interval, as short labels."""
         return self._look("actions", self._visible(span, until), until)
 
-    def state(self, spots: Sequence[Spot], question: str, *, subject: str, until: float) -> CachedLook:
+    def state(self, spots: Sequence[LookSpot], question: str, *, subject: str, until: float) -> CachedLook:
         """Answer a question about one thing from crops around it, at the first ``MAX_SPOTS`` visible moments."""
         seen = [spot for spot in spots if spot.time <= until][:MAX_SPOTS]
         if not seen:
@@ -314,7 +314,12 @@ class Vision:
         return TimeSpan(start=round_time(span.start), end=round_time(min(span.end, until)))
 
     def _parameters(
-        self, span: TimeSpan, until: float, question: str = "", subject: str = "", spots: Sequence[Spot] | None = None
+        self,
+        span: TimeSpan,
+        until: float,
+        question: str = "",
+        subject: str = "",
+        spots: Sequence[LookSpot] | None = None,
     ) -> dict[str, Any]:
         """What a look depends on beside the world and the model; part of its cache key."""
         if spots is None:
@@ -343,7 +348,7 @@ class Vision:
         *,
         question: str = "",
         subject: str = "",
-        spots: Sequence[Spot] | None = None,
+        spots: Sequence[LookSpot] | None = None,
     ) -> CachedLook:
         parameters = self._parameters(span, until, question, subject, spots)
         request = self._name(task, parameters)

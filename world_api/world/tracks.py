@@ -164,8 +164,8 @@ def size_in_words(area: float, width: int, height: int) -> Size:
 
 def hint_in_words(category: str, colours: Sequence[str]) -> str:
     """Category and colours in words: ``person in black and blue``."""
-    kind = category.replace("_", " ")
-    return f"{kind} in {_and(colours)}" if colours else kind
+    named = " and ".join(filter(None, [", ".join(colours[:-1]), *colours[-1:]]))
+    return category.replace("_", " ") + (f" in {named}" if named else "")
 
 
 def hint_in_chinese(category: str, colours: Sequence[str]) -> str:
@@ -173,10 +173,6 @@ def hint_in_chinese(category: str, colours: Sequence[str]) -> str:
     named = [COLOURS[colour][1][0] for colour in colours if colour in COLOURS]
     kind = CATEGORIES.get(category)
     return " ".join([*named, *(kind[1][:1] if kind else ())])
-
-
-def _and(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}"
 
 
 #: Number of ``Track`` objects that are cached.
