@@ -12,7 +12,7 @@ import numpy as np
 
 from world_api.core.spans import Box, TimeSpan
 from world_api.operations.evidence import shorten
-from world_api.search.passages import Passage, passages_in, passages_of
+from world_api.search.passages import Passage, passages_of
 from world_api.world.tracks import Track, size_in_words
 from world_api.world.view import View
 
@@ -102,7 +102,7 @@ def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Descripti
 
     ``seen_as`` is the caption of a vision model; it replaces the descriptions of tracks, which say less.
     """
-    passages = passages_in(view, span)
+    passages = passages_of(view).inside(span)
     unseen = ""
     if seen_as is not None:
         passages = [p for p in passages if p.source != "tracker"]

@@ -91,13 +91,6 @@ def seen_around(session: Session, entity: Track | Registration, at: float, withi
     return appearance.clip(within or _moments_around(session, at)) or session.view.frame_at(at)
 
 
-def facts_in_words(session: Session, entity: Track | Registration, at: float, span: TimeSpan) -> str:
-    """The measured facts about an entity at a moment, for an answer of a vision model."""
-    if isinstance(entity, Registration):
-        return f"registered as {entity.label!r} at {entity.time:g} s"
-    return "; ".join(fact for tell in _ALL if (fact := tell(session, entity, at, span)))
-
-
 def _moments_around(session: Session, at: float) -> TimeSpan:
     """The default interval around a moment."""
     return TimeSpan(start=max(0.0, at - AROUND), end=min(session.view.duration, at + AROUND))
@@ -314,7 +307,10 @@ def query_entity_state(
     if seeing is not None and span is not None and spots:
         look = seeing.state(spots, query, subject=entity.hint, until=session.view.duration)
         looked = TimeSpan(start=look.frame_times[0], end=session.view.frame_at(look.frame_times[-1]).end)
-        facts = facts_in_words(session, entity, at, span)
+        if isinstance(entity, Registration):
+            facts = f"registered as {entity.label!r} at {entity.time:g} s"
+        else:
+            facts = "; ".join(fact for tell in _ALL if (fact := tell(session, entity, at, span)))
         return StateAnswer(
             answer=f"{look.text.rstrip('.')}. Measured of {entity.entity_id}, followed as {entity.hint}: {facts}.",
             confidence=look.confidence,

@@ -50,48 +50,13 @@ from world_api.operations.schema import (
 )
 from world_api.search.indexes import holds_words
 from world_api.search.passages import ORDER, Passage, Passages, passages_of
-from world_api.search.searcher import MatchingPassage, Scan, scanner_of
+from world_api.search.searcher import MatchingPassage, Scan, Scanner
 from world_api.session.session import Session
 from world_api.world.timeline import Positions
 
 #: Characters of a page, and of one line.
 MAX_CHARACTERS, LONGEST_LINE = 12_000, 2_000
 _SPEECH, _SCREEN = ORDER.index("speech"), ORDER.index("screen_text")
-
-
-def transcript(session: Session, span: TimeSpan, *, begins_inside: bool = False) -> TranscriptPage:
-    """The first page of the lines of an interval, in time order.
-
-    With ``begins_inside`` only lines that begin in it, since the page before has the others.
-    """
-    passages = passages_of(session.view)
-    lines = _lines(passages, span)
-    if begins_inside:
-        lines = lines[passages.starts[lines] >= span.start]
-    count, goes_on = _page(passages, lines, span)
-    page = [passages[position] for position in lines[:count].tolist()]
-    left, spoken = len(lines) - count, int((passages.sources[lines] == _SPEECH).sum())
-    # Lines that are on no page: more of them have the same start than a page holds.
-    skipped = left if goes_on is None else int(np.searchsorted(passages.starts[lines], goes_on)) - count
-    hints = []
-    if goes_on is not None:
-        hints.append(f"{left - skipped} more lines; read on with start_time {goes_on:g} and begins_inside true")
-    if skipped > 0:
-        hints.append(f"{skipped} more lines that begin at once are left out")
-    if cut := [passage for passage in page if len(passage.text) > LONGEST_LINE]:
-        others = f" (and {len(cut) - 1} more)" if len(cut) > 1 else ""
-        first, length = round_time(cut[0].span.start), len(cut[0].text)
-        hints.append(f"the line at {first:g} s{others} is cut at {LONGEST_LINE} characters; it has {length}")
-    return TranscriptPage(
-        lines=[_line(passage) for passage in page],
-        spoken=spoken,
-        shown=len(lines) - spoken,
-        told_until=round_time(span.end) if goes_on is None else goes_on,
-        next_start_time=goes_on,
-        evidence=cite_passages(session, page),
-        truncated=left > 0 or bool(cut),
-        hint="; ".join(hints) or ("" if spoken else _silence(session)),
-    )
 
 
 def _lines(passages: Passages, span: TimeSpan) -> Positions:
@@ -151,64 +116,6 @@ def _silence(session: Session) -> str:
 LINES = 3
 _LINES_CUT = f"of a segment the first {LINES} matching lines are told"
 _CURSOR = re.compile(r"s([0-9a-f]{1,12})\.([0-9a-f]{16})", re.ASCII)
-
-
-def scanned(
-    session: Session, query: str | None, within: TimeSpan | None, least: float | None, cursor: str | None
-) -> ScannedSegments:
-    """The page that a cursor opens, or the first.
-
-    Raises:
-        OperationFault: ``bad_cursor``.
-    """
-    scan = scanner_of(session.view).scan(query, session.captions, within=within, least=least)
-
-    def seal(place: int) -> str:
-        """The part of a cursor that ties a position to this scan of this world."""
-        bounds = None if within is None else [within.start, within.end]
-        return content_hash([session.memo_key, query, bounds, least, place])[:16]
-
-    begin = scan.first
-    if cursor is not None:
-        read = _CURSOR.fullmatch(cursor)
-        begin = int(read[1], 16) if read else -1
-        if read is None or seal(begin) != read[2] or not scan.first <= begin < scan.end:
-            raise OperationFault(
-                "bad_cursor",
-                "the cursor is none of this scan",
-                hint="give next_cursor as it was given, with the same query, time_range and min_confidence on the same video; "
-                "or leave it out to begin anew",
-            )
-    before = int(np.searchsorted(scan.matching, begin))
-    listed = scan.matching[before : before + MAX_MATCHES].tolist()
-    more = len(scan.matching) - before - len(listed)
-    end = int(scan.matching[before + MAX_MATCHES]) if more else scan.end
-    scores = None if query is None else session.searcher.word_scores(query)
-    found = [_match(session, query, scan, segment, scores) for segment in listed]
-    cut = any(is_cut for _, _, is_cut in found)
-    nothing = len(scan.matching) == 0
-    searched = TimeRange(start_time=_edge(session, scan, scan.first), end_time=_edge(session, scan, scan.end))
-    hints = [f"{more} more segments match; next_cursor opens the next page"] if more else []
-    if nothing:
-        hints.append(
-            f"nothing has all of these words; looked in {_sources(session, within) or 'nothing: nothing is known'}. "
-            "That what they mean is not there does not follow: try other words"
-        )
-    return ScannedSegments(
-        matches=[hit for hit, _, _ in found],
-        matched_in_all=len(scan.matching),
-        segments_in_all=scan.end - scan.first,
-        matched=before + len(listed),
-        looked_at=end - scan.first,
-        scanned_from=_edge(session, scan, begin),
-        scanned_until=_edge(session, scan, end),
-        next_cursor=f"s{end:x}.{seal(end)}" if more else None,
-        unused_words=[] if query is None else unrequired_words(query),
-        not_found=[searched] if nothing and scan.end > scan.first else [],
-        evidence=[cited for _, cited, _ in found],
-        truncated=more > 0 or cut,
-        hint="; ".join([*hints, *([_LINES_CUT] if cut else [])]),
-    )
 
 
 def _edge(session: Session, scan: Scan, segment: int) -> float:
@@ -343,7 +250,35 @@ def read_transcript(
     Each says its source (speech or screen_text) and who speaks, where that is known. Long transcripts go on at next_start_time;
     a line of more than 2000 characters is cut, and hint names it.
     """
-    return transcript(session, interval(session, video_id, start_time, end_time), begins_inside=begins_inside)
+    span = interval(session, video_id, start_time, end_time)
+    passages = passages_of(session.view)
+    lines = _lines(passages, span)
+    if begins_inside:
+        lines = lines[passages.starts[lines] >= span.start]
+    count, goes_on = _page(passages, lines, span)
+    page = [passages[position] for position in lines[:count].tolist()]
+    left, spoken = len(lines) - count, int((passages.sources[lines] == _SPEECH).sum())
+    # Lines that are on no page: more of them have the same start than a page holds.
+    skipped = left if goes_on is None else int(np.searchsorted(passages.starts[lines], goes_on)) - count
+    hints = []
+    if goes_on is not None:
+        hints.append(f"{left - skipped} more lines; read on with start_time {goes_on:g} and begins_inside true")
+    if skipped > 0:
+        hints.append(f"{skipped} more lines that begin at once are left out")
+    if cut := [passage for passage in page if len(passage.text) > LONGEST_LINE]:
+        others = f" (and {len(cut) - 1} more)" if len(cut) > 1 else ""
+        first, length = round_time(cut[0].span.start), len(cut[0].text)
+        hints.append(f"the line at {first:g} s{others} is cut at {LONGEST_LINE} characters; it has {length}")
+    return TranscriptPage(
+        lines=[_line(passage) for passage in page],
+        spoken=spoken,
+        shown=len(lines) - spoken,
+        told_until=round_time(span.end) if goes_on is None else goes_on,
+        next_start_time=goes_on,
+        evidence=cite_passages(session, page),
+        truncated=left > 0 or bool(cut),
+        hint="; ".join(hints) or ("" if spoken else _silence(session)),
+    )
 
 
 @operation(category="retrieval", price=Cost(calls=1, seconds=0.01), group=GROUP)
@@ -362,4 +297,51 @@ def scan_segments(
     far it has got; next_cursor opens the next page.
     """
     within = optional_interval(session, video_id, time_range)
-    return scanned(session, query, within, min_confidence, cursor)
+    scan = session.view.once(Scanner).scan(query, session.captions, within=within, least=min_confidence)
+
+    def seal(place: int) -> str:
+        """The part of a cursor that ties a position to this scan of this world."""
+        bounds = None if within is None else [within.start, within.end]
+        return content_hash([session.memo_key, query, bounds, min_confidence, place])[:16]
+
+    begin = scan.first
+    if cursor is not None:
+        read = _CURSOR.fullmatch(cursor)
+        begin = int(read[1], 16) if read else -1
+        if read is None or seal(begin) != read[2] or not scan.first <= begin < scan.end:
+            raise OperationFault(
+                "bad_cursor",
+                "the cursor is none of this scan",
+                hint="give next_cursor as it was given, with the same query, time_range and min_confidence on the same video; "
+                "or leave it out to begin anew",
+            )
+    before = int(np.searchsorted(scan.matching, begin))
+    listed = scan.matching[before : before + MAX_MATCHES].tolist()
+    more = len(scan.matching) - before - len(listed)
+    end = int(scan.matching[before + MAX_MATCHES]) if more else scan.end
+    scores = None if query is None else session.searcher.word_scores(query)
+    found = [_match(session, query, scan, segment, scores) for segment in listed]
+    cut = any(is_cut for _, _, is_cut in found)
+    nothing = len(scan.matching) == 0
+    searched = TimeRange(start_time=_edge(session, scan, scan.first), end_time=_edge(session, scan, scan.end))
+    hints = [f"{more} more segments match; next_cursor opens the next page"] if more else []
+    if nothing:
+        hints.append(
+            f"nothing has all of these words; looked in {_sources(session, within) or 'nothing: nothing is known'}. "
+            "That what they mean is not there does not follow: try other words"
+        )
+    return ScannedSegments(
+        matches=[hit for hit, _, _ in found],
+        matched_in_all=len(scan.matching),
+        segments_in_all=scan.end - scan.first,
+        matched=before + len(listed),
+        looked_at=end - scan.first,
+        scanned_from=_edge(session, scan, begin),
+        scanned_until=_edge(session, scan, end),
+        next_cursor=f"s{end:x}.{seal(end)}" if more else None,
+        unused_words=[] if query is None else unrequired_words(query),
+        not_found=[searched] if nothing and scan.end > scan.first else [],
+        evidence=[cited for _, cited, _ in found],
+        truncated=more > 0 or cut,
+        hint="; ".join([*hints, *([_LINES_CUT] if cut else [])]),
+    )

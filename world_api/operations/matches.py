@@ -15,8 +15,8 @@ from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.core.vocabulary import ParsedDescription
 from world_api.operations.descriptions import has_ended, motions, size_class
-from world_api.operations.evidence import times
-from world_api.operations.schema import Action, Detection, Entity, LookAlike
+from world_api.operations.evidence import evidence, interval_of, times
+from world_api.operations.schema import Action, Detection, Detections, Entity, LookAlike, TimeRange
 from world_api.session.session import SEEN, Registration, Session
 from world_api.world.tracks import Side, Track
 
@@ -190,28 +190,13 @@ UNCHECKED = 0.6
 MOTION_CONFIDENCE = 0.6
 
 
-@dataclass(frozen=True, kw_only=True)
-class FoundObjects:
-    """Objects found with the source of each, the best first, and the parsed description.
-
-    ``examined``: the interval that was searched; ``not_examined``: whether part of it could not be.
-    """
-
-    objects: list[tuple[Detection, Source]]
-    reading: ParsedDescription
-    examined: TimeSpan
-    not_examined: bool
-    hint: str
-
-    @property
-    def not_judged(self) -> list[str]:
-        """The words that name no category that can be judged, where none does."""
-        return list(self.reading.unmatched) if self.reading.kinds == frozenset() else []
+#: A list of detections is never longer than this.
+MAX_DETECTIONS = 60
 
 
 def find_objects(
     session: Session, *, at: float, category: str, text_query: str | None, within: TimeSpan | None
-) -> FoundObjects:
+) -> Detections:
     """Objects of a category near a moment.
 
     Stored tracks come first. If there is none and a detector knows the category, it looks at that frame. If nothing fits all
@@ -229,15 +214,28 @@ def find_objects(
     if not candidates and (within is None or within.contains(at)):
         found = _look(session, at, reading)
     found.sort(key=lambda item: (len(item[0].lacks), -(item[0].confidence or 0.0), item[0].bbox))
+    shown = found[:MAX_DETECTIONS]
     examined, is_examined = _examined(session, at, reading.kinds, within, looked=not candidates)
+    searched = [TimeRange(start_time=round_time(examined.start), end_time=round_time(examined.end))]
+    # Words that name no category that can be judged: without them nothing can be said.
+    unjudged = list(reading.unmatched) if reading.kinds == frozenset() else []
     hint = "" if found else _why_nothing(session, category, reading, candidates or near)
     if found and all(item.lacks for item, _ in found):
         hint = "nothing was seen to fit all words; what may is given with what it lacks"
-    return FoundObjects(
-        objects=found,
-        reading=reading,
-        examined=examined,
-        not_examined=not is_examined,
+    if left_out := len(found) - len(shown):
+        hint = f"{left_out} less sure ones are left out; give a text_query or a shorter time_range"
+    return Detections(
+        detections=[item for item, _ in shown],
+        unused_words=list(reading.unmatched),
+        matched=list(reading.matched),
+        unmatched=list(reading.unmatched),
+        not_found=searched if is_examined and not (shown or unjudged) else [],
+        not_judged=unjudged,
+        not_examined=[] if is_examined or unjudged else searched,
+        evidence=[
+            evidence(session, interval_of(item), source, item.confidence, item.timestamp) for item, source in shown
+        ],
+        truncated=left_out > 0,
         hint=hint,
     )
 

@@ -7,7 +7,6 @@ from typing import Annotated
 from pydantic import Field
 
 from world_api.core.cost import Cost
-from world_api.core.spans import round_time
 from world_api.operations.descriptions import caption, more_than
 from world_api.operations.evidence import (
     MAX_EVIDENCE,
@@ -32,7 +31,6 @@ from world_api.operations.schema import (
     EndTime,
     OptionalTimeRange,
     StartTime,
-    TimeRange,
     Timestamp,
     VideoId,
 )
@@ -40,8 +38,6 @@ from world_api.session.session import Session
 
 #: A list of actions is never longer than this.
 MAX_ACTIONS = 40
-#: Nor a list of detections longer than this.
-MAX_DETECTIONS = 60
 
 ObjectCategory = Annotated[
     str,
@@ -98,27 +94,7 @@ def detect_objects(
     """
     at = moment(session, video_id, timestamp)
     within = optional_interval(session, video_id, time_range)
-    found = find_objects(session, at=at, category=category, text_query=text_query, within=within)
-    shown, hint = found.objects[:MAX_DETECTIONS], found.hint
-    left_out = len(found.objects) - len(shown)
-    if left_out:
-        hint = f"{left_out} less sure ones are left out; give a text_query or a shorter time_range"
-    examined_range = [TimeRange(start_time=round_time(found.examined.start), end_time=round_time(found.examined.end))]
-    unjudged = found.not_judged
-    return Detections(
-        detections=[item for item, _ in shown],
-        unused_words=list(found.reading.unmatched),
-        matched=list(found.reading.matched),
-        unmatched=list(found.reading.unmatched),
-        not_found=[] if shown or unjudged or found.not_examined else examined_range,
-        not_judged=unjudged,
-        not_examined=examined_range if found.not_examined and not unjudged else [],
-        evidence=[
-            evidence(session, interval_of(item), source, item.confidence, item.timestamp) for item, source in shown
-        ],
-        truncated=left_out > 0,
-        hint=hint,
-    )
+    return find_objects(session, at=at, category=category, text_query=text_query, within=within)
 
 
 @operation(category="perception", price=Cost(calls=1, seconds=0.005), looks=1)

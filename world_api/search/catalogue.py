@@ -20,7 +20,7 @@ from world_api.core.faults import StoreFault
 from world_api.core.files import file_lock, not_writable
 from world_api.core.identifiers import segment_id
 from world_api.core.spans import round_time
-from world_api.search.documents import document_texts, quoted_texts
+from world_api.search.documents import document_texts
 from world_api.search.indexes import index_terms, query_terms
 from world_api.search.passages import passages_of
 from world_api.world.manifest import Manifest, read_manifest
@@ -143,7 +143,7 @@ def _rows_of(view: View) -> pa.Table:
             "segment_id": [segment_id(segment) for segment in segments],
             "start_time": [round_time(segment.start) for segment in segments],
             "end_time": [round_time(segment.end) for segment in segments],
-            "shown": quoted_texts(passages, *inside, count=len(segments)),
+            "shown": document_texts(passages, *inside, count=len(segments), quoted=True),
             "terms": [" ".join(index_terms(text)) for text in texts],
         },
         schema=SCHEMA,

@@ -121,12 +121,17 @@ class WholeDocuments:
 
 
 def document_texts(
-    passages: Passages, segment: Positions, passage: Positions, *, count: int, first: int = 0
+    passages: Passages, segment: Positions, passage: Positions, *, count: int, first: int = 0, quoted: bool = False
 ) -> list[str]:
-    """The text of each of ``count`` segments from the ``first`` on: what its passages say, line by line."""
+    """The text of each of ``count`` segments from the ``first`` on: what its passages say, line by line.
+
+    ``quoted``: as it is shown, without the further words that it is found by.
+    """
+    numbers = passages.texts[passage].tolist()
+    texts = map(passages.quoted, passage.tolist()) if quoted else map(passages.text, numbers)
     lines: list[list[str]] = [[] for _ in range(count)]
-    for at, number in zip((segment - first).tolist(), passages.texts[passage].tolist(), strict=True):
-        lines[at].append(passages.text(number))
+    for at, text in zip((segment - first).tolist(), texts, strict=True):
+        lines[at].append(text)
     return ["\n".join(own) for own in lines]
 
 
@@ -137,14 +142,6 @@ def embedder_key(embedder: TextEmbedder) -> str:
     except (OSError, TypeError, ImportError):
         source = ""  # a class made at a prompt has none; its producer has to identify it
     return content_hash([embedder.producer, embedder.dimension, type(embedder).__qualname__, source])[:16]
-
-
-def quoted_texts(passages: Passages, segment: Positions, passage: Positions, *, count: int) -> list[str]:
-    """The text of each segment as it is shown, without the further words that it is found by."""
-    lines: list[list[str]] = [[] for _ in range(count)]
-    for at, number in zip(segment.tolist(), passage.tolist(), strict=True):
-        lines[at].append(passages.quoted(number))
-    return ["\n".join(own) for own in lines]
 
 
 def _kept(vectors: Vectors) -> pa.Table:

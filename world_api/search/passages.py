@@ -243,14 +243,9 @@ class Passages(Items[Passage]):
 
     def inside(self, span: TimeSpan) -> list[Passage]:
         """The passages of an interval: speech, screen text, captions, tracks; each in time order."""
-        return [self._passage(int(i)) for i in self.places_inside(span)]
-
-    def places_inside(self, span: TimeSpan) -> Positions:
-        """The same as positions."""
         found = self.touching(span)
         found = found[_belongs(self.sources[found], self.starts[found], self.ends[found], span.start, span.end)]
-        ordered: Positions = found[np.argsort(self.sources[found], kind="stable")]
-        return ordered
+        return [self._passage(i) for i in found[np.argsort(self.sources[found], kind="stable")].tolist()]
 
     def in_each(self, segments: Items[TimeSpan], first: int = 0) -> tuple[Positions, Positions]:
         """The passages of each of some segments that tile time, from ``first`` on: pairs of segment and passage, in order."""
@@ -353,11 +348,6 @@ class Passages(Items[Passage]):
 def passages_of(view: View) -> Passages:
     """The passages of a view; all views of a whole world share theirs."""
     return (view.whole if view.complete else view).once(Passages)
-
-
-def passages_in(view: View, span: TimeSpan) -> list[Passage]:
-    """The passages of one interval of a view."""
-    return passages_of(view).inside(span)
 
 
 def unchanged_segments(view: View) -> int:

@@ -129,8 +129,8 @@ class Searcher:
         among = ((0, first), (max(first, end), len(self._segments)))
         found, scores = nearest_of(self._look_rows, example_look, top_k, among)
         return [
-            SegmentHit(span=self._segments[int(i)], score=_score(score), passage=None)
-            for i, score in zip(found, scores, strict=True)
+            SegmentHit(span=self._segments[place], score=round(score, 4), passage=None)
+            for place, score in zip(found.tolist(), scores.tolist(), strict=True)
         ]
 
     def word_scores(self, query: str) -> NDArray[np.float64]:
@@ -188,14 +188,14 @@ class Searcher:
         return nearest_of(self._text_rows, vector, count, [among], above=self._embedder.noise_floor)
 
     def _hits(self, found: Positions, scores: NDArray[np.float64], query: str) -> list[SegmentHit]:
-        passages, wanted = passages_of(self._view), QueryMatcher(query)
-        return [self._hit(int(i), _score(score), passages, wanted) for i, score in zip(found, scores, strict=True)]
-
-    def _hit(self, place: int, score: float, passages: Passages, wanted: QueryMatcher) -> SegmentHit:
-        span = self._segments[place]
-        said = [self._captions.passages[number] for number in self._captioned[place]] if self._captions.passages else []
-        best = wanted.best([*passages.inside(span), *said])
-        return SegmentHit(span=span, score=score, passage=best[0] if best else None, lines=wanted.lines(best))
+        passages, wanted, hits = passages_of(self._view), QueryMatcher(query), []
+        for place, score in zip(found.tolist(), scores.tolist(), strict=True):
+            span = self._segments[place]
+            numbers = self._captioned[place] if self._captions.passages else []
+            best = wanted.best([*passages.inside(span), *(self._captions.passages[number] for number in numbers)])
+            passage = best[0] if best else None
+            hits.append(SegmentHit(span=span, score=round(score, 4), passage=passage, lines=wanted.lines(best)))
+        return hits
 
 
 def _rows(whole: VectorIndex, rest: VectorIndex, same: int) -> list[Rows]:
@@ -241,10 +241,6 @@ def _terms_of(text: str, more: str) -> tuple[frozenset[str], int]:
     """The terms of a passage, and its number of words."""
     own = words(text)
     return frozenset(own) | {f"#{concept}" for concept in concepts(f"{text} {more}")}, len(own)
-
-
-def _score(value: float) -> float:
-    return round(float(value), 4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,8 +326,3 @@ class Scanner:
         wanted = set(terms)
         new = [number for text, number in self._passages.new_texts.items() if wanted <= frozenset(index_terms(text))]
         return known, np.array(new, dtype=np.int64)
-
-
-def scanner_of(view: View) -> Scanner:
-    """The scanner of a view."""
-    return view.once(Scanner)

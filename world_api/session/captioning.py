@@ -190,7 +190,7 @@ def name_captions(view: View, seeing: Vision) -> None:
 
 def _missing(view: View, seeing: Vision) -> list[TimeSpan]:
     until = view.duration
-    return [span for span in view.segments if span.duration > 0 and not seeing.knows_caption(span, until=until)]
+    return [span for span in view.segments if span.duration > 0 and seeing.kept_caption(span, until=until) is None]
 
 
 def _with_progress(fault: VideoWorldError, made: int, wanted: int) -> VideoWorldError:

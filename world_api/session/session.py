@@ -139,8 +139,7 @@ class Session:
     @property
     def memo_key(self) -> str:
         """Cache key of results that do not depend on what the session wrote."""
-        others = self.stood_in
-        stood_in = "" if others is None else f"+{content_hash(others)}"
+        stood_in = f"+{content_hash(self.stood_in)}" if self.stood_in else ""
         return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{self.perception_key}{stood_in}"
 
     @property

@@ -40,6 +40,9 @@ from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook,
 from world_api.world.manifest import Manifest
 from world_api.world.tables import SESSION_TABLES
 
+#: What a look depends on beside the world and the model: interval, times, boxes, question and subject; part of its cache key.
+Parameters = dict[str, Any]
+
 #: Seconds before a cut; a frame counts as begun half a millisecond early, and that of the cut must not be shown.
 BEFORE = 0.001
 #: Pictures of a thing that a question about it uses at most.
@@ -259,28 +262,43 @@ class Vision:
 
     def caption(self, span: TimeSpan, *, until: float) -> CachedLook:
         """Describe an interval in words."""
-        return self._look("caption", self._visible(span, until), until)
+        return self._look("caption", self._parameters(span, until))
 
     def answer(self, span: TimeSpan, question: str, *, until: float) -> CachedLook:
         """Answer a question about an interval from its frames."""
-        return self._look("answer", self._visible(span, until), until, question=question)
+        return self._look("answer", self._parameters(span, until, question))
 
     def actions(self, span: TimeSpan, *, until: float) -> CachedLook:
         """Name the actions in an interval, as short labels."""
-        return self._look("actions", self._visible(span, until), until)
+        return self._look("actions", self._parameters(span, until))
 
     def state(self, spots: Sequence[LookSpot], question: str, *, subject: str, until: float) -> CachedLook:
         """Answer a question about one thing from crops around it, at the first ``MAX_SPOTS`` visible moments."""
         seen = [spot for spot in spots if spot.time <= until][:MAX_SPOTS]
         if not seen:
             raise _not_yet(until)
-        span = TimeSpan(start=min(spot.time for spot in seen), end=max(spot.time for spot in seen))
-        return self._look("state", span, until, question=question, subject=subject, spots=seen)
+        parameters: Parameters = {
+            "start": min(spot.time for spot in seen),
+            "end": max(spot.time for spot in seen),
+            "times": [round_time(min(spot.time, max(0.0, until - BEFORE))) for spot in seen],
+            "boxes": [None if spot.box is None else spot.box.rounded() for spot in seen],
+            "question": question,
+            "subject": subject,
+        }
+        return self._look("state", parameters)
 
-    def knows_caption(self, span: TimeSpan, *, until: float) -> bool:
-        """Whether a caption of an interval is cached."""
-        span = self._visible(span, until)
-        return self.kept.get(self._name("caption", self._parameters(span, until))) is not None
+    def _parameters(self, span: TimeSpan, until: float, question: str = "") -> Parameters:
+        """What a look at the visible part of an interval depends on beside the world and the model."""
+        if span.start >= until:
+            raise _not_yet(until)
+        visible = TimeSpan(start=round_time(span.start), end=round_time(min(span.end, until)))
+        times = list(self._config.choice.times(visible, until))
+        facts = {"start": visible.start, "end": visible.end, "times": times, "boxes": None}
+        return {**facts, "question": question, "subject": ""}
+
+    def kept_caption(self, span: TimeSpan, *, until: float) -> CachedLook | None:
+        """The cached caption of an interval, or None."""
+        return self.kept.get(self._name("caption", self._parameters(span, until)))
 
     def searched(self) -> CaptionSet:
         """The captions that new sessions search."""
@@ -288,8 +306,8 @@ class Vision:
 
     def search_from_now(self, spans: Sequence[TimeSpan], *, until: float) -> CaptionSet:
         """Let new sessions search the cached captions of these intervals, and no others."""
-        names = (self._name("caption", self._parameters(self._visible(span, until), until)) for span in spans)
-        captions = CaptionSet.of([kept for name in names if (kept := self.kept.get(name)) is not None])
+        looks = (self.kept_caption(span, until=until) for span in spans)
+        captions = CaptionSet.of([kept for kept in looks if kept is not None])
         if captions != self._searched.read():
             self._searched.write(captions)
         return captions
@@ -307,64 +325,24 @@ class Vision:
             if kept is not None and kept.digest in listed and kept.task == "caption" and kept.end <= until
         ]
 
-    @staticmethod
-    def _visible(span: TimeSpan, until: float) -> TimeSpan:
-        if span.start >= until:
-            raise _not_yet(until)
-        return TimeSpan(start=round_time(span.start), end=round_time(min(span.end, until)))
-
-    def _parameters(
-        self,
-        span: TimeSpan,
-        until: float,
-        question: str = "",
-        subject: str = "",
-        spots: Sequence[LookSpot] | None = None,
-    ) -> dict[str, Any]:
-        """What a look depends on beside the world and the model; part of its cache key."""
-        if spots is None:
-            times: Sequence[float] = self._config.choice.times(span, until)
-            boxes = None
-        else:
-            times = [round_time(min(spot.time, max(0.0, until - BEFORE))) for spot in spots]
-            boxes = [None if spot.box is None else spot.box.rounded() for spot in spots]
-        return {
-            "start": span.start,
-            "end": span.end,
-            "times": list(times),
-            "boxes": boxes,
-            "question": question,
-            "subject": subject,
-        }
-
-    def _name(self, task: LookTask, parameters: dict[str, Any], producer: str | None = None) -> str:
+    def _name(self, task: LookTask, parameters: Parameters, producer: str | None = None) -> str:
         return content_hash([self._world_key, producer or self.producer, task, parameters])[:32]
 
-    def _look(
-        self,
-        task: LookTask,
-        span: TimeSpan,
-        until: float,
-        *,
-        question: str = "",
-        subject: str = "",
-        spots: Sequence[LookSpot] | None = None,
-    ) -> CachedLook:
-        parameters = self._parameters(span, until, question, subject, spots)
+    def _look(self, task: LookTask, parameters: Parameters) -> CachedLook:
         request = self._name(task, parameters)
-        kept, is_new = self.kept.once(request, lambda: self._ask(task, span, parameters, request))
+        kept, is_new = self.kept.once(request, lambda: self._ask(task, parameters, request))
         if not is_new:
             self._allowance.reuse(request)
             charge(kept.cost.again(request))
         return kept
 
-    def _ask(self, task: LookTask, span: TimeSpan, parameters: dict[str, Any], request: str) -> CachedLook:
+    def _ask(self, task: LookTask, parameters: Parameters, request: str) -> CachedLook:
         """Send the request to the model. Every request that is sent counts, whether or not it succeeds."""
         self._allowance.check()
         with self._places:
             look = LookRequest(
                 task=task,
-                span=span,
+                span=TimeSpan(start=parameters["start"], end=parameters["end"]),
                 pictures=self._pictures(parameters),
                 request=request,
                 question=parameters["question"],
@@ -385,7 +363,7 @@ class Vision:
         self._allowance.made(request)
         return made
 
-    def _record(self, look: LookRequest, parameters: dict[str, Any], reply: LookReply) -> CachedLook:
+    def _record(self, look: LookRequest, parameters: Parameters, reply: LookReply) -> CachedLook:
         return CachedLook(
             request=look.request,
             producer=self.producer,
@@ -401,7 +379,7 @@ class Vision:
             cost=CachedCost.of(reply.spent),
         ).sealed()
 
-    def _pictures(self, parameters: dict[str, Any]) -> tuple[Picture, ...]:
+    def _pictures(self, parameters: Parameters) -> tuple[Picture, ...]:
         times, boxes = parameters["times"], parameters["boxes"]
         if self._frames is None:
             raise MediaFault(

@@ -182,11 +182,6 @@ class ListedCaption(BaseModel):
     end: FiniteFloat
     digest: str
 
-    @classmethod
-    def of(cls, kept: CachedLook) -> ListedCaption:
-        """A look as it is listed."""
-        return cls(request=kept.request, start=kept.start, end=kept.end, digest=kept.digest)
-
 
 class CaptionSet(BaseModel):
     """The captions that are searched, in the order of their intervals. ``hash`` covers what they say; empty where there are none."""
@@ -200,9 +195,9 @@ class CaptionSet(BaseModel):
     @classmethod
     def of(cls, looks: Sequence[CachedLook]) -> CaptionSet:
         """The set of some captions."""
-        captions = sorted(
-            (ListedCaption.of(kept) for kept in looks), key=lambda item: (item.start, item.end, item.request)
-        )
+        facts = [{name: getattr(look, name) for name in ListedCaption.model_fields} for look in looks]
+        captions = [ListedCaption(**item) for item in facts]
+        captions.sort(key=lambda item: (item.start, item.end, item.request))
         return cls(hash=_hash(captions), captions=tuple(captions))
 
 

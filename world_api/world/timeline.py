@@ -185,17 +185,6 @@ ROW_SECONDS, APART = 1.0, 1.7
 #: Strength that a movement of a single row needs (picture widths per second).
 SURE_AT_ONCE = 0.05
 
-WORDS = {
-    "pan_left": "pans left",
-    "pan_right": "pans right",
-    "tilt_up": "tilts up",
-    "tilt_down": "tilts down",
-    "zoom_in": "zooms in",
-    "zoom_out": "zooms out",
-    "turn": "turns",
-    "shake": "shakes",
-}
-
 
 @dataclass(frozen=True, kw_only=True)
 class CameraMovement:
@@ -208,7 +197,8 @@ class CameraMovement:
     @property
     def label(self) -> str:
         """In words: ``the camera pans left``."""
-        return f"the camera {WORDS.get(self.kind, self.kind)}"
+        verb, _, direction = self.kind.partition("_")
+        return f"the camera {verb}s {direction}".rstrip()
 
 
 def camera_movements(rows: pa.Table, shots: Items[TimeSpan]) -> Items[CameraMovement]:
