@@ -264,14 +264,12 @@ def get_entity_trajectory(session: Session, *, video_id: VideoId, entity_id: Ent
     """List every appearance of an entity: when, in which scene, and along which path."""
     session.check_video(video_id)
     entity = find_entity(session, entity_id)
-    if isinstance(entity, Registration):
-        parts, size = [_seen_once(session, entity)], None
-    else:
-        parts, size = [_appearance(session, entity, span) for span in entity.appearances], entity.size
+    spans = entity.appearances if isinstance(entity, Track) else (session.view.frame_at(entity.time),)
+    parts = [_appearance(session, entity, span) for span in spans]
     shown, left_out = parts[:MAX_PARTS], len(parts[MAX_PARTS:])
     return Trajectory(
         trajectory=shown,
-        size=size,
+        size=entity.size if isinstance(entity, Track) else None,
         may_be=look_alikes(session, entity_id),
         evidence=[
             evidence(session, interval_of(part), "tracker", entity.confidence, part.start_time) for part in shown
@@ -328,21 +326,14 @@ def query_entity_state(
     )
 
 
-def _appearance(session: Session, track: Track, span: TimeSpan) -> TrajectoryPart:
+def _appearance(session: Session, entity: Track | Registration, span: TimeSpan) -> TrajectoryPart:
+    """One appearance of a track, or the frame of a registration without one."""
+    track = entity if isinstance(entity, Track) else None
+    seen_once = "" if isinstance(entity, Track) else f"seen once, at box {[round(side) for side in entity.box]}"
     return TrajectoryPart(
         **times(span),
         scene_id=session.view.scene_at(span.start).scene_id,
-        path_repr=path_in_words(session.view, track, span),
-        enters_from=track.enters_from(span),
-        leaves_to=side_left(session, track, span),
-    )
-
-
-def _seen_once(session: Session, thing: Registration) -> TrajectoryPart:
-    return TrajectoryPart(
-        **times(session.view.frame_at(thing.time)),
-        scene_id=session.view.scene_at(thing.time).scene_id,
-        path_repr=f"seen once, at box {[round(v) for v in thing.box]}",
-        enters_from=None,
-        leaves_to=None,
+        path_repr=path_in_words(session.view, track, span) if track else seen_once,
+        enters_from=track.enters_from(span) if track else None,
+        leaves_to=side_left(session, track, span) if track else None,
     )

@@ -36,7 +36,7 @@ from world_api.core.ports import (
     VisionModel,
 )
 from world_api.core.spans import Box, TimeSpan, round_time
-from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook, CaptionSet, CaptionSetFile, VisionCache
+from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook, CaptionSet, VisionCache
 from world_api.world.manifest import Manifest
 from world_api.world.tables import SESSION_TABLES
 
@@ -258,7 +258,6 @@ class Vision:
         self.most_looks = config.most_looks
         folder = cache / world_key[:16] / content_hash(self.producer)[:16] if cache is not None else None
         self.kept = VisionCache(folder, lambda kept: self._name(kept.task, kept.parameters, kept.producer))
-        self._searched = CaptionSetFile(folder)
 
     def caption(self, span: TimeSpan, *, until: float) -> CachedLook:
         """Describe an interval in words."""
@@ -302,14 +301,14 @@ class Vision:
 
     def searched(self) -> CaptionSet:
         """The captions that new sessions search."""
-        return self._searched.read()
+        return self.kept.listed()
 
     def search_from_now(self, spans: Sequence[TimeSpan], *, until: float) -> CaptionSet:
         """Let new sessions search the cached captions of these intervals, and no others."""
         looks = (self.kept_caption(span, until=until) for span in spans)
         captions = CaptionSet.of([kept for kept in looks if kept is not None])
-        if captions != self._searched.read():
-            self._searched.write(captions)
+        if captions != self.kept.listed():
+            self.kept.list_captions(captions)
         return captions
 
     def said(self, captions: CaptionSet, *, until: float) -> list[tuple[TimeSpan, str, float]]:

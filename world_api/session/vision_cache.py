@@ -111,67 +111,6 @@ class CachedLook(BaseModel):
         return content_hash(self.model_dump(mode="json", exclude={"digest"}, by_alias=True))
 
 
-class VisionCache:
-    """The cached looks of one producer at one world. ``folder`` None keeps them in memory only.
-
-    ``name`` computes the request of a look, so that a file is valid only under the name of its content.
-    """
-
-    def __init__(self, folder: Path | None, name: Callable[[CachedLook], str]) -> None:
-        self._folder = folder
-        self._name = name
-        self._memory: dict[str, CachedLook] = {}
-
-    def get(self, request: str) -> CachedLook | None:
-        """A kept look; None where there is none that can be read."""
-        if (kept := self._memory.get(request)) is not None:
-            return kept
-        return None if self._folder is None else self._read(self._folder / f"{request}.json")
-
-    def once(self, request: str, make: Callable[[], CachedLook]) -> tuple[CachedLook, bool]:
-        """Return a look and whether this call made it; equal requests wait for each other.
-
-        Raises:
-            VideoWorldError: raised by ``make``; the next request tries again.
-        """
-        if (kept := self.get(request)) is not None:
-            return kept, False
-        with exclusive(self._folder, request, owner=self):
-            if (kept := self.get(request)) is not None:
-                return kept, False
-            made = make()
-            self._keep(made)
-            return made, True
-
-    def all(self) -> list[CachedLook]:
-        """All looks that can be read, in order of their names."""
-        found = dict(self._memory)
-        if self._folder is not None:
-            with suppress(OSError):
-                for path in self._folder.glob("*.json"):
-                    if path.stem not in found and (kept := self._read(path)) is not None:
-                        found[path.stem] = kept
-        return [found[request] for request in sorted(found)]
-
-    def _read(self, path: Path) -> CachedLook | None:
-        try:
-            if path.stat().st_size > _MAX_BYTES:
-                return None
-            kept = CachedLook.model_validate_json(path.read_bytes())
-            is_sound = kept.is_whole and kept.request == path.stem == self._name(kept)
-        except (OSError, ValueError):  # ValueError: not such a record, or a text that cannot be hashed
-            return None
-        return kept if is_sound else None
-
-    def _keep(self, made: CachedLook) -> None:
-        if self._folder is not None:
-            # A read-only store can still be queried.
-            with suppress(StoreFault):
-                write_atomically(self._folder / f"{made.request}.json", made.model_dump_json(by_alias=True).encode())
-                return
-        self._memory[made.request] = made
-
-
 class ListedCaption(BaseModel):
     """A caption of a set: its request, its interval in seconds, and the hash of its content."""
 
@@ -201,31 +140,88 @@ class CaptionSet(BaseModel):
         return cls(hash=_hash(captions), captions=tuple(captions))
 
 
-class CaptionSetFile:
-    """The stored caption set of one producer at one world. ``folder`` None keeps it in memory only."""
+#: Where the folder of a cache lists the captions that are searched.
+_CAPTIONS = "captions/set.json"
 
-    def __init__(self, folder: Path | None) -> None:
-        self._path = None if folder is None else folder / "captions" / "set.json"
-        self._memory = CaptionSet()
 
-    def read(self) -> CaptionSet:
-        """The set as it is now; an empty one where there is none that can be read."""
-        if self._path is None or self._memory.captions:
-            return self._memory
+class VisionCache:
+    """The cached looks of one producer at one world, and the captions that are searched. ``folder`` None: in memory only.
+
+    ``name`` computes the request of a look, so that a file is valid only under the name of its content.
+    """
+
+    def __init__(self, folder: Path | None, name: Callable[[CachedLook], str]) -> None:
+        self._folder = folder
+        self._name = name
+        self._memory: dict[str, CachedLook] = {}
+        self._captions = CaptionSet()
+
+    def get(self, request: str) -> CachedLook | None:
+        """A kept look; None where there is none that can be read."""
+        if (kept := self._memory.get(request)) is not None:
+            return kept
+        return None if self._folder is None else self._read(self._folder / f"{request}.json")
+
+    def once(self, request: str, make: Callable[[], CachedLook]) -> tuple[CachedLook, bool]:
+        """Return a look and whether this call made it; equal requests wait for each other.
+
+        Raises:
+            VideoWorldError: raised by ``make``; the next request tries again.
+        """
+        if (kept := self.get(request)) is not None:
+            return kept, False
+        with exclusive(self._folder, request, owner=self):
+            if (kept := self.get(request)) is not None:
+                return kept, False
+            made = make()
+            if not self._write(f"{request}.json", made):
+                self._memory[request] = made
+            return made, True
+
+    def all(self) -> list[CachedLook]:
+        """All looks that can be read, in order of their names."""
+        found = dict(self._memory)
+        if self._folder is not None:
+            with suppress(OSError):
+                for path in self._folder.glob("*.json"):
+                    if path.stem not in found and (kept := self._read(path)) is not None:
+                        found[path.stem] = kept
+        return [found[request] for request in sorted(found)]
+
+    def _read(self, path: Path) -> CachedLook | None:
         try:
-            found = CaptionSet.model_validate_json(self._path.read_bytes())
+            if path.stat().st_size > _MAX_BYTES:
+                return None
+            kept = CachedLook.model_validate_json(path.read_bytes())
+            is_sound = kept.is_whole and kept.request == path.stem == self._name(kept)
+        except (OSError, ValueError):  # ValueError: not such a record, or a text that cannot be hashed
+            return None
+        return kept if is_sound else None
+
+    def listed(self) -> CaptionSet:
+        """The captions that new sessions search; an empty set where there is none that can be read."""
+        if self._folder is None or self._captions.captions:
+            return self._captions
+        try:
+            found = CaptionSet.model_validate_json((self._folder / _CAPTIONS).read_bytes())
         except (OSError, ValidationError):
             return CaptionSet()
         return found if found.hash == _hash(found.captions) else CaptionSet()
 
-    def write(self, captions: CaptionSet) -> None:
-        """Store the set; new sessions search it."""
-        if self._path is not None:
-            # A read-only store can still be queried.
-            with suppress(StoreFault):
-                write_atomically(self._path, captions.model_dump_json().encode())
-                return
-        self._memory = captions
+    def list_captions(self, captions: CaptionSet) -> None:
+        """Store the set that new sessions search."""
+        if not self._write(_CAPTIONS, captions):
+            self._captions = captions
+
+    def _write(self, name: str, record: BaseModel) -> bool:
+        """Store a record in the folder; False without one. A read-only store can still be queried."""
+        if self._folder is None:
+            return False
+        try:
+            write_atomically(self._folder / name, record.model_dump_json(by_alias=True).encode())
+        except StoreFault:
+            return False
+        return True
 
 
 def _hash(captions: Sequence[ListedCaption]) -> str:
