@@ -328,7 +328,8 @@ class Tracks(Items[Track]):
             cut: What is visible.
             until: Where the visible part ends, in seconds.
         """
-        is_settled = cut.shows_each(whole.known_at)
+        # When tracks were known whole takes a while to find out, and without a cut nothing asks for it.
+        is_settled = np.ones(whole.count, dtype=np.bool_) if cut.as_of is None else cut.shows_each(whole.known_at)
         shortened = np.flatnonzero(cut.shows_each(whole.known_from) & ~is_settled)
         rows = np.sort(whole.rows[ranges(whole.firsts[shortened], whole.ends[shortened])])
         seen = cut.visible_rows(sightings.take(pa.array(rows)))
