@@ -126,6 +126,13 @@ def test_a_package_offers_what_it_says_it_offers(package: str) -> None:
     assert [name for name in offered if not hasattr(module, name)] == []
 
 
+def test_a_lazy_package_lists_its_names_and_has_no_others() -> None:
+    module = importlib.import_module("world_api.core")
+    assert set(module.__all__) <= set(dir(module))
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = module.no_such_name
+
+
 def test_tests_are_no_packages() -> None:
     assert [_name(path) for path in SOURCES if path.name == "__init__.py" and _name(path).startswith("tests/")] == []
 

@@ -64,6 +64,24 @@ def test_the_areas_of_a_package_import_each_other_in_one_direction(package: str,
     assert [area for area in sorted(successors) if area in reachable(area)] == []
 
 
+#: The class that applies the causal cut. A build orders what it finds by ``known_at``; no reader is given that.
+CUT, BUILD = "world_api/world/cut.py", "world_api/build/"
+
+
+def test_only_the_cut_compares_when_something_became_known() -> None:
+    comparing = []
+    for path in _modules():
+        place = path.relative_to(ROOT).as_posix()
+        if place == CUT or place.startswith(BUILD):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            is_compared = isinstance(node, ast.Compare) and re.search(r"\bknown_(at|from)\b", ast.unparse(node))
+            by_arrow = isinstance(node, ast.Call) and re.search(r"pc\.(less|greater)\w*\(.*known_", ast.unparse(node))
+            if is_compared or by_arrow:
+                comparing.append(f"{place}:{node.lineno}")
+    assert comparing == []
+
+
 def _identifiers(path: Path) -> set[str]:
     found = {path.stem}
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -18,7 +18,7 @@ from world_api.options import LookLanguage
 if TYPE_CHECKING:
     from world_api.chat.usage import Prices
     from world_api.core.cost import Spent
-    from world_api.session.captioning import Estimate
+    from world_api.session.captioning import LookEstimate
     from world_api.session.vision import VisionConfig
 
 
@@ -71,7 +71,7 @@ PricesOption = Annotated[
 YesOption = Annotated[bool, typer.Option("--yes", help="Agree to the estimate without a question.")]
 
 
-def estimate_text(what: str, estimate: Estimate, config: VisionConfig, prices: Prices) -> str:
+def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, prices: Prices) -> str:
     """Describe an estimate for people: what is sent where, how much it is, and what that is based on."""
     most = "at most " if estimate.is_bound else ""
     model = config.vision.name

@@ -7,197 +7,87 @@ one tree; ``canonical`` and ``parse_json`` are the only JSON writer and reader; 
 
 from __future__ import annotations
 
-from world_api.core.canonical import (
-    MAX_LEVELS,
-    JsonObject,
-    canonical_json,
-    content_hash,
-    is_deep,
-    json_line,
-    parse_json,
-)
-from world_api.core.cost import Cost, Ledger, Spent, charge, deadline, ledger, ledger_beside, remaining
-from world_api.core.execution import OnceEach, ordered_map, restricted_environment
-from world_api.core.faults import (
-    INTERNAL_FAULT,
-    BackendFault,
-    EpisodeFault,
-    ErrorBody,
-    ErrorRecord,
-    EvalFault,
-    MediaFault,
-    OperationFault,
-    StoreFault,
-    ToolFault,
-    VideoWorldError,
-    as_stored,
-    internal_fault,
-    tool_result_or_error,
-)
-from world_api.core.files import (
-    append_line,
-    check_plain,
-    exclusive,
-    file_lock,
-    hash_bytes,
-    hash_file,
-    link,
-    not_writable,
-    open_regular,
-    world_lock,
-    write_atomically,
-)
-from world_api.core.identifiers import (
-    check_session_name,
-    check_video_id,
-    clock_text,
-    columns,
-    is_name,
-    pictured,
-    printable,
-    segment_id,
-    video_id_from_file_name,
-    visible,
-)
-from world_api.core.lexicon import (
-    CATEGORIES,
-    COLOURS,
-    concepts,
-    content_words,
-    fold,
-    required_terms,
-    unrequired_words,
-    words,
-)
-from world_api.core.ports import (
-    SAMPLE_RATE,
-    ChatModel,
-    Clock,
-    DetectedObject,
-    Embedded,
-    EmbeddingModel,
-    Expected,
-    FrameSource,
-    Image,
-    LookReply,
-    LookRequest,
-    LookTask,
-    ObjectDetector,
-    Picture,
-    PictureSource,
-    Samples,
-    SeenAction,
-    Source,
-    SpeechRecogniser,
-    SpokenLine,
-    SpokenWord,
-    TextEmbedder,
-    TextLine,
-    TextReader,
-    Vector,
-    Vectors,
-    VisionModel,
-    VoiceDetector,
-)
-from world_api.core.spans import Box, TimeSpan, known_time, merge_spans, round_time
-from world_api.core.vocabulary import Reading, Vocabulary, judged_at_build
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CATEGORIES",
-    "COLOURS",
-    "INTERNAL_FAULT",
-    "MAX_LEVELS",
-    "SAMPLE_RATE",
-    "BackendFault",
-    "Box",
-    "ChatModel",
-    "Clock",
-    "Cost",
-    "DetectedObject",
-    "Embedded",
-    "EmbeddingModel",
-    "EpisodeFault",
-    "ErrorBody",
-    "ErrorRecord",
-    "EvalFault",
-    "Expected",
-    "FrameSource",
-    "Image",
-    "JsonObject",
-    "Ledger",
-    "LookReply",
-    "LookRequest",
-    "LookTask",
-    "MediaFault",
-    "ObjectDetector",
-    "OnceEach",
-    "OperationFault",
-    "Picture",
-    "PictureSource",
-    "Reading",
-    "Samples",
-    "SeenAction",
-    "Source",
-    "SpeechRecogniser",
-    "Spent",
-    "SpokenLine",
-    "SpokenWord",
-    "StoreFault",
-    "TextEmbedder",
-    "TextLine",
-    "TextReader",
-    "TimeSpan",
-    "ToolFault",
-    "Vector",
-    "Vectors",
-    "VideoWorldError",
-    "VisionModel",
-    "Vocabulary",
-    "VoiceDetector",
-    "append_line",
-    "as_stored",
-    "canonical_json",
-    "charge",
-    "check_plain",
-    "check_session_name",
-    "check_video_id",
-    "clock_text",
-    "columns",
-    "concepts",
-    "content_hash",
-    "content_words",
-    "deadline",
-    "exclusive",
-    "file_lock",
-    "fold",
-    "hash_bytes",
-    "hash_file",
-    "internal_fault",
-    "is_deep",
-    "is_name",
-    "json_line",
-    "judged_at_build",
-    "known_time",
-    "ledger",
-    "ledger_beside",
-    "link",
-    "merge_spans",
-    "not_writable",
-    "open_regular",
-    "ordered_map",
-    "parse_json",
-    "pictured",
-    "printable",
-    "remaining",
-    "required_terms",
-    "restricted_environment",
-    "round_time",
-    "segment_id",
-    "tool_result_or_error",
-    "unrequired_words",
-    "video_id_from_file_name",
-    "visible",
-    "words",
-    "world_lock",
-    "write_atomically",
-]
+from world_api.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from world_api.core.canonical import MAX_LEVELS as MAX_LEVELS
+    from world_api.core.canonical import canonical_json as canonical_json
+    from world_api.core.canonical import content_hash as content_hash
+    from world_api.core.canonical import is_deep as is_deep
+    from world_api.core.canonical import json_line as json_line
+    from world_api.core.canonical import parse_json as parse_json
+    from world_api.core.cost import Cost as Cost
+    from world_api.core.cost import Ledger as Ledger
+    from world_api.core.cost import Spent as Spent
+    from world_api.core.cost import charge as charge
+    from world_api.core.cost import deadline as deadline
+    from world_api.core.cost import ledger as ledger
+    from world_api.core.cost import remaining as remaining
+    from world_api.core.execution import OnceEach as OnceEach
+    from world_api.core.faults import INTERNAL_FAULT as INTERNAL_FAULT
+    from world_api.core.faults import BackendFault as BackendFault
+    from world_api.core.faults import EpisodeFault as EpisodeFault
+    from world_api.core.faults import EvalFault as EvalFault
+    from world_api.core.faults import MediaFault as MediaFault
+    from world_api.core.faults import OperationFault as OperationFault
+    from world_api.core.faults import StoreFault as StoreFault
+    from world_api.core.faults import ToolFault as ToolFault
+    from world_api.core.faults import VideoWorldError as VideoWorldError
+    from world_api.core.faults import as_stored as as_stored
+    from world_api.core.faults import internal_fault as internal_fault
+    from world_api.core.faults import tool_result_or_error as tool_result_or_error
+    from world_api.core.files import append_line as append_line
+    from world_api.core.files import hash_bytes as hash_bytes
+    from world_api.core.files import hash_file as hash_file
+    from world_api.core.files import world_lock as world_lock
+    from world_api.core.files import write_atomically as write_atomically
+    from world_api.core.identifiers import check_video_id as check_video_id
+    from world_api.core.identifiers import columns as columns
+    from world_api.core.identifiers import is_name as is_name
+    from world_api.core.identifiers import segment_id as segment_id
+    from world_api.core.identifiers import video_id_from_file_name as video_id_from_file_name
+    from world_api.core.identifiers import visible as visible
+    from world_api.core.lexicon import concepts as concepts
+    from world_api.core.lexicon import content_words as content_words
+    from world_api.core.lexicon import required_terms as required_terms
+    from world_api.core.lexicon import unrequired_words as unrequired_words
+    from world_api.core.lexicon import words as words
+    from world_api.core.ports import SAMPLE_RATE as SAMPLE_RATE
+    from world_api.core.ports import ChatModel as ChatModel
+    from world_api.core.ports import Clock as Clock
+    from world_api.core.ports import DetectedObject as DetectedObject
+    from world_api.core.ports import Embedded as Embedded
+    from world_api.core.ports import EmbeddingModel as EmbeddingModel
+    from world_api.core.ports import Expected as Expected
+    from world_api.core.ports import FrameSource as FrameSource
+    from world_api.core.ports import Image as Image
+    from world_api.core.ports import LookReply as LookReply
+    from world_api.core.ports import LookRequest as LookRequest
+    from world_api.core.ports import LookTask as LookTask
+    from world_api.core.ports import ObjectDetector as ObjectDetector
+    from world_api.core.ports import Picture as Picture
+    from world_api.core.ports import PictureSource as PictureSource
+    from world_api.core.ports import Samples as Samples
+    from world_api.core.ports import SeenAction as SeenAction
+    from world_api.core.ports import Source as Source
+    from world_api.core.ports import SpeechRecogniser as SpeechRecogniser
+    from world_api.core.ports import SpokenLine as SpokenLine
+    from world_api.core.ports import SpokenWord as SpokenWord
+    from world_api.core.ports import TextEmbedder as TextEmbedder
+    from world_api.core.ports import TextLine as TextLine
+    from world_api.core.ports import TextReader as TextReader
+    from world_api.core.ports import Vector as Vector
+    from world_api.core.ports import Vectors as Vectors
+    from world_api.core.ports import VisionModel as VisionModel
+    from world_api.core.ports import VoiceDetector as VoiceDetector
+    from world_api.core.spans import Box as Box
+    from world_api.core.spans import TimeSpan as TimeSpan
+    from world_api.core.spans import known_time as known_time
+    from world_api.core.spans import merge_spans as merge_spans
+    from world_api.core.vocabulary import ParsedDescription as ParsedDescription
+    from world_api.core.vocabulary import Vocabulary as Vocabulary
+    from world_api.core.vocabulary import judged_at_build as judged_at_build
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 #: Nesting of lists and objects that a stored value may have; a record that holds a deeper one could not be written.
@@ -63,15 +63,12 @@ def parse_json(text: str, *, repeated: Literal["allow", "refuse", "note"] = "all
     Raises:
         ValueError: the text is not JSON; a ``json.JSONDecodeError`` says where.
     """
-    pairs: dict[str, Callable[[list[tuple[str, Any]]], Any] | None] = {
-        "allow": None, "refuse": _distinct, "note": _noted,
-    }  # fmt: skip
     try:
         return json.loads(
             text,
             parse_constant=_refuse_constant,
             parse_float=_finite_float if finite else None,
-            object_pairs_hook=pairs[repeated],
+            object_pairs_hook=None if repeated == "allow" else partial(_object, refuse=repeated == "refuse"),
         )
     except RecursionError:
         raise ValueError("nested too deeply") from None
@@ -116,16 +113,11 @@ def _finite_float(text: str) -> float:
     return value
 
 
-def _noted(pairs: list[tuple[str, Any]]) -> JsonObject:
+def _object(pairs: list[tuple[str, Any]], *, refuse: bool) -> JsonObject:
     found = JsonObject(pairs)
     if len(found) < len(pairs):
+        if refuse:
+            raise ValueError("a key is given twice")
         counts = Counter(key for key, _ in pairs)
         found.repeated = tuple(sorted(key for key, count in counts.items() if count > 1))
-    return found
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is given twice")
     return found

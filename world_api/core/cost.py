@@ -39,30 +39,15 @@ class Cost:
     seconds: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            calls=self.calls + other.calls,
-            model_calls=self.model_calls + other.model_calls,
-            tokens=self.tokens + other.tokens,
-            seconds=self.seconds + other.seconds,
-        )
+        return Cost(**{name: value + getattr(other, name) for name, value in vars(self).items()})
 
     def times(self, count: int) -> Cost:
         """The cost of doing this ``count`` times."""
-        return Cost(
-            calls=self.calls * count,
-            model_calls=self.model_calls * count,
-            tokens=self.tokens * count,
-            seconds=self.seconds * count,
-        )
+        return Cost(**{name: value * count for name, value in vars(self).items()})
 
     def record(self) -> dict[str, float]:
         """The wire form."""
-        return {
-            "calls": self.calls,
-            "model_calls": self.model_calls,
-            "tokens": self.tokens,
-            "seconds": round(self.seconds, 6),
-        }
+        return {**vars(self), "seconds": round(self.seconds, 6)}
 
 
 Purpose = Literal["perception", "judge"]
@@ -146,16 +131,13 @@ class _Deadline:
 
     seconds: float
     until: float
-    clock: Callable[[], float] | None
+    clock: Callable[[], float]
     outer: _Deadline | None
 
     def remaining(self) -> float:
-        own = self.seconds if self.clock is None else min(self.seconds, self.until - self.clock())
-        return own if self.outer is None else min(own, self.outer.remaining())
-
-    def is_over(self) -> bool:
-        own = self.clock is not None and self.clock() >= self.until
-        return own or (self.outer is not None and self.outer.is_over())
+        """Seconds for the next request; 0 or less if a deadline is over."""
+        left = min(self.seconds, self.until - self.clock())
+        return left if self.outer is None else min(left, self.outer.remaining())
 
 
 _innermost: ContextVar[_Deadline | None] = ContextVar("deadline", default=None)
@@ -169,7 +151,8 @@ def deadline(seconds: float, *, clock: Callable[[], float] | None = None) -> Ite
     never extended.
     """
     until = math.inf if clock is None else clock() + seconds
-    token = _innermost.set(_Deadline(seconds=seconds, until=until, clock=clock, outer=_innermost.get()))
+    inner = _Deadline(seconds=seconds, until=until, clock=clock or (lambda: 0.0), outer=_innermost.get())
+    token = _innermost.set(inner)
     try:
         yield
     finally:
@@ -183,8 +166,7 @@ def remaining(default: float) -> float:
         BackendFault: ``no_time_left``, if a deadline with a clock is over.
     """
     limit = _innermost.get()
-    if limit is None:
-        return default
-    if limit.is_over():
+    left = default if limit is None else min(default, limit.remaining())
+    if left <= 0 < default:
         raise BackendFault("no_time_left", "the time for this work is over", hint="give more seconds")
-    return min(default, limit.remaining())
+    return left

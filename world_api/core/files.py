@@ -13,15 +13,12 @@ import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
 from uuid import uuid4
 
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_video_id
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -59,7 +56,7 @@ def link(there: Path, place: Path) -> None:
         write_atomically(place, there.read_bytes())
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """Open a file for reading if it is a regular one; a pipe could be waited on, a device read, for ever.
 
     Raises:
@@ -126,7 +123,6 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-_BLOCK = 1 << 20
 #: Bytes of a file of rows (of one clip) or an image.
 MOST_FILE_BYTES = 1 << 28
 #: A file of at least ``_LARGE`` bytes of which the disk holds less than 1 in ``_LEAST_SHARE`` is sparse; no compression does that.
@@ -141,16 +137,13 @@ def hash_bytes(data: bytes) -> str:
 
 
 def hash_file(path: Path) -> str:
-    """SHA-256 of a file's bytes, read in blocks.
+    """SHA-256 of a file's bytes.
 
     Raises:
         OSError: it cannot be read; ``EINVAL``: it is no regular file.
     """
-    digest = hashlib.sha256()
     with open_regular(path) as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def hash_stored(path: Path, *, most: int | None = MOST_FILE_BYTES) -> str:
@@ -233,35 +226,26 @@ def world_lock(store: Path, video_id: str, *, waiting: Callable[[str], None] | N
     Raises:
         StoreFault: ``world_locked``, ``store_not_writable``.
     """
-    from filelock import FileLock
+    from filelock import FileLock, Timeout
 
-    path = store / f".{check_video_id(video_id)}.lock"
+    lock = FileLock(store / f".{check_video_id(video_id)}.lock", timeout=0)
     try:
         store.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path, timeout=0)
-        _acquire(lock, video_id, waiting)
+        try:
+            lock.acquire()
+        except Timeout:
+            busy = f"another process is writing world {video_id!r}"
+            if waiting is None:
+                hint = "wait until it is done, or build under another --id"
+                raise StoreFault("world_locked", busy, hint=hint) from None
+            waiting(f"{busy}; waiting until it is done")
+            lock.acquire(timeout=-1)
     except OSError as error:
         raise not_writable(store, error) from error
     try:
         yield
     finally:
         lock.release()
-
-
-def _acquire(lock: FileLock, video_id: str, waiting: Callable[[str], None] | None) -> None:
-    from filelock import Timeout
-
-    try:
-        lock.acquire()
-    except Timeout:
-        if waiting is None:
-            raise StoreFault(
-                "world_locked",
-                f"another process is writing world {video_id!r}",
-                hint="wait until it is done, or build under another --id",
-            ) from None
-        waiting(f"another process is writing world {video_id!r}; waiting until it is done")
-        lock.acquire(timeout=-1)
 
 
 #: Hexadecimal digits of a name by which lock files are shared, so that there are never more than 4096 in a folder.

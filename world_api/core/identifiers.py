@@ -110,7 +110,10 @@ def pictured(text: str) -> str:
 
 def columns(text: str) -> int:
     """The number of columns that a ``pictured`` text takes on a terminal; a tab counts as one."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
+    if text.isascii():
+        return len(text)
+    seen = (letter for letter in text if unicodedata.category(letter) not in ("Mn", "Me"))
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in seen)
 
 
 def clock_text(seconds: float) -> str:
@@ -127,9 +130,3 @@ def _seen(letter: str) -> str:
     if code < 0x20:
         return chr(_PICTURES + code)
     return _PICTURE_OF_DELETE if code == 0x7F else "\N{REPLACEMENT CHARACTER}"
-
-
-def _columns(letter: str) -> int:
-    if unicodedata.category(letter) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 from threading import Lock
 from typing import Any
@@ -71,7 +72,7 @@ _STOP_CHINESE = frozenset(
 )
 
 #: Chinese characters that join words; at the edge of three characters or more, or inside of four, they are no part of one.
-_JOINING_CHINESE = frozenset("的了着在是和与或及跟")
+_JOINING_CHINESE = "的了着在是和与或及跟"
 
 #: Words of these tables that say more than their kind: nothing that is measured tells a man from a woman.
 NARROWER_WORDS = frozenset(
@@ -83,11 +84,23 @@ _NEGATION = re.compile(
     r"\b(?:not|no|without|never|neither|nor|except|\w+n't)\b|不是|不在|不穿|不戴|没有|没穿|没戴|除了"
 )
 
-#: Where characters begin that no text holds (Unicode's private use area).
-_ASIDE = 0xE000
-
 _LATIN = re.compile(r"[a-z0-9]+(?:[_'][a-z0-9]+)*")
 _CHINESE = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
+
+_TABLES = (*COLOURS.items(), *CATEGORIES.items())
+#: Word -> concept. Chinese words that mean something else have no concept.
+_ENGLISH_CONCEPTS = {word: concept for concept, (english, _) in _TABLES for word in english}
+_CHINESE_CONCEPTS = {word: concept for concept, (_, chinese) in _TABLES for word in chinese} | dict.fromkeys(
+    OTHER_CHINESE, ""
+)
+
+
+def longest_first(words: Iterable[str]) -> re.Pattern[str]:
+    """A pattern of any of these words that reads 黑色 before 黑."""
+    return re.compile("|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word)))))
+
+
+_CHINESE_WORD = longest_first(_CHINESE_CONCEPTS)
 
 
 def fold(text: str) -> str:
@@ -134,27 +147,16 @@ def _chinese_units(folded: str) -> list[str]:
 def concepts(text: str) -> frozenset[str]:
     """Canonical colours and categories that a text names."""
     folded = fold(text)
-    latin = set(_LATIN.findall(folded))
-    # Apart, so that no word is read over the gap between two runs.
-    chinese = " ".join(_CHINESE.findall(folded))
-    found = {concept for word in latin if (concept := _english().get(word))}
-    rest = chinese
-    for word, concept in _chinese():
-        if word in rest:
-            found.add(concept)
-            rest = rest.replace(word, " ")
+    found = {_ENGLISH_CONCEPTS.get(word, "") for word in _LATIN.findall(folded)}
+    # Runs of characters stay apart, so that no word is read over the gap between two of them.
+    found |= {_CHINESE_CONCEPTS[word] for word in _CHINESE_WORD.findall(" ".join(_CHINESE.findall(folded)))}
     return frozenset(found - {""})
 
 
 def unseen_words(text: str) -> list[str]:
     """Content words of a description that name neither a colour nor a category: what colour and kind cannot check."""
-    folded = fold(text)
-    for number, (word, concept) in enumerate(_chinese()):
-        # A word that means something else is set aside whole, so that no part of it is taken for another.
-        folded = folded.replace(word, " " if concept else chr(_ASIDE + number))
-    for number, (word, _) in enumerate(_chinese()):
-        folded = folded.replace(chr(_ASIDE + number), word)
-    latin = [word for word in _LATIN.findall(folded) if word not in STOP_WORDS and word not in _english()]
+    folded = _CHINESE_WORD.sub(lambda word: " " if _CHINESE_CONCEPTS[word[0]] else word[0], fold(text))
+    latin = [word for word in _LATIN.findall(folded) if word not in STOP_WORDS and word not in _ENGLISH_CONCEPTS]
     runs = [run for run in _CHINESE.findall(folded) if any(character not in _STOP_CHINESE for character in run)]
     return [_stem(word) for word in latin] + runs
 
@@ -180,8 +182,7 @@ def unrequired_words(text: str) -> list[str]:
     kept, negated = _before_negation(text)
     unseen = set(unseen_words(kept))
     found = [word for word in _LATIN.findall(kept) if word in NARROWER_WORDS or _stem(word) in unseen]
-    chinese = " ".join(_CHINESE.findall(kept))
-    found += [word for word, _ in _chinese() if word in chinese and word in NARROWER_WORDS]
+    found += [word for run in _CHINESE.findall(kept) for word in _CHINESE_WORD.findall(run) if word in NARROWER_WORDS]
     found += [word for word in unseen_words(kept) if _CHINESE.search(word)]
     found += [word for word in _LATIN.findall(negated) if word not in STOP_WORDS or _NEGATION.fullmatch(word)]
     found += _CHINESE.findall(negated)
@@ -190,21 +191,15 @@ def unrequired_words(text: str) -> list[str]:
 
 
 def _chinese_terms(run: str) -> list[str]:
-    """What a run of characters is looked for by: pairs, which say where its characters stand; one character by itself."""
+    """What a run of characters is looked for by: pairs, which say where its characters are; one character by itself."""
+    if len(run) >= 3:
+        run = run.strip(_JOINING_CHINESE) or run
+    parts = (re.sub(f"[{_JOINING_CHINESE}]", " ", run).split() or [run]) if len(run) >= 4 else [run]
     terms: list[str] = []
-    for part in _parted(run):
+    for part in parts:
         units = [part] if len(part) == 1 else [part[i : i + 2] for i in range(len(part) - 1)]
         terms += [unit for unit in units if unit not in _STOP_CHINESE] or units
     return terms
-
-
-def _parted(run: str) -> list[str]:
-    if len(run) >= 3:
-        run = run.strip("".join(_JOINING_CHINESE)) or run
-    if len(run) < 4:
-        return [run]
-    spaced = "".join(" " if character in _JOINING_CHINESE else character for character in run)
-    return spaced.split() or [run]
 
 
 def _before_negation(text: str) -> tuple[str, str]:
@@ -229,18 +224,3 @@ def _stemmer() -> Any:
     import snowballstemmer
 
     return snowballstemmer.stemmer("english")
-
-
-@lru_cache(maxsize=1)
-def _english() -> dict[str, str]:
-    tables = (*COLOURS.items(), *CATEGORIES.items())
-    return {word: concept for concept, (english, _) in tables for word in english}
-
-
-@lru_cache(maxsize=1)
-def _chinese() -> tuple[tuple[str, str], ...]:
-    """Longest words first, so that 黑色 is read before 黑; words that mean something else have no concept."""
-    tables = (*COLOURS.items(), *CATEGORIES.items())
-    pairs = [(word, concept) for concept, (_, chinese) in tables for word in chinese]
-    pairs += [(word, "") for word in OTHER_CHINESE]
-    return tuple(sorted(pairs, key=lambda pair: (-len(pair[0]), pair[0])))

@@ -174,10 +174,6 @@ class Picture:
     is_part: bool = False
 
 
-def _freely() -> None:
-    """Count nothing."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class LookRequest:
     """Pictures for a vision model and the task. ``question`` and ``subject`` (what it is about) are data, never instructions.
@@ -192,7 +188,7 @@ class LookRequest:
     request: str
     question: str = ""
     subject: str = ""
-    again: Callable[[], None] = field(default=_freely, compare=False, repr=False)
+    again: Callable[[], None] = field(default=lambda: None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from world_api.core.lexicon import (
     ANYTHING,
@@ -20,6 +21,7 @@ from world_api.core.lexicon import (
     chinese_runs,
     fold,
     latin_words,
+    longest_first,
     unseen_words,
 )
 
@@ -69,12 +71,11 @@ _CHINESE_NAMES = {
 #: Word -> canonical colour.
 _ENGLISH_COLOURS = {word: colour for colour, (own, _) in COLOURS.items() for word in own}
 _CHINESE_COLOURS = {word: colour for colour, (_, own) in COLOURS.items() for word in own}
+_CHINESE_COLOUR = longest_first(_CHINESE_COLOURS)
 #: Which one of several is meant, in words whose characters alone have no content.
 _CHINESE_ORDINALS = ("第一个", "第一位", "第一名", "第一次", "第一", "首个", "首位", "首次")
-#: Chinese words that name a colour, a category, or something else that contains such a word; longest first.
-_CHINESE_WORDS = sorted(
-    {*_CHINESE_NAMES, *_CHINESE_COLOURS, *OTHER_CHINESE, *_CHINESE_ORDINALS}, key=lambda word: (-len(word), word)
-)
+#: Words that name a colour, a category, or something else that contains such a word.
+_CHINESE_WORD = longest_first({*_CHINESE_NAMES, *_CHINESE_COLOURS, *OTHER_CHINESE, *_CHINESE_ORDINALS})
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'][a-z0-9]+)*|[㐀-䶿一-鿿豈-﫿]+|[^\sa-z0-9㐀-䶿一-鿿豈-﫿]")
 _NEGATION = re.compile(
@@ -126,32 +127,26 @@ def clauses(folded: str) -> list[Clause]:
     plain = folded.replace("’", "'").replace("non-", "non ").replace("/", " or ")
     for token in _TOKEN.findall(_EXCEPT.sub("except", plain)):
         tokens += _chinese_tokens(token) if token[0] >= "㐀" else [token]
-    found: list[Clause] = []
-    positive: list[str] = []
-    place = 0
+    parts: list[tuple[list[str], bool]] = []
+    start = place = 0
     while place < len(tokens):
         if not _negates(tokens[place]):
-            positive.append(tokens[place])
             place += 1
             continue
         end = _end_of_negation(tokens, place + 1)
-        found += [Clause(" ".join(positive), negated=False)] if positive else []
-        found.append(Clause(" ".join(tokens[place:end]), negated=True))
-        positive, place = [], end
-    found += [Clause(" ".join(positive), negated=False)] if positive else []
-    return [replace(part, unclear=_is_unclear(found, place)) for place, part in enumerate(found)]
-
-
-def _is_unclear(parts: Sequence[Clause], place: int) -> bool:
-    """Whether a part holds a weakened negation, is negated twice, or is an alternative to one that is negated."""
-    if parts[place].negated and _WEAKENING.search(parts[place].text):
-        return True
-    return (place > 0 and _belong_together(parts[place - 1], parts[place])) or (
-        place + 1 < len(parts) and _belong_together(parts[place], parts[place + 1])
-    )
+        parts += [(tokens[start:place], False), (tokens[place:end], True)]
+        start = place = end
+    parts.append((tokens[start:], False))
+    found = [Clause(" ".join(own), negated=negated) for own, negated in parts if own]
+    joined = [False, *(_belong_together(first, second) for first, second in pairwise(found)), False]
+    return [
+        replace(part, unclear=before or after or (part.negated and _WEAKENING.search(part.text) is not None))
+        for part, before, after in zip(found, joined, joined[1:], strict=False)
+    ]
 
 
 def _belong_together(first: Clause, second: Clause) -> bool:
+    """Whether neighbours make each other unclear: a double negation, or an alternative to something that is negated."""
     if first.negated and second.negated:
         return not second.text.startswith("nor") and all(word in _LEADING for word in first.text.split()[1:])
     return bool(_ENDS_WITH_OR.search(first.text) or _BEGINS_WITH_OR.match(second.text))
@@ -191,18 +186,13 @@ def _end_of_negation(tokens: list[str], first: int) -> int:
             return place
         if token in _ENDING and not is_head:
             return place
-        if token in _JOINING and _opens_another(tokens, place + 1):
-            return place
         place += 1
+        if token in _JOINING and place < len(tokens) and (tokens[place] in _ENDING or _negates(tokens[place])):
+            return place - 1  # a new phrase begins behind it
         if token.endswith("的"):
             return place
         is_head = token in _HEADS or (is_head and token in _ENDING)
     return place
-
-
-def _opens_another(tokens: list[str], place: int) -> bool:
-    """Whether a new phrase begins there, so that an earlier negation ends."""
-    return place < len(tokens) and (tokens[place] in _ENDING or _negates(tokens[place]))
 
 
 #: The size of a thing in the picture, as ``entity_hint`` gives it at its end; it describes no thing by itself.
@@ -224,7 +214,7 @@ _CHINESE_AFFIX = re.compile(r"[穿着戴衣服色的了一个位名只条些位]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class ParsedDescription:
     """A parsed description. ``kinds`` None: things of any category.
 
     All ``colours`` are required, and one colour of each set in ``either``. ``matched`` are the words that can be judged,
@@ -249,9 +239,9 @@ class Reading:
         """Sets of colours, one of each of which is required."""
         return [*(frozenset({colour}) for colour in sorted(self.colours)), *self.either]
 
-    def joined(self, other: Reading) -> Reading:
+    def joined(self, other: ParsedDescription) -> ParsedDescription:
         """This description with the other requirements of another one, without its kinds."""
-        return Reading(
+        return ParsedDescription(
             kinds=self.kinds,
             colours=self.colours | other.colours,
             either=(*self.either, *other.either),
@@ -283,18 +273,18 @@ class Vocabulary:
         """This vocabulary with more categories."""
         return Vocabulary(self.categories | frozenset(more))
 
-    def read_category(self, text: str) -> Reading:
+    def read_category(self, text: str) -> ParsedDescription:
         """Read the name of a category: ``people``, ``cars and dogs``, ``人``.
 
         The head noun decides: a ``toy car`` is a car for which ``toy`` was not judged, a ``car park`` is no car.
         """
         folded = " ".join(fold(text).replace("_", " ").split())
         if folded in ANYTHING or text.strip().casefold() in ANYTHING:
-            return Reading()
+            return ParsedDescription()
         parts = [part for part in _CONJUNCTION.split(folded) if part.strip()]
         if len(parts) > 1 and not all(self._kind_of(part) for part in parts):
             parts = [folded] if self._kind_of(folded) else parts
-        found = Reading()
+        found = ParsedDescription()
         kinds: frozenset[str] = frozenset()
         for part in parts:
             phrase = self._read_phrase(part.strip(), is_alone=len(parts) == 1)
@@ -302,13 +292,13 @@ class Vocabulary:
             found = found.joined(phrase)
         return replace(found, kinds=None if ANY in kinds else kinds)
 
-    def read(self, text: str, of: frozenset[str] | None = None) -> Reading:
+    def read(self, text: str, of: frozenset[str] | None = None) -> ParsedDescription:
         """Read a description: ``a woman in a red coat, not in black``.
 
         It is of one kind: one of the categories ``of``, else the one that an English description names first and a Chinese one
         last. Other things it names (``a person with a cup``) cannot be judged by looking at that one.
         """
-        found = Reading()
+        found = ParsedDescription()
         parts = clauses(_SIZE.sub("", fold(text)).replace("_", " "))
         terms = [term for part in parts if not part.negated for term in self._terms(part.text)]
         named = [term for term in terms if term.kind is not None and (of is None or term.kind in of)]
@@ -317,54 +307,52 @@ class Vocabulary:
             sign, _, rest = part.text.partition(" ") if part.negated else ("", "", part.text)
             own = list(self._terms(rest))
             if part.unclear:
-                found = found.joined(_unjudged([_Term(sign), *own] if sign else [*own, *_or_in(rest)], head))
+                found = found.joined(
+                    _asking([_Term(sign), *own] if sign else [*own, *_or_in(rest)], head, is_clear=False)
+                )
             elif part.negated:
                 found = found.joined(_excluding(sign, own))
             else:
                 found = found.joined(self._alternatives(rest, own, head))
         return replace(found, kinds=None if head is None else frozenset({head}))
 
-    def _alternatives(self, text: str, terms: Sequence[_Term], head: str | None) -> Reading:
+    def _alternatives(self, text: str, terms: Sequence[_Term], head: str | None) -> ParsedDescription:
         """What a part that may hold ``or`` asks for: of the colours beside it, one.
 
         If one side of it is no colour, no colour can be required.
         """
         parts = [(side, list(self._terms(side))) for side in _OR.split(text)]
-        sides = [(side, own) for side, own in parts if not all(_is_of(term, head) for term in own)]
+        sides = [
+            (side, own) for side, own in parts if not all(term.kind is not None and term.kind == head for term in own)
+        ]
         colours = frozenset(term.colour for _, own in sides for term in own if term.colour is not None)
         if len(sides) < 2 or not colours:
             return _asking(terms, head)
         if not all(any(term.colour for term in own) for _, own in sides):
-            return _unjudged([*terms, *_or_in(text)], head)
+            return _asking([*terms, *_or_in(text)], head, is_clear=False)
         required = replace(_asking(terms, head), colours=frozenset(), either=(colours,))
         joined = any(_AND.search(_between_colours(side, own)) for side, own in sides)
-        return required.joined(_unjudged(_or_in(text), head)) if joined else required
+        return required.joined(_asking(_or_in(text), head)) if joined else required
 
-    def _read_phrase(self, phrase: str, *, is_alone: bool) -> Reading:
+    def _read_phrase(self, phrase: str, *, is_alone: bool) -> ParsedDescription:
         head = self._kind_of(phrase)
         if head is None:
-            return Reading(kinds=frozenset(), unmatched=(phrase,))
+            return ParsedDescription(kinds=frozenset(), unmatched=(phrase,))
         word, kind, rest = head
-        narrower = is_narrower(word)
+        narrow = (word,) if is_narrower(word) else ()
+        named = () if kind == ANY else (kind if narrow else word,)
         beside = self.read(rest)
-        named = () if kind == ANY else (kind if narrower else word,)
-        narrow = [word] if narrower else []
         if not is_alone:  # the looks of one kind are not asked of the others
-            unmatched = _once([*narrow, *beside.matched, *beside.unmatched])
-            return Reading(kinds=frozenset({kind}), matched=named, unmatched=unmatched)
-        return replace(
-            beside,
-            kinds=frozenset({kind}),
-            matched=_once([*named, *beside.matched]),
-            unmatched=_once([*narrow, *beside.unmatched]),
-        )
+            beside = ParsedDescription(unmatched=(*beside.matched, *beside.unmatched))
+        matched, unmatched = _once((*named, *beside.matched)), _once((*narrow, *beside.unmatched))
+        return replace(beside, kinds=frozenset({kind}), matched=matched, unmatched=unmatched)
 
     def _kind_of(self, phrase: str) -> tuple[str, str, str] | None:
         """The head noun of a phrase, its category, and the rest; None where the head is no category of this vocabulary."""
         phrase = phrase.strip()
         if re.search(r"[㐀-鿿]", phrase):
             before, _, head = _CHINESE_ALL.sub("", phrase).rpartition("的")
-            bare = _without_colours(head)
+            bare = _CHINESE_COLOUR.sub("", head)
             name = _CHINESE_NAMES.get(bare) or _CHINESE_NAMES.get(_CHINESE_AFFIX.sub("", bare))
             if name is None and before and not _CHINESE_AFFIX.sub("", bare):
                 return self._kind_of(before)
@@ -406,17 +394,13 @@ class Vocabulary:
         yield from self._chinese_terms(" ".join(chinese_runs(_OR.sub(" ", text))))
 
     def _chinese_terms(self, runs: str) -> Iterator[_Term]:
-        found: list[tuple[int, _Term]] = []
-        for word in _CHINESE_WORDS:
+        for word in _CHINESE_WORD.findall(runs):
             name = _CHINESE_NAMES.get(word)
-            while (at := runs.find(word)) >= 0:
-                runs = runs.replace(word, " " * len(word), 1)
-                if name != ANY:
-                    kind = name if name in self.categories else None
-                    found.append((at, _Term(word, kind, _CHINESE_COLOURS.get(word))))
-        yield from (term for _, term in sorted(found, key=lambda item: item[0]))
-        rest = (word.strip("的了着在是和与穿戴") for word in unseen_words(runs) if chinese_runs(word))
-        yield from (_Term(word) for word in rest if word)
+            if name != ANY:
+                yield _Term(word, name if name in self.categories else None, _CHINESE_COLOURS.get(word))
+        for run in unseen_words(_CHINESE_WORD.sub(" ", runs)):
+            if chinese_runs(run) and (word := run.strip("的了着在是和与穿戴")):
+                yield _Term(word)
 
 
 @dataclass(frozen=True)
@@ -426,10 +410,6 @@ class _Term:
     word: str
     kind: str | None = None
     colour: str | None = None
-
-
-def _is_of(term: _Term, head: str | None) -> bool:
-    return term.kind is not None and term.kind == head
 
 
 def _or_in(text: str) -> list[_Term]:
@@ -442,33 +422,23 @@ def _between_colours(text: str, terms: Sequence[_Term]) -> str:
     return text[text.find(words[0]) + len(words[0]) : text.rfind(words[-1])] if len(words) > 1 else ""
 
 
-def _unjudged(terms: Sequence[_Term], head: str | None) -> Reading:
-    """Words of which nothing can be required, in a description of the category ``head``, which is judged."""
-    plain = [term for term in terms if _is_of(term, head) and not is_narrower(term.word)]
-    return Reading(
-        matched=_once(term.word for term in plain),
-        unmatched=_once(term.word for term in terms if term not in plain),
-    )
-
-
-def _asking(terms: Sequence[_Term], head: str | None) -> Reading:
-    """The requirements of words, in a description of the category ``head``."""
+def _asking(terms: Sequence[_Term], head: str | None, *, is_clear: bool = True) -> ParsedDescription:
+    """The requirements of words, in a description of the category ``head``; of unclear words nothing is required."""
     matched, unmatched = [], []
     for term in terms:
-        is_head = _is_of(term, head)
-        narrower = is_head and is_narrower(term.word)
-        if is_head or term.colour is not None:
-            matched.append(str(term.kind) if narrower else term.word)
-        if narrower or not (is_head or term.colour is not None):
+        is_head = term.kind is not None and term.kind == head
+        if is_head and is_narrower(term.word):
+            matched += [str(head)] if is_clear else []
             unmatched.append(term.word)
-    return Reading(
-        colours=frozenset(term.colour for term in terms if term.colour is not None),
-        matched=_once(matched),
-        unmatched=_once(unmatched),
-    )
+        elif is_head or (is_clear and term.colour is not None):
+            matched.append(term.word)
+        else:
+            unmatched.append(term.word)
+    colours = frozenset(term.colour for term in terms if is_clear and term.colour is not None)
+    return ParsedDescription(colours=colours, matched=_once(matched), unmatched=_once(unmatched))
 
 
-def _excluding(sign: str, terms: Sequence[_Term]) -> Reading:
+def _excluding(sign: str, terms: Sequence[_Term]) -> ParsedDescription:
     """What words behind a negation exclude.
 
     "not the person in black" tells who is meant and turns the colour around; "without a hat" tells nothing that is measured.
@@ -479,12 +449,16 @@ def _excluding(sign: str, terms: Sequence[_Term]) -> Reading:
     excluded = frozenset() if colours or unjudged else kinds
     is_judged = bool(colours or excluded)
     judged = [term.word for term in terms if term.word not in unjudged]
-    return Reading(
+    return ParsedDescription(
         negated_kinds=excluded,
         negated_colours=colours,
         matched=_once((sign, *judged)) if is_judged else (),
         unmatched=_once(unjudged) if is_judged else _once((sign, *judged, *unjudged)),
     )
+
+
+#: Endings of plurals, each with those of singulars.
+_PLURALS = (("men", "man"), ("ies", "y"), ("ves", "f", "fe"), ("es", ""), ("s", ""))
 
 
 def is_narrower(word: str) -> bool:
@@ -496,26 +470,10 @@ def _singulars(words: str) -> Iterator[str]:
     """A word or phrase, and what it may be the plural of."""
     yield words
     head, _, last = words.rpartition(" ")
-    forms = []
-    if last.endswith("men"):
-        forms.append(last[:-3] + "man")
-    if last.endswith("ies"):
-        forms.append(last[:-3] + "y")
-    if last.endswith("ves"):
-        forms += [last[:-3] + "f", last[:-3] + "fe"]
-    if last.endswith("es"):
-        forms.append(last[:-2])
-    if last.endswith("s") and not last.endswith("ss"):
-        forms.append(last[:-1])
-    for form in forms:
-        if form:
-            yield f"{head} {form}".strip()
-
-
-def _without_colours(text: str) -> str:
-    for word in sorted(_CHINESE_COLOURS, key=len, reverse=True):
-        text = text.replace(word, "")
-    return text
+    for ending, *singulars in _PLURALS:
+        if last.endswith(ending) and not (ending == "s" and last.endswith("ss")):
+            forms = (last[: -len(ending)] + singular for singular in singulars)
+            yield from (f"{head} {form}".strip() for form in forms if form)
 
 
 def _once(words: Iterable[str]) -> tuple[str, ...]:

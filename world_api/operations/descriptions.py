@@ -12,7 +12,7 @@ import numpy as np
 
 from world_api.core.spans import Box, TimeSpan
 from world_api.operations.evidence import shorten
-from world_api.search.passages import Passage, passages_in, passages_of
+from world_api.search.passages import Passage, passages_of
 from world_api.world.tracks import Track, size_in_words
 from world_api.world.view import View
 
@@ -26,7 +26,7 @@ MAX_SEEN = 6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Motion:
+class TrackMotion:
     """A motion of a track in an interval."""
 
     label: str
@@ -49,9 +49,9 @@ def position(box: Box, view: View) -> str:
     return f"{down} {across}".strip()
 
 
-def motions(view: View, track: Track, span: TimeSpan) -> list[Motion]:
+def motions(view: View, track: Track, span: TimeSpan) -> list[TrackMotion]:
     """The motions of a track in an interval: entering, moving or staying, leaving; in time order."""
-    found: list[Motion] = []
+    found: list[TrackMotion] = []
     for appearance in track.appearances:
         part = appearance.clip(span) or (appearance if span.contains(appearance.start) else None)
         if part is None:
@@ -61,12 +61,12 @@ def motions(view: View, track: Track, span: TimeSpan) -> list[Motion]:
         if span.contains(appearance.start):
             side = track.enters_from(appearance)
             label = f"enters from the {side}" if side else "comes into view"
-            found.append(Motion(label=label, span=entering, track=track))
-        found.append(Motion(label=_moving(view, track, part), span=part, track=track))
+            found.append(TrackMotion(label=label, span=entering, track=track))
+        found.append(TrackMotion(label=_moving(view, track, part), span=part, track=track))
         if has_ended(view, appearance) and span.contains(appearance.end):
             side = track.leaves_to(appearance)
             label = f"leaves to the {side}" if side else "goes out of view"
-            found.append(Motion(label=label, span=leaving, track=track))
+            found.append(TrackMotion(label=label, span=leaving, track=track))
     return found
 
 
@@ -102,7 +102,7 @@ def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Descripti
 
     ``seen_as`` is the caption of a vision model; it replaces the descriptions of tracks, which say less.
     """
-    passages = passages_in(view, span)
+    passages = passages_of(view).inside(span)
     unseen = ""
     if seen_as is not None:
         passages = [p for p in passages if p.source != "tracker"]

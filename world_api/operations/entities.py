@@ -14,18 +14,18 @@ from pydantic import Field
 
 from world_api.core.cost import Cost
 from world_api.core.lexicon import fold
-from world_api.core.ports import Source
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import is_narrower
 from world_api.operations.descriptions import motions, path_in_words, position, size_class
 from world_api.operations.evidence import (
     evidence,
-    look_at_entity,
+    interval_of,
     look_evidence,
     look_note,
     moment,
     optional_interval,
     shorten,
+    spots_of,
     times,
 )
 from world_api.operations.matches import NEAR, actions_in, find_entity, identify, look_alikes, side_left, tracks_at
@@ -42,7 +42,6 @@ from world_api.operations.schema import (
     VideoId,
 )
 from world_api.session.session import Registration, Session
-from world_api.session.vision_cache import CachedLook
 from world_api.world.tracks import Track
 
 #: Seconds before and after a moment that count as its surroundings.
@@ -54,22 +53,26 @@ Teller = Callable[[Session, Track, float, TimeSpan], str]
 
 
 def state_in_words(
-    session: Session, entity: Track | Registration, at: float, question: StateQuestion, within: TimeSpan | None
-) -> tuple[str, TimeSpan, float]:
-    """The answer, its interval, and its confidence (0 to 1)."""
-    span = seen_around(session, entity, at, within)
+    session: Session,
+    entity: Track | Registration,
+    at: float,
+    question: StateQuestion,
+    within: TimeSpan | None,
+    span: TimeSpan | None,
+) -> tuple[str, float]:
+    """The answer and its confidence (0 to 1); ``span`` is where the entity is seen around the moment, None if it is not."""
     if span is None:
-        return _absent(entity, at, within), within or _moments_around(session, at), SPOKEN_TO
+        return _absent(entity, at, within), SPOKEN_TO
     if isinstance(entity, Registration):
         where = [round(value) for value in entity.box]
         text = f"Registered as {entity.label!r} at {entity.time:g} s, box {where}; it was not tracked, so no more is known."
-        return text, span, ONLY_KNOWN
+        return text, ONLY_KNOWN
     facts = [fact for tell in (question.tellers or _ALL) if (fact := tell(session, entity, at, span))]
     text = f"At {at:g} s, {entity.entity_id} ({entity.hint}): " + "; ".join(facts) + "."
     if question.unmatched:
         profile = session.view.world.manifest.profile
         text += f" Profile {profile} measured nothing about: {', '.join(question.unmatched[:6])}."
-    return text, span, SPOKEN_TO if question.matched else ONLY_KNOWN
+    return text, SPOKEN_TO if question.matched else ONLY_KNOWN
 
 
 def seen_around(session: Session, entity: Track | Registration, at: float, within: TimeSpan | None) -> TimeSpan | None:
@@ -86,13 +89,6 @@ def seen_around(session: Session, entity: Track | Registration, at: float, withi
     if appearance is None:
         return None
     return appearance.clip(within or _moments_around(session, at)) or session.view.frame_at(at)
-
-
-def facts_in_words(session: Session, entity: Track | Registration, at: float, span: TimeSpan) -> str:
-    """The measured facts about an entity at a moment, for an answer of a vision model."""
-    if isinstance(entity, Registration):
-        return f"registered as {entity.label!r} at {entity.time:g} s"
-    return "; ".join(fact for tell in _ALL if (fact := tell(session, entity, at, span)))
 
 
 def _moments_around(session: Session, at: float) -> TimeSpan:
@@ -120,7 +116,7 @@ def _doing(session: Session, entity: Track, _: float, span: TimeSpan) -> str:
     # An appearance ends with its last sighting, at which it is said to leave.
     closed = TimeSpan(start=span.start, end=session.view.frame_at(span.end).end)
     acts = [
-        (action.label, TimeSpan(start=action.start_time, end=action.end_time))
+        (action.label, interval_of(action))
         for action, _ in actions_in(session, closed)
         if action.entity_id == entity.entity_id
     ]
@@ -268,23 +264,18 @@ def get_entity_trajectory(session: Session, *, video_id: VideoId, entity_id: Ent
     """List every appearance of an entity: when, in which scene, and along which path."""
     session.check_video(video_id)
     entity = find_entity(session, entity_id)
-    if isinstance(entity, Registration):
-        parts = [_seen_once(session, entity)]
-        size = None
-    else:
-        parts = [_appearance(session, entity, span) for span in entity.appearances]
-        size = entity.size
-    shown = parts[:MAX_PARTS]
+    spans = entity.appearances if isinstance(entity, Track) else (session.view.frame_at(entity.time),)
+    parts = [_appearance(session, entity, span) for span in spans]
+    shown, left_out = parts[:MAX_PARTS], len(parts[MAX_PARTS:])
     return Trajectory(
         trajectory=shown,
-        size=size,
+        size=entity.size if isinstance(entity, Track) else None,
         may_be=look_alikes(session, entity_id),
         evidence=[
-            evidence(session, TimeSpan(start=p.start_time, end=p.end_time), "tracker", entity.confidence, p.start_time)
-            for p in shown
+            evidence(session, interval_of(part), "tracker", entity.confidence, part.start_time) for part in shown
         ],
-        truncated=len(parts) > len(shown),
-        hint=f"{len(parts) - len(shown)} later appearances are left out" if len(parts) > len(shown) else "",
+        truncated=left_out > 0,
+        hint=f"{left_out} later appearances are left out" if left_out else "",
     )
 
 
@@ -307,63 +298,42 @@ def query_entity_state(
     entity = find_entity(session, entity_id)
     seeing, span = session.backends.seeing, seen_around(session, entity, at, within)
     question = read_question(session, query)
-    if seeing is not None and span is not None and not question.is_measured:
-        look = look_at_entity(session, seeing, entity, at, query, span)
-        if look is not None:
-            return _seen_state(session, entity, at, span, look)
-    answer, span, confidence = state_in_words(session, entity, at, question, within)
+    known = span or within or _moments_around(session, at)
+    source = entity.source if isinstance(entity, Registration) else "tracker"
+    measured = evidence(session, known, source, None, min(max(at, known.start), known.end))
+    spots = [] if seeing is None or span is None or question.is_measured else spots_of(entity, at, span)
+    if seeing is not None and span is not None and spots:
+        look = seeing.state(spots, query, subject=entity.hint, until=session.view.duration)
+        looked = TimeSpan(start=look.frame_times[0], end=session.view.frame_at(look.frame_times[-1]).end)
+        if isinstance(entity, Registration):
+            facts = f"registered as {entity.label!r} at {entity.time:g} s"
+        else:
+            facts = "; ".join(fact for tell in _ALL if (fact := tell(session, entity, at, span)))
+        return StateAnswer(
+            answer=f"{look.text.rstrip('.')}. Measured of {entity.entity_id}, followed as {entity.hint}: {facts}.",
+            confidence=look.confidence,
+            evidence=[look_evidence(session, look, looked), measured],
+            hint=look_note(look),
+        )
+    answer, confidence = state_in_words(session, entity, at, question, within, span)
     return StateAnswer(
         answer=answer,
         confidence=confidence,
         matched=question.matched,
         unmatched=question.unmatched,
         not_judged=[] if question.matched else question.unmatched,
-        evidence=[evidence(session, span, _source(entity), confidence, _inside(at, span))],
+        evidence=[measured.model_copy(update={"confidence": confidence})],
     )
 
 
-def _source(entity: Track | Registration) -> Source:
-    """The source of an entity."""
-    return entity.source if isinstance(entity, Registration) else "tracker"
-
-
-def _inside(time: float, span: TimeSpan) -> float:
-    """The time inside an interval that is nearest to a given time."""
-    return min(max(time, span.start), span.end)
-
-
-def _seen_state(
-    session: Session, entity: Track | Registration, at: float, span: TimeSpan, look: CachedLook
-) -> StateAnswer:
-    """The answer of a vision model with the measured facts."""
-    looked = TimeSpan(start=look.frame_times[0], end=session.view.frame_at(look.frame_times[-1]).end)
-    facts = facts_in_words(session, entity, at, span)
-    return StateAnswer(
-        answer=f"{look.text.rstrip('.')}. Measured of {entity.entity_id}, followed as {entity.hint}: {facts}.",
-        confidence=look.confidence,
-        evidence=[
-            look_evidence(session, look, looked),
-            evidence(session, span, _source(entity), None, _inside(at, span)),
-        ],
-        hint=look_note(look),
-    )
-
-
-def _appearance(session: Session, track: Track, span: TimeSpan) -> TrajectoryPart:
+def _appearance(session: Session, entity: Track | Registration, span: TimeSpan) -> TrajectoryPart:
+    """One appearance of a track, or the frame of a registration without one."""
+    track = entity if isinstance(entity, Track) else None
+    seen_once = "" if isinstance(entity, Track) else f"seen once, at box {[round(side) for side in entity.box]}"
     return TrajectoryPart(
         **times(span),
         scene_id=session.view.scene_at(span.start).scene_id,
-        path_repr=path_in_words(session.view, track, span),
-        enters_from=track.enters_from(span),
-        leaves_to=side_left(session, track, span),
-    )
-
-
-def _seen_once(session: Session, thing: Registration) -> TrajectoryPart:
-    return TrajectoryPart(
-        **times(session.view.frame_at(thing.time)),
-        scene_id=session.view.scene_at(thing.time).scene_id,
-        path_repr=f"seen once, at box {[round(v) for v in thing.box]}",
-        enters_from=None,
-        leaves_to=None,
+        path_repr=path_in_words(session.view, track, span) if track else seen_once,
+        enters_from=track.enters_from(span) if track else None,
+        leaves_to=side_left(session, track, span) if track else None,
     )

@@ -10,12 +10,12 @@ import numpy as np
 from world_api.core.faults import OperationFault
 from world_api.core.identifiers import segment_id
 from world_api.core.ports import Source
-from world_api.core.spans import Box, TimeSpan, round_time
-from world_api.operations.schema import Action, Candidates, EvidenceItem, Hit, MatchingLine, TimeRange
+from world_api.core.spans import TimeSpan, round_time
+from world_api.operations.schema import Candidates, EvidenceItem, Hit, Interval, MatchingLine, TimeRange
 from world_api.search.passages import Passage
 from world_api.search.searcher import MatchingPassage, SegmentHit
 from world_api.session.session import Registration, Session
-from world_api.session.vision import MAX_SPOTS, Spot, Vision
+from world_api.session.vision import MAX_SPOTS, LookSpot
 from world_api.session.vision_cache import CachedLook
 from world_api.world.tracks import Track
 
@@ -102,6 +102,11 @@ def times(span: TimeSpan) -> Times:
     }
 
 
+def interval_of(item: Interval) -> TimeSpan:
+    """The interval of an entry of a result."""
+    return TimeSpan(start=item.start_time, end=item.end_time)
+
+
 def evidence(
     session: Session, span: TimeSpan, source: Source, confidence: float | None, frame_time: float | None = None
 ) -> EvidenceItem:
@@ -139,20 +144,31 @@ def cite_passages(session: Session, passages: Iterable[Passage], inside: TimeSpa
     return list(found.values())
 
 
+def segment_hit(
+    session: Session,
+    span: TimeSpan,
+    passage: Passage | None,
+    *,
+    score: float = 0.0,
+    snippet: str = "",
+    confidence: float | None = None,
+    lines: Sequence[MatchingPassage] = (),
+) -> Hit:
+    """A segment found in its wire form; ``passage`` is the best match, ``snippet`` describes a segment without one."""
+    return Hit(
+        **times(span),
+        segment_id=segment_id(span),
+        score=score,
+        snippet=shorten(passage.text) if passage else snippet,
+        source=passage.source if passage else "look",
+        confidence=confidence,
+        matching_lines=[matching_line(session, line, span) for line in lines],
+    )
+
+
 def hits(session: Session, found: Sequence[SegmentHit]) -> list[Hit]:
     """Search hits in their wire form."""
-    return [
-        Hit(
-            **times(hit.span),
-            segment_id=segment_id(hit.span),
-            score=hit.score,
-            snippet=shorten(hit.passage.text) if hit.passage else "",
-            source=hit.passage.source if hit.passage else "look",
-            confidence=None,
-            matching_lines=[matching_line(session, line, hit.span) for line in hit.lines[:MAX_LINES]],
-        )
-        for hit in found
-    ]
+    return [segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines[:MAX_LINES]) for hit in found]
 
 
 def matching_line(session: Session, line: MatchingPassage, segment: TimeSpan) -> MatchingLine:
@@ -210,39 +226,6 @@ def seen_in(session: Session, span: TimeSpan) -> CachedLook | None:
     return None if seeing is None else seeing.caption(span, until=session.view.duration)
 
 
-def done_in(session: Session, span: TimeSpan) -> tuple[list[Action], CachedLook] | None:
-    """The actions that the vision model names in an interval, and the look; None if the session has no model.
-
-    Raises:
-        MediaFault: ``source_missing``, ``undecodable``.
-        BackendFault: as the model names it.
-    """
-    seeing = session.backends.seeing
-    if seeing is None:
-        return None
-    look = seeing.actions(span, until=session.view.duration)
-    found = [
-        Action(**times(span), label=action.label, confidence=action.confidence, entity_id=None)
-        for action in look.actions
-    ]
-    return found, look
-
-
-def look_at_entity(
-    session: Session, seeing: Vision, entity: Track | Registration, at: float, query: str, span: TimeSpan
-) -> CachedLook | None:
-    """Answer a question about an entity from pictures of it around a moment; None if none shows it then.
-
-    Raises:
-        MediaFault: ``source_missing``, ``undecodable``.
-        BackendFault: as the model names it.
-    """
-    spots = _spots(entity, at, span)
-    if not spots:
-        return None
-    return seeing.state(spots, query, subject=entity.hint, until=session.view.duration)
-
-
 def said_of(session: Session, example: TimeSpan) -> list[str]:
     """The captions of an example, to find captions of similar meaning; none if there is nothing to compare.
 
@@ -278,25 +261,18 @@ def look_note(look: CachedLook) -> str:
     return f"{note}; not certain: {look.uncertain}" if look.uncertain else note
 
 
-def _spots(entity: Track | Registration, at: float, span: TimeSpan) -> list[Spot]:
-    """The moments and boxes to look at: the sighting nearest to the moment, and others spread over the interval."""
+def spots_of(entity: Track | Registration, at: float, span: TimeSpan) -> list[LookSpot]:
+    """The moments and boxes at which to look at an entity: the sighting nearest to a moment, and others in the interval."""
     if isinstance(entity, Registration):
-        x1, y1, x2, y2 = entity.box
-        return [Spot(time=entity.time, box=Box(x1=x1, y1=y1, x2=x2, y2=y2))]
-    near = _sightings(entity, span)
-    if not near:
+        return [LookSpot(time=entity.time, box=entity.place)]
+    part = entity.during(span)
+    inside = np.arange(part.start, part.stop)
+    near = inside[~entity.slivers[part]] if not entity.slivers[part].all() else inside
+    if len(near) == 0:
         return []
-    nearest = min(near, key=lambda position: abs(float(entity.times[position]) - at))
-    spread = np.linspace(0, len(near) - 1, num=min(MAX_SPOTS, len(near))).round().astype(int)
-    chosen = sorted({nearest, *(near[place] for place in spread.tolist())})
-    while len(chosen) > MAX_SPOTS:
-        chosen.remove(min((p for p in chosen if p != nearest), key=lambda p: abs(float(entity.times[p]) - at)))
-    return [Spot(time=float(entity.times[position]), box=entity.box(position)) for position in chosen]
-
-
-def _sightings(track: Track, span: TimeSpan) -> Sequence[int]:
-    """The sightings in a part of an appearance; slivers only if there is nothing else."""
-    part = track.during(span)
-    inside = list(range(part.start, part.stop))
-    clear = [position for position in inside if not track.slivers[position]]
-    return clear or inside
+    away = np.abs(entity.times - at)
+    nearest = int(near[away[near].argmin()])
+    spread = near[np.linspace(0, len(near) - 1, num=min(MAX_SPOTS, len(near))).round().astype(int)]
+    others = sorted({*spread.tolist()} - {nearest}, key=lambda position: (-away[position], -position))
+    chosen = sorted([nearest, *others[: MAX_SPOTS - 1]])
+    return [LookSpot(time=float(entity.times[position]), box=entity.box(position)) for position in chosen]

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Cost
 from world_api.core.faults import BackendFault, OperationFault
-from world_api.core.identifiers import segment_id
 from world_api.core.lexicon import unrequired_words
-from world_api.core.ports import Source
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.descriptions import brief
 from world_api.operations.evidence import (
@@ -28,8 +25,8 @@ from world_api.operations.evidence import (
     cite_passages,
     evidence,
     interval,
-    matching_line,
     optional_interval,
+    segment_hit,
     shorten,
     times,
 )
@@ -46,46 +43,20 @@ from world_api.operations.schema import (
     ScannedSegments,
     StartTime,
     TimeRange,
-    Transcript,
     TranscriptLine,
+    TranscriptPage,
     VideoId,
     not_blank,
 )
 from world_api.search.indexes import holds_words
 from world_api.search.passages import ORDER, Passage, Passages, passages_of
-from world_api.search.searcher import MatchingPassage, Scan, scanner_of
+from world_api.search.searcher import MatchingPassage, Scan, Scanner
 from world_api.session.session import Session
 from world_api.world.timeline import Positions
 
 #: Characters of a page, and of one line.
 MAX_CHARACTERS, LONGEST_LINE = 12_000, 2_000
 _SPEECH, _SCREEN = ORDER.index("speech"), ORDER.index("screen_text")
-
-
-def transcript(session: Session, span: TimeSpan, *, begins_inside: bool = False) -> Transcript:
-    """The first page of the lines of an interval, in time order.
-
-    With ``begins_inside`` only lines that begin in it, since the page before has the others.
-    """
-    passages = passages_of(session.view)
-    lines = _lines(passages, span)
-    if begins_inside:
-        lines = lines[passages.starts[lines] >= span.start]
-    count, goes_on = _page(passages, lines, span)
-    page = [passages[position] for position in lines[:count].tolist()]
-    left, spoken = len(lines) - count, int((passages.sources[lines] == _SPEECH).sum())
-    cut = [passage for passage in page if len(passage.text) > LONGEST_LINE]
-    before = len(lines) if goes_on is None else int(np.searchsorted(passages.starts[lines], goes_on))
-    return Transcript(
-        lines=[_line(passage) for passage in page],
-        spoken=spoken,
-        shown=len(lines) - spoken,
-        told_until=round_time(span.end) if goes_on is None else goes_on,
-        next_start_time=goes_on,
-        evidence=cite_passages(session, page),
-        truncated=left > 0 or bool(cut),
-        hint="; ".join([*_left(left, before - count, goes_on), *_cut(cut)]) or ("" if spoken else _silence(session)),
-    )
 
 
 def _lines(passages: Passages, span: TimeSpan) -> Positions:
@@ -109,11 +80,6 @@ def _once(passages: Passages, shown: Positions) -> Positions:
     return kept
 
 
-def _as_many_as_fit(passages: Passages, lines: Positions) -> int:
-    sizes = [len(passages.quoted(position)) for position in lines[:MAX_LINES].tolist()]
-    return max(1, int(np.searchsorted(np.cumsum(sizes), MAX_CHARACTERS, side="right"))) if sizes else 0
-
-
 def _line(passage: Passage) -> TranscriptLine:
     return TranscriptLine(
         **times(passage.span),
@@ -129,32 +95,14 @@ def _page(passages: Passages, lines: Positions, span: TimeSpan) -> tuple[int, fl
 
     Lines with the same start are on the same page. If a page cannot hold all lines of one start, the last of them are left out.
     """
-    count = _as_many_as_fit(passages, lines)
+    sizes = [len(passages.quoted(position)) for position in lines[:MAX_LINES].tolist()]
+    count = max(1, int(np.searchsorted(np.cumsum(sizes), MAX_CHARACTERS, side="right"))) if sizes else 0
     for start in map(float, passages.starts[lines[count:]].tolist()):
         at = math.floor(start * 1000) / 1000.0
         before = int(np.searchsorted(passages.starts[lines], at))
         if at > span.start and before > 0:
             return min(count, before), at
     return count, None
-
-
-def _left(left: int, skipped: int, goes_on: float | None) -> Iterator[str]:
-    """Hints on ``left`` unshown lines; ``skipped`` lines are on no page, the next page starts at ``goes_on`` (seconds)."""
-    if goes_on is not None:
-        yield f"{left - skipped} more lines; read on with start_time {goes_on:g} and begins_inside true"
-    if skipped > 0:
-        yield f"{skipped} more lines that begin at once are left out"
-
-
-def _cut(passages: Sequence[Passage]) -> Iterator[str]:
-    """A hint about lines that are cut."""
-    if passages:
-        first = passages[0]
-        others = f" (and {len(passages) - 1} more)" if len(passages) > 1 else ""
-        yield (
-            f"the line at {round_time(first.span.start):g} s{others} is cut at {LONGEST_LINE} characters; "
-            f"it has {len(first.text)}"
-        )
 
 
 def _silence(session: Session) -> str:
@@ -170,67 +118,6 @@ _LINES_CUT = f"of a segment the first {LINES} matching lines are told"
 _CURSOR = re.compile(r"s([0-9a-f]{1,12})\.([0-9a-f]{16})", re.ASCII)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _ScanRequest:
-    """The arguments of a scan; a cursor belongs to one of these."""
-
-    query: str | None
-    within: TimeSpan | None
-    least: float | None
-
-    def seal(self, session: Session, place: int) -> str:
-        """The part of a cursor that ties a position to this scan of this world."""
-        bounds = None if self.within is None else [self.within.start, self.within.end]
-        return content_hash([session.memo_key, self.query, bounds, self.least, place])[:16]
-
-
-def scanned(
-    session: Session, query: str | None, within: TimeSpan | None, least: float | None, cursor: str | None
-) -> ScannedSegments:
-    """The page that a cursor opens, or the first.
-
-    Raises:
-        OperationFault: ``bad_cursor``.
-    """
-    request = _ScanRequest(query=query, within=within, least=least)
-    scan = scanner_of(session.view).scan(query, session.captions, within=within, least=least)
-    begin = scan.first if cursor is None else _opened(session, request, scan, cursor)
-    before = int(np.searchsorted(scan.matching, begin))
-    listed = scan.matching[before : before + MAX_MATCHES]
-    more = len(scan.matching) - before - len(listed)
-    end = int(scan.matching[before + MAX_MATCHES]) if more else scan.end
-    hits, cited, cut = _hits(session, query, scan, listed.tolist())
-    return ScannedSegments(
-        matches=hits,
-        matched_in_all=len(scan.matching),
-        segments_in_all=scan.end - scan.first,
-        matched=before + len(listed),
-        looked_at=end - scan.first,
-        scanned_from=_edge(session, scan, begin),
-        scanned_until=_edge(session, scan, end),
-        next_cursor=f"s{end:x}.{request.seal(session, end)}" if more else None,
-        unused_words=[] if query is None else unrequired_words(query),
-        not_found=[] if len(scan.matching) or scan.end == scan.first else [_whole(session, scan)],
-        evidence=cited,
-        truncated=more > 0 or cut,
-        hint="; ".join(filter(None, [_hint(session, scan, within, more), _LINES_CUT if cut else ""])),
-    )
-
-
-def _opened(session: Session, request: _ScanRequest, scan: Scan, cursor: str) -> int:
-    """The position of the first segment of the page that a cursor opens."""
-    read = _CURSOR.fullmatch(cursor)
-    place = int(read[1], 16) if read else -1
-    if read is None or request.seal(session, place) != read[2] or not scan.first <= place < scan.end:
-        raise OperationFault(
-            "bad_cursor",
-            "the cursor is none of this scan",
-            hint="give next_cursor as it was given, with the same query, time_range and min_confidence on the same video; "
-            "or leave it out to begin anew",
-        )
-    return place
-
-
 def _edge(session: Session, scan: Scan, segment: int) -> float:
     """The start of a segment in seconds, or the end of the last one."""
     segments = session.view.segments
@@ -239,88 +126,37 @@ def _edge(session: Session, scan: Scan, segment: int) -> float:
     return round_time(float(segments.ends[segment - 1])) if segment else 0.0
 
 
-def _whole(session: Session, scan: Scan) -> TimeRange:
-    """The interval of a whole scan."""
-    return TimeRange(start_time=_edge(session, scan, scan.first), end_time=_edge(session, scan, scan.end))
-
-
-def _hits(
-    session: Session, query: str | None, scan: Scan, listed: Sequence[int]
-) -> tuple[list[Hit], list[EvidenceItem], bool]:
-    """The hits, one piece of evidence for each, and whether lines of a hit are left out."""
-    if query is None:
-        spans = [session.view.segments[segment] for segment in listed]
-        return [_any(session, span) for span in spans], [evidence(session, span, "look", None) for span in spans], False
-    scores = session.searcher.word_scores(query)
-    hits: list[Hit] = []
-    cited: list[EvidenceItem] = []
-    cut = False
-    for segment in listed:
-        found = scan.found_in(segment, passages_of(session.view))
-        best = min(found, key=lambda passage: len(passage.text))
-        span = session.view.segments[segment]
-        lines = [passage for passage in found if passage.source in ("speech", "screen_text")]
-        hits.append(_hit(session, query, span, float(scores[segment]), found, best, lines))
-        cited.append(cite_passage(session, best, span))
-        cut = cut or len(lines) > LINES
-    return hits, cited, cut
-
-
-def _any(session: Session, span: TimeSpan) -> Hit:
-    """The hit of a scan without a query."""
-    return Hit(
-        **times(span),
-        segment_id=segment_id(span),
-        score=0.0,
-        snippet=brief(session.view, span),
-        source="look",
-        confidence=None,
-    )
-
-
-def _hit(
-    session: Session,
-    query: str,
-    span: TimeSpan,
-    score: float,
-    found: Sequence[Passage],
-    best: Passage,
-    lines: Sequence[Passage],
-) -> Hit:
-    shown = sorted(lines, key=lambda passage: (passage.span.start, passage.span.end))[:LINES]
-    return Hit(
-        **times(span),
-        segment_id=segment_id(span),
-        score=round(score, 4),
-        snippet=shorten(best.text),
-        source=best.source,
+def _match(
+    session: Session, query: str | None, scan: Scan, segment: int, scores: NDArray[np.float64] | None
+) -> tuple[Hit, EvidenceItem, bool]:
+    """The hit of a segment, evidence for it, and whether lines of it are left out."""
+    span = session.view.segments[segment]
+    if query is None or scores is None:
+        hit = segment_hit(session, span, None, snippet=brief(session.view, span))
+        return hit, evidence(session, span, "look", None), False
+    found = scan.found_in(segment, passages_of(session.view))
+    best = min(found, key=lambda passage: len(passage.text))
+    lines = [passage for passage in found if passage.source in ("speech", "screen_text")]
+    lines.sort(key=lambda passage: (passage.span.start, passage.span.end))
+    hit = segment_hit(
+        session,
+        span,
+        best,
+        score=round(float(scores[segment]), 4),
         confidence=max((p.confidence for p in found if p.confidence is not None), default=None),
-        matching_lines=[
-            matching_line(session, MatchingPassage(passage=passage, as_given=holds_words(passage.text, query)), span)
-            for passage in shown
-        ],
+        lines=[MatchingPassage(passage=p, as_given=holds_words(p.text, query)) for p in lines[:LINES]],
     )
+    return hit, cite_passage(session, best, span), len(lines) > LINES
 
 
-def _sources(session: Session, within: TimeSpan | None) -> list[Source]:
-    """The sources of passages in an interval."""
+def _sources(session: Session, within: TimeSpan | None) -> str:
+    """The sources of passages in an interval, in words."""
     passages = passages_of(session.view)
     sources = passages.sources[passages.touching(within)] if within else passages.sources
     found = {ORDER[int(number)] for number in np.unique(sources)}
     if (within is None and session.captions.passages) or (within is not None and session.captions.inside(within)):
         found.add("caption")
-    return [source for source in ORDER if source in found]
-
-
-def _hint(session: Session, scan: Scan, within: TimeSpan | None, more: int) -> str:
-    if more:
-        return f"{more} more segments match; next_cursor opens the next page"
-    if len(scan.matching):
-        return ""
-    return (
-        f"nothing has all of these words; looked in {', '.join(_sources(session, within)) or 'nothing: nothing is known'}. "
-        "That what they mean is not there does not follow: try other words"
-    )
+    return ", ".join(source for source in ORDER if source in found)
 
 
 GROUP = "inspect"
@@ -387,22 +223,17 @@ def inspect_segment(
         )
     look = seeing.answer(span, question, until=session.view.duration)
     gap = span.duration / len(look.frame_times)
+    hints = [f"the model cannot tell: {shorten(look.uncertain)}"] if look.uncertain else []
+    if gap > SPARSE:
+        hints.append(f"the frames are {gap:.1f} s apart; ask about shorter stretches to see what happens between them")
     return Inspection(
         **times(span),
         answer=look.text,
         confidence=look.confidence,
         evidence=[evidence(session, span, "look", look.confidence, time) for time in look.frame_times],
         truncated=gap > SPARSE,
-        hint="; ".join(_open_ends(gap, look.uncertain)),
+        hint="; ".join(hints),
     )
-
-
-def _open_ends(gap: float, uncertain: str) -> Iterator[str]:
-    """Hints about what the answer leaves open."""
-    if uncertain:
-        yield f"the model cannot tell: {shorten(uncertain)}"
-    if gap > SPARSE:
-        yield f"the frames are {gap:.1f} s apart; ask about shorter stretches to see what happens between them"
 
 
 @operation(category="retrieval", price=Cost(calls=1, seconds=0.01), group=GROUP)
@@ -413,13 +244,41 @@ def read_transcript(
     start_time: StartTime,
     end_time: EndTime,
     begins_inside: BeginsInside = False,
-) -> Transcript:
+) -> TranscriptPage:
     """Read all lines that are said or stand on the screen in a stretch, word for word, in time order.
 
     Each says its source (speech or screen_text) and who speaks, where that is known. Long transcripts go on at next_start_time;
     a line of more than 2000 characters is cut, and hint names it.
     """
-    return transcript(session, interval(session, video_id, start_time, end_time), begins_inside=begins_inside)
+    span = interval(session, video_id, start_time, end_time)
+    passages = passages_of(session.view)
+    lines = _lines(passages, span)
+    if begins_inside:
+        lines = lines[passages.starts[lines] >= span.start]
+    count, goes_on = _page(passages, lines, span)
+    page = [passages[position] for position in lines[:count].tolist()]
+    left, spoken = len(lines) - count, int((passages.sources[lines] == _SPEECH).sum())
+    # Lines that are on no page: more of them have the same start than a page holds.
+    skipped = left if goes_on is None else int(np.searchsorted(passages.starts[lines], goes_on)) - count
+    hints = []
+    if goes_on is not None:
+        hints.append(f"{left - skipped} more lines; read on with start_time {goes_on:g} and begins_inside true")
+    if skipped > 0:
+        hints.append(f"{skipped} more lines that begin at once are left out")
+    if cut := [passage for passage in page if len(passage.text) > LONGEST_LINE]:
+        others = f" (and {len(cut) - 1} more)" if len(cut) > 1 else ""
+        first, length = round_time(cut[0].span.start), len(cut[0].text)
+        hints.append(f"the line at {first:g} s{others} is cut at {LONGEST_LINE} characters; it has {length}")
+    return TranscriptPage(
+        lines=[_line(passage) for passage in page],
+        spoken=spoken,
+        shown=len(lines) - spoken,
+        told_until=round_time(span.end) if goes_on is None else goes_on,
+        next_start_time=goes_on,
+        evidence=cite_passages(session, page),
+        truncated=left > 0 or bool(cut),
+        hint="; ".join(hints) or ("" if spoken else _silence(session)),
+    )
 
 
 @operation(category="retrieval", price=Cost(calls=1, seconds=0.01), group=GROUP)
@@ -438,4 +297,51 @@ def scan_segments(
     far it has got; next_cursor opens the next page.
     """
     within = optional_interval(session, video_id, time_range)
-    return scanned(session, query, within, min_confidence, cursor)
+    scan = session.view.once(Scanner).scan(query, session.captions, within=within, least=min_confidence)
+
+    def seal(place: int) -> str:
+        """The part of a cursor that ties a position to this scan of this world."""
+        bounds = None if within is None else [within.start, within.end]
+        return content_hash([session.memo_key, query, bounds, min_confidence, place])[:16]
+
+    begin = scan.first
+    if cursor is not None:
+        read = _CURSOR.fullmatch(cursor)
+        begin = int(read[1], 16) if read else -1
+        if read is None or seal(begin) != read[2] or not scan.first <= begin < scan.end:
+            raise OperationFault(
+                "bad_cursor",
+                "the cursor is none of this scan",
+                hint="give next_cursor as it was given, with the same query, time_range and min_confidence on the same video; "
+                "or leave it out to begin anew",
+            )
+    before = int(np.searchsorted(scan.matching, begin))
+    listed = scan.matching[before : before + MAX_MATCHES].tolist()
+    more = len(scan.matching) - before - len(listed)
+    end = int(scan.matching[before + MAX_MATCHES]) if more else scan.end
+    scores = None if query is None else session.searcher.word_scores(query)
+    found = [_match(session, query, scan, segment, scores) for segment in listed]
+    cut = any(is_cut for _, _, is_cut in found)
+    nothing = len(scan.matching) == 0
+    searched = TimeRange(start_time=_edge(session, scan, scan.first), end_time=_edge(session, scan, scan.end))
+    hints = [f"{more} more segments match; next_cursor opens the next page"] if more else []
+    if nothing:
+        hints.append(
+            f"nothing has all of these words; looked in {_sources(session, within) or 'nothing: nothing is known'}. "
+            "That what they mean is not there does not follow: try other words"
+        )
+    return ScannedSegments(
+        matches=[hit for hit, _, _ in found],
+        matched_in_all=len(scan.matching),
+        segments_in_all=scan.end - scan.first,
+        matched=before + len(listed),
+        looked_at=end - scan.first,
+        scanned_from=_edge(session, scan, begin),
+        scanned_until=_edge(session, scan, end),
+        next_cursor=f"s{end:x}.{seal(end)}" if more else None,
+        unused_words=[] if query is None else unrequired_words(query),
+        not_found=[searched] if nothing and scan.end > scan.first else [],
+        evidence=[cited for _, cited, _ in found],
+        truncated=more > 0 or cut,
+        hint="; ".join([*hints, *([_LINES_CUT] if cut else [])]),
+    )

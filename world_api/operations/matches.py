@@ -13,10 +13,10 @@ from world_api.core.faults import OperationFault
 from world_api.core.lexicon import NEUTRALS
 from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, round_time
-from world_api.core.vocabulary import Reading
+from world_api.core.vocabulary import ParsedDescription
 from world_api.operations.descriptions import has_ended, motions, size_class
-from world_api.operations.evidence import times
-from world_api.operations.schema import Action, Detection, Entity, LookAlike
+from world_api.operations.evidence import evidence, interval_of, times
+from world_api.operations.schema import Action, Detection, Detections, Entity, LookAlike, TimeRange
 from world_api.session.session import SEEN, Registration, Session
 from world_api.world.tracks import Side, Track
 
@@ -60,7 +60,7 @@ class HintMatch:
         return len(self.held) / (len(self.held) + len(self.lacks)) if self.lacks else 1.0
 
 
-def match_description(track: Track, reading: Reading) -> HintMatch:
+def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
     """Compare a description with what is known of a track: its category and its colours.
 
     A neutral colour alone ("in black", "in grey or black") describes the whole outfit, so it must be the track's main colour;
@@ -87,7 +87,7 @@ def match_description(track: Track, reading: Reading) -> HintMatch:
     )
 
 
-def colours_in_words(reading: Reading) -> list[str]:
+def colours_in_words(reading: ParsedDescription) -> list[str]:
     """The colours that a description asks for or excludes: ``red``, ``grey or black``, ``not white``."""
     return [*map(_one_of, reading.wanted), *(f"not {colour}" for colour in sorted(reading.negated_colours))]
 
@@ -107,7 +107,7 @@ def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
     return [track for _, track in sorted(found, key=lambda pair: (pair[0], pair[1].track_id))]
 
 
-def best_match(tracks: Sequence[Track], reading: Reading) -> tuple[Track, HintMatch] | None:
+def best_match(tracks: Sequence[Track], reading: ParsedDescription) -> tuple[Track, HintMatch] | None:
     """The track that fits a description best, else the one that fits the largest part of it; None if none fits.
 
     If no word can be judged, a single track is taken, but none of several.
@@ -129,43 +129,30 @@ def listed_entities(session: Session, limit: int) -> tuple[list[Entity], int]:
     """
     registered = {item.entity_id: item for item in session.registrations()}
     tracks = session.view.tracks
-    listed = [_built(session, track, registered.get(track.entity_id)) for track in tracks[:limit]]
     beyond = [item for item in registered.values() if session.view.track_of_entity(item.entity_id) is None]
     beyond.sort(key=lambda item: (item.time, item.entity_id))
-    listed += [_registered(item, session.view.frame_at(item.time)) for item in beyond[: limit - len(listed)]]
+    listed = [_entity(session, track, registered.get(track.entity_id)) for track in tracks[:limit]]
+    listed += [_entity(session, item, item) for item in beyond[: limit - len(listed)]]
     return listed, len(tracks) + len(beyond)
 
 
-def _built(session: Session, track: Track, own: Registration | None) -> Entity:
+def _entity(session: Session, thing: Track | Registration, own: Registration | None) -> Entity:
+    track = thing if isinstance(thing, Track) else None
+    span = session.view.frame_at(thing.time) if isinstance(thing, Registration) else thing.span
+    by_session = own is not None and not own.committed
     return Entity(
-        entity_id=track.entity_id,
-        hint=track.hint,
+        entity_id=thing.entity_id,
+        hint=thing.hint,
         label=own.label if own else None,
-        category=track.category,
-        origin="session" if own and not own.committed else "build",
-        first_time=round_time(track.span.start),
-        last_time=round_time(track.span.end),
-        appearances=len(track.appearances),
-        size=track.size,
-        enters_from=track.enters_from(track.appearances[0]),
-        leaves_to=side_left(session, track, track.appearances[-1]),
-        may_be=look_alikes(session, track.entity_id),
-    )
-
-
-def _registered(item: Registration, seen: TimeSpan) -> Entity:
-    return Entity(
-        entity_id=item.entity_id,
-        hint=item.hint,
-        label=item.label,
-        category=item.category,
-        origin="build" if item.committed else "session",
-        first_time=round_time(seen.start),
-        last_time=round_time(seen.end),
-        appearances=1,
-        size=None,
-        enters_from=None,
-        leaves_to=None,
+        category=thing.category,
+        origin="session" if by_session else "build",
+        first_time=round_time(span.start),
+        last_time=round_time(span.end),
+        appearances=len(track.appearances) if track else 1,
+        size=track.size if track else None,
+        enters_from=track.enters_from(track.appearances[0]) if track else None,
+        leaves_to=side_left(session, track, track.appearances[-1]) if track else None,
+        may_be=look_alikes(session, thing.entity_id),
     )
 
 
@@ -197,55 +184,19 @@ def find_entity(session: Session, entity_id: str) -> Track | Registration:
     )
 
 
-def registered_near(session: Session, box: Sequence[float], time: float) -> Registration | None:
-    """A registration at the same moment whose box overlaps."""
-    from world_api.core.spans import Box
-
-    wanted = Box(x1=box[0], y1=box[1], x2=box[2], y2=box[3])
-    for item in session.registrations():
-        own = Box(x1=item.box[0], y1=item.box[1], x2=item.box[2], y2=item.box[3])
-        if math.isclose(item.time, time, abs_tol=NEAR) and own.iou(wanted) >= SAME_BOX:
-            return item
-    return None
-
-
 #: Confidence is scaled by this where a description has words that cannot be judged.
 UNCHECKED = 0.6
 #: Labels made from boxes alone.
 MOTION_CONFIDENCE = 0.6
 
 
-@dataclass(frozen=True, kw_only=True)
-class FoundObject:
-    """A detection with the interval and the source that support it."""
-
-    detection: Detection
-    span: TimeSpan
-    source: Source
-
-
-@dataclass(frozen=True, kw_only=True)
-class FoundObjects:
-    """Objects found, the best first, and the parsed description.
-
-    ``examined``: the interval that was searched; ``not_examined``: whether part of it could not be.
-    """
-
-    objects: list[FoundObject]
-    reading: Reading
-    examined: TimeSpan
-    not_examined: bool
-    hint: str
-
-    @property
-    def not_judged(self) -> list[str]:
-        """The words that name no category that can be judged, where none does."""
-        return list(self.reading.unmatched) if self.reading.kinds == frozenset() else []
+#: A list of detections is never longer than this.
+MAX_DETECTIONS = 60
 
 
 def find_objects(
     session: Session, *, at: float, category: str, text_query: str | None, within: TimeSpan | None
-) -> FoundObjects:
+) -> Detections:
     """Objects of a category near a moment.
 
     Stored tracks come first. If there is none and a detector knows the category, it looks at that frame. If nothing fits all
@@ -262,14 +213,30 @@ def find_objects(
     found = [_from_track(session, track, match, reading, at, within) for track, match in fitting]
     if not candidates and (within is None or within.contains(at)):
         found = _look(session, at, reading)
-    found.sort(key=lambda item: (len(item.detection.lacks), -(item.detection.confidence or 0.0), item.detection.bbox))
+    found.sort(key=lambda item: (len(item[0].lacks), -(item[0].confidence or 0.0), item[0].bbox))
+    shown = found[:MAX_DETECTIONS]
     examined, is_examined = _examined(session, at, reading.kinds, within, looked=not candidates)
-    return FoundObjects(
-        objects=found,
-        reading=reading,
-        examined=examined,
-        not_examined=not is_examined,
-        hint=_partly(found) if found else _why_nothing(session, category, reading, candidates or near),
+    searched = [TimeRange(start_time=round_time(examined.start), end_time=round_time(examined.end))]
+    # Words that name no category that can be judged: without them nothing can be said.
+    unjudged = list(reading.unmatched) if reading.kinds == frozenset() else []
+    hint = "" if found else _why_nothing(session, category, reading, candidates or near)
+    if found and all(item.lacks for item, _ in found):
+        hint = "nothing was seen to fit all words; what may is given with what it lacks"
+    if left_out := len(found) - len(shown):
+        hint = f"{left_out} less sure ones are left out; give a text_query or a shorter time_range"
+    return Detections(
+        detections=[item for item, _ in shown],
+        unused_words=list(reading.unmatched),
+        matched=list(reading.matched),
+        unmatched=list(reading.unmatched),
+        not_found=searched if is_examined and not (shown or unjudged) else [],
+        not_judged=unjudged,
+        not_examined=[] if is_examined or unjudged else searched,
+        evidence=[
+            evidence(session, interval_of(item), source, item.confidence, item.timestamp) for item, source in shown
+        ],
+        truncated=left_out > 0,
+        hint=hint,
     )
 
 
@@ -317,15 +284,15 @@ def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identified:
+class IdentifiedEntity:
     """The thing that a hint names: its registration, the parsed hint, and the words that it was not measured to fit."""
 
     registration: Registration
-    reading: Reading
+    reading: ParsedDescription
     lacks: list[str]
 
 
-def identify(session: Session, at: float, hint: str) -> Identified:
+def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
     """The thing a hint names at a moment: a tracked one, else one detected in that very frame.
 
     Raises:
@@ -338,87 +305,95 @@ def identify(session: Session, at: float, hint: str) -> Identified:
     if (matched := best_match(tracks, reading)) is not None:
         track, match = matched
         position = track.nearest(at)
-        box = track.box(position)
-        sure = track.confidence * _sureness(match, reading)
-        time = round_time(float(track.times[position]))
-        registration = _registration(
-            entity_id=track.entity_id, label=hint, category=track.category, time=time, box=box, confidence=sure
-        )
-        return Identified(registration=registration, reading=reading, lacks=match.lacks)
-    if (seen := _detected(session, at, reading, tracks)) is not None:
-        box = seen.box
-        earlier = registered_near(session, box.rounded(), at)
-        source = session.view.world.manifest.source.sha256
-        digest = sha256(f"{source}|{round_time(at)}|{box.rounded()}".encode()).hexdigest()[:10]
-        entity_id = earlier.entity_id if earlier else f"{SEEN}{digest}"
-        sure = seen.confidence * UNCHECKED
-        registration = _registration(
-            entity_id=entity_id, label=hint, category=seen.category, time=round_time(at), box=box, confidence=sure
-        )
-        return Identified(registration=registration, reading=reading, lacks=colours_in_words(reading))
-    there = ", ".join(track.hint for track in tracks[:5])
+        entity_id, category, box, time = track.entity_id, track.category, track.box(position), track.times[position]
+        sure, lacks = track.confidence * _sureness(match, reading), match.lacks
+    elif (seen := _detected(session, at, reading, tracks)) is not None:
+        entity_id, category, box, time = _seen_id(session, at, seen.box), seen.category, seen.box, at
+        sure, lacks = seen.confidence * UNCHECKED, colours_in_words(reading)
+    else:
+        raise _nothing_matches(at, hint, reading, tracks)
+    x1, y1, x2, y2 = box.rounded()
+    registration = Registration(
+        entity_id=entity_id,
+        label=hint,
+        category=category,
+        time=round_time(time),
+        box=(x1, y1, x2, y2),
+        confidence=round(min(1.0, sure), 2),
+        committed=False,
+    )
+    return IdentifiedEntity(registration=registration, reading=reading, lacks=lacks)
+
+
+def _seen_id(session: Session, at: float, box: Box) -> str:
+    """The id of a thing that was detected: that of a registration whose box overlaps at that moment, else a new one."""
+    for item in session.registrations():
+        if math.isclose(item.time, at, abs_tol=NEAR) and item.place.iou(box) >= SAME_BOX:
+            return item.entity_id
+    source = session.view.world.manifest.source.sha256
+    return SEEN + sha256(f"{source}|{round_time(at)}|{box.rounded()}".encode()).hexdigest()[:10]
+
+
+def _nothing_matches(at: float, hint: str, reading: ParsedDescription, tracks: Sequence[Track]) -> OperationFault:
+    why = f"nothing at {at:g} s matches {hint[:80]!r}"
     if not reading.is_judged:
         words = ", ".join(reading.unmatched[:8])
         why = f"cannot tell what at {at:g} s is {hint[:80]!r}: {words or 'it names nothing that'} cannot be judged"
-    else:
-        why = f"nothing at {at:g} s matches {hint[:80]!r}"
-    raise OperationFault(
-        "nothing_matches",
-        why,
-        hint=f"there is: {there}"
-        if there
-        else "nothing is tracked there; detect_objects or search_segments_by_text finds moments",
-    )
+    there = ", ".join(track.hint for track in tracks[:5])
+    nothing = "nothing is tracked there; detect_objects or search_segments_by_text finds moments"
+    return OperationFault("nothing_matches", why, hint=f"there is: {there}" if there else nothing)
 
 
-def _sureness(match: HintMatch, reading: Reading) -> float:
+def _sureness(match: HintMatch, reading: ParsedDescription) -> float:
     """Factor by which words that do not hold, or cannot be judged, lower a confidence."""
     return match.share * (UNCHECKED if reading.unmatched or match.unjudged else 1.0)
 
 
 def _from_track(
-    session: Session, track: Track, match: HintMatch, reading: Reading, at: float, within: TimeSpan | None
-) -> FoundObject:
+    session: Session, track: Track, match: HintMatch, reading: ParsedDescription, at: float, within: TimeSpan | None
+) -> tuple[Detection, Source]:
     part = track.between(within) if within else slice(0, len(track.times))
     position = part.start + int(np.argmin(np.abs(track.times[part] - at)))
-    time = float(track.times[position])
-    span = track.appearance_of(position)
     sure = float(track.confidences[position]) * _sureness(match, reading)
     box = track.box(position)
     detection = Detection(
-        **times(span),
+        **times(track.appearance_of(position)),
         bbox=box.rounded(),
         category=track.category,
         confidence=round(min(1.0, sure), 2),
         entity_hint=f"{track.hint} ({size_class(box, session.view)})",
         entity_id=track.entity_id,
-        timestamp=round_time(time),
+        timestamp=round_time(track.times[position]),
         lacks=match.lacks,
     )
-    return FoundObject(detection=detection, span=span, source="tracker")
+    return detection, "tracker"
 
 
-def _look(session: Session, at: float, reading: Reading) -> list[FoundObject]:
+def _look(session: Session, at: float, reading: ParsedDescription) -> list[tuple[Detection, Source]]:
     """Detections in that frame; they have no colours, so colours of a description count as lacking."""
     lacks = colours_in_words(reading)
-    found = []
-    for seen in _detections(session, at, reading.kinds):
-        moment = session.view.frame_at(at)
-        detection = Detection(
-            **times(moment),
-            bbox=seen.box.rounded(),
-            category=seen.category,
-            confidence=round(seen.confidence * (UNCHECKED if lacks or reading.unmatched else 1.0), 2),
-            entity_hint=f"{seen.category} ({size_class(seen.box, session.view)})",
-            entity_id=None,
-            timestamp=round_time(at),
-            lacks=lacks,
+    sureness = UNCHECKED if lacks or reading.unmatched else 1.0
+    return [
+        (
+            Detection(
+                **times(session.view.frame_at(at)),
+                bbox=seen.box.rounded(),
+                category=seen.category,
+                confidence=round(seen.confidence * sureness, 2),
+                entity_hint=f"{seen.category} ({size_class(seen.box, session.view)})",
+                entity_id=None,
+                timestamp=round_time(at),
+                lacks=lacks,
+            ),
+            "detector",
         )
-        found.append(FoundObject(detection=detection, span=moment, source="detector"))
-    return found
+        for seen in _detections(session, at, reading.kinds)
+    ]
 
 
-def _detected(session: Session, at: float, reading: Reading, tracks: Sequence[Track]) -> DetectedObject | None:
+def _detected(
+    session: Session, at: float, reading: ParsedDescription, tracks: Sequence[Track]
+) -> DetectedObject | None:
     """The best detection of the categories that a hint names; None if such things are tracked there."""
     if any(track.category in (reading.kinds or ()) for track in tracks):
         return None
@@ -432,13 +407,7 @@ def _detections(session: Session, at: float, kinds: frozenset[str] | None) -> li
     return [seen for word in sorted((kinds or frozenset()) & looker.categories()) for seen in looker.detect(at, word)]
 
 
-def _partly(found: Sequence[FoundObject]) -> str:
-    if not all(item.detection.lacks for item in found):
-        return ""
-    return "nothing was seen to fit all words; what may is given with what it lacks"
-
-
-def _why_nothing(session: Session, category: str, reading: Reading, there: Sequence[Track]) -> str:
+def _why_nothing(session: Session, category: str, reading: ParsedDescription, there: Sequence[Track]) -> str:
     profile = session.view.world.manifest.profile
     if reading.kinds == frozenset():
         known = ", ".join(sorted(session.vocabulary.categories)) or "no categories in this video"
@@ -448,18 +417,3 @@ def _why_nothing(session: Session, category: str, reading: Reading, there: Seque
     if reading.kinds is None or there[0].category in reading.kinds:
         return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}"
     return "something else is there; ask for category any"
-
-
-def _registration(
-    *, entity_id: str, label: str, category: str, time: float, box: Box, confidence: float
-) -> Registration:
-    x1, y1, x2, y2 = box.rounded()
-    return Registration(
-        entity_id=entity_id,
-        label=label,
-        category=category,
-        time=time,
-        box=(x1, y1, x2, y2),
-        confidence=round(min(1.0, confidence), 2),
-        committed=False,
-    )

@@ -19,6 +19,7 @@ from world_api.operations.evidence import (
     evidence,
     hits,
     interval,
+    interval_of,
     nothing_found,
     optional_interval,
     said_of,
@@ -29,7 +30,7 @@ from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Candidates,
     EndTime,
-    Entities,
+    EntityList,
     JudgedWords,
     Metadata,
     OptionalTimeRange,
@@ -67,7 +68,7 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
     grouped = len(chapters) < len(inside)
     return SceneList(
         scenes=entries,
-        evidence=[evidence(session, TimeSpan(start=e.start_time, end=e.end_time), "look", None) for e in entries],
+        evidence=[evidence(session, interval_of(entry), "look", None) for entry in entries],
         truncated=grouped,
         hint="entries of kind chapter group several scenes; give a time_range to list the scenes inside"
         if grouped
@@ -176,11 +177,11 @@ MAX_ENTITIES = 60
 
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.002), depends_on_session=True)
-def list_entities(session: Session, *, video_id: VideoId) -> Entities:
+def list_entities(session: Session, *, video_id: VideoId) -> EntityList:
     """List the entities: those identified when the world was built and those this session registered."""
     session.check_video(video_id)
     listed, count = listed_entities(session, MAX_ENTITIES)
-    return Entities(
+    return EntityList(
         entities=listed,
         evidence=[
             evidence(session, TimeSpan(start=item.first_time, end=item.last_time), "tracker", None, item.first_time)

@@ -7,14 +7,13 @@ from typing import Annotated
 from pydantic import Field
 
 from world_api.core.cost import Cost
-from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.descriptions import caption, more_than
 from world_api.operations.evidence import (
     MAX_EVIDENCE,
     cite_passages,
-    done_in,
     evidence,
     interval,
+    interval_of,
     look_evidence,
     look_note,
     moment,
@@ -25,13 +24,13 @@ from world_api.operations.evidence import (
 from world_api.operations.matches import actions_in, find_objects
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
+    Action,
     Actions,
     Caption,
     Detections,
     EndTime,
     OptionalTimeRange,
     StartTime,
-    TimeRange,
     Timestamp,
     VideoId,
 )
@@ -39,8 +38,6 @@ from world_api.session.session import Session
 
 #: A list of actions is never longer than this.
 MAX_ACTIONS = 40
-#: Nor a list of detections longer than this.
-MAX_DETECTIONS = 60
 
 ObjectCategory = Annotated[
     str,
@@ -97,46 +94,27 @@ def detect_objects(
     """
     at = moment(session, video_id, timestamp)
     within = optional_interval(session, video_id, time_range)
-    found = find_objects(session, at=at, category=category, text_query=text_query, within=within)
-    shown, hint = found.objects[:MAX_DETECTIONS], found.hint
-    left_out = len(found.objects) - len(shown)
-    if left_out:
-        hint = f"{left_out} less sure ones are left out; give a text_query or a shorter time_range"
-    examined_range = [TimeRange(start_time=round_time(found.examined.start), end_time=round_time(found.examined.end))]
-    unjudged = found.not_judged
-    return Detections(
-        detections=[item.detection for item in shown],
-        unused_words=list(found.reading.unmatched),
-        matched=list(found.reading.matched),
-        unmatched=list(found.reading.unmatched),
-        not_found=[] if shown or unjudged or found.not_examined else examined_range,
-        not_judged=unjudged,
-        not_examined=examined_range if found.not_examined and not unjudged else [],
-        evidence=[
-            evidence(session, item.span, item.source, item.detection.confidence, item.detection.timestamp)
-            for item in shown
-        ],
-        truncated=left_out > 0,
-        hint=hint,
-    )
+    return find_objects(session, at=at, category=category, text_query=text_query, within=within)
 
 
 @operation(category="perception", price=Cost(calls=1, seconds=0.005), looks=1)
 def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Actions:
     """Recognise what is done in a short stretch: labels such as "enters from the left", with confidence."""
     span = interval(session, video_id, start_time, end_time)
-    seen = done_in(session, span)
-    named = [] if seen is None else seen[0]
+    seeing = session.backends.seeing
+    look = None if seeing is None else seeing.actions(span, until=session.view.duration)
+    named = [
+        Action(**times(span), label=action.label, confidence=action.confidence, entity_id=None)
+        for action in (look.actions if look else ())
+    ]
     found = actions_in(session, span)
     shown = found[: MAX_ACTIONS - len(named)]
     left_out = len(found) > len(shown)
-    cited = [
-        evidence(session, TimeSpan(start=a.start_time, end=a.end_time), source, a.confidence) for a, source in shown
-    ]
+    cited = [evidence(session, interval_of(action), source, action.confidence) for action, source in shown]
     hints = ["ask about a shorter stretch to see all"] if left_out else []
     return Actions(
         actions=[*named, *(action for action, _ in shown)],
-        evidence=[*([] if seen is None else [look_evidence(session, seen[1], span)]), *cited],
+        evidence=[*([look_evidence(session, look, span)] if look else []), *cited],
         truncated=left_out,
-        hint=". ".join([*hints, *([] if seen is None else [look_note(seen[1])])]),
+        hint=". ".join([*hints, *([look_note(look)] if look else [])]),
     )

@@ -53,10 +53,14 @@ Level = Annotated[
 EntityId = Annotated[str, Field(description="An entity, by the id that list_entities or register_entity gave.")]
 
 
-class TimeRange(BaseModel):
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class TimeRange(_Part):
     """A half-open stretch of video time."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra=_typed("Interval"))
+    model_config = ConfigDict(strict=True, json_schema_extra=_typed("Interval"))
 
     start_time: StartTime
     end_time: EndTime
@@ -76,11 +80,10 @@ RankScore = Annotated[float, Field(json_schema_extra={"x-type": "Score"})]
 
 
 def _config(name: str) -> ConfigDict:
-    extra: dict[str, Any] = {"x-type": name}
-    return ConfigDict(extra="forbid", json_schema_extra=extra)
+    return ConfigDict(json_schema_extra=_typed(name))
 
 
-class EvidenceItem(BaseModel):
+class EvidenceItem(_Part):
     """Where a claim can be looked at again."""
 
     model_config = _config("Evidence")
@@ -93,20 +96,16 @@ class EvidenceItem(BaseModel):
     frame_time: Annotated[Time, Field(description="A time whose frame shows it.")]
 
 
-class Result(BaseModel):
+class Result(_Part):
     """What every result carries beside its answer."""
-
-    model_config = ConfigDict(extra="forbid")
 
     evidence: list[EvidenceItem]
     truncated: Annotated[bool, Field(description="Whether entries were left out.")] = False
     hint: Annotated[str, Field(description="How to narrow or go on; empty when nothing needs saying.")] = ""
 
 
-class Interval(BaseModel):
+class Interval(_Part):
     """The times of whatever stands for a stretch of video."""
-
-    model_config = ConfigDict(extra="forbid")
 
     start_time: Time
     end_time: Time
@@ -172,8 +171,6 @@ class SegmentInfo(Result):
 
 class MatchingLine(Interval):
     """A line that is said, or a text on screen, with its own times."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: str
     source: Source
@@ -265,10 +262,8 @@ class Actions(Result):
     actions: list[Action]
 
 
-class LookAlike(BaseModel):
+class LookAlike(_Part):
     """An entity that this one may be, judged by its looks alone; the two are not merged."""
-
-    model_config = ConfigDict(extra="forbid")
 
     entity_id: str
     score: Annotated[float, Field(description="How alike they look, 0 to 1; not calibrated.", ge=0, le=1)]
@@ -354,7 +349,7 @@ class MergedEvent(Result):
     merged_event: Memory
 
 
-class Entity(BaseModel):
+class Entity(_Part):
     """An entity of the video."""
 
     model_config = _config("Entity")
@@ -377,25 +372,21 @@ class Entity(BaseModel):
     may_be: MayBe = []
 
 
-class Entities(Result):
+class EntityList(Result):
     """The entities in order of first appearance."""
 
     entities: list[Entity]
 
 
-class Resolution(BaseModel):
+class Resolution(_Part):
     """Size of the displayed (rotated) frame in pixels."""
-
-    model_config = ConfigDict(extra="forbid")
 
     width: int
     height: int
 
 
-class JudgedWords(BaseModel):
+class JudgedWords(_Part):
     """What can be judged in a video, beside colours. Plurals, synonyms and Chinese words are understood."""
-
-    model_config = ConfigDict(extra="forbid")
 
     categories: Annotated[list[str], Field(description="The kinds of things that can be told.")]
 
@@ -430,15 +421,13 @@ class Inspection(Result):
 class TranscriptLine(Interval):
     """A line that is said, or a text that stands on the screen."""
 
-    model_config = ConfigDict(extra="forbid")
-
     text: str
     source: Literal["speech", "screen_text"]
     speaker: Annotated[str | None, Field(description="Who speaks; null where that is not known.")]
     confidence: Confidence
 
 
-class Transcript(Result):
+class TranscriptPage(Result):
     """Lines in time order."""
 
     lines: Annotated[list[TranscriptLine], Field(max_length=MAX_LINES)]

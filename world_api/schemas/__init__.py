@@ -7,27 +7,30 @@ when it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-_NAMES = {
-    "json_schema": "Schema drop_unset plain_schema strict_schema strict_violations",
-    "formats": (
-        "FORMATS Format json_schemas markdown_table mcp_tool mcp_tools openai_tool openai_tools operation_rows render"
-    ),
-    "pages": "operations_page type_text write_pages",
-    "mcp": "mcp_server serve_stdio",
-}
-_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+from world_api.core.lazy import lazy_names
 
-__all__ = [
-    "FORMATS", "Format", "Schema", "drop_unset", "json_schemas", "markdown_table", "mcp_server", "mcp_tool",
-    "mcp_tools", "openai_tool", "openai_tools", "operation_rows", "operations_page", "plain_schema", "render",
-    "serve_stdio", "strict_schema", "strict_violations", "type_text", "write_pages",
-]  # fmt: skip
+if TYPE_CHECKING:
+    from world_api.schemas.formats import FORMATS as FORMATS
+    from world_api.schemas.formats import Format as Format
+    from world_api.schemas.formats import json_schemas as json_schemas
+    from world_api.schemas.formats import markdown_table as markdown_table
+    from world_api.schemas.formats import mcp_tool as mcp_tool
+    from world_api.schemas.formats import mcp_tools as mcp_tools
+    from world_api.schemas.formats import openai_tool as openai_tool
+    from world_api.schemas.formats import openai_tools as openai_tools
+    from world_api.schemas.formats import operation_rows as operation_rows
+    from world_api.schemas.formats import render as render
+    from world_api.schemas.json_schema import Schema as Schema
+    from world_api.schemas.json_schema import drop_unset as drop_unset
+    from world_api.schemas.json_schema import plain_schema as plain_schema
+    from world_api.schemas.json_schema import strict_schema as strict_schema
+    from world_api.schemas.json_schema import strict_violations as strict_violations
+    from world_api.schemas.mcp import mcp_server as mcp_server
+    from world_api.schemas.mcp import serve_stdio as serve_stdio
+    from world_api.schemas.pages import operations_page as operations_page
+    from world_api.schemas.pages import type_text as type_text
+    from world_api.schemas.pages import write_pages as write_pages
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -6,38 +6,28 @@ behind a causal cut it uses only what the cut lets through.
 
 from __future__ import annotations
 
-from world_api.search.captions import Captions, Meanings
-from world_api.search.documents import embedder_key, prepare, prepare_all
-from world_api.search.indexes import (
-    LexicalIndex,
-    Rows,
-    VectorIndex,
-    best_first,
-    fuse,
-    holds_words,
-    index_terms,
-    nearest_of,
-)
-from world_api.search.passages import Passage, Passages, passages_of, unchanged_segments
-from world_api.search.searcher import Searcher
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Captions",
-    "LexicalIndex",
-    "Meanings",
-    "Passage",
-    "Passages",
-    "Rows",
-    "Searcher",
-    "VectorIndex",
-    "best_first",
-    "embedder_key",
-    "fuse",
-    "holds_words",
-    "index_terms",
-    "nearest_of",
-    "passages_of",
-    "prepare",
-    "prepare_all",
-    "unchanged_segments",
-]
+from world_api.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from world_api.search.captions import CaptionIndex as CaptionIndex
+    from world_api.search.captions import Meanings as Meanings
+    from world_api.search.documents import embedder_key as embedder_key
+    from world_api.search.documents import prepare as prepare
+    from world_api.search.documents import prepare_all as prepare_all
+    from world_api.search.indexes import LexicalIndex as LexicalIndex
+    from world_api.search.indexes import Rows as Rows
+    from world_api.search.indexes import VectorIndex as VectorIndex
+    from world_api.search.indexes import best_first as best_first
+    from world_api.search.indexes import fuse as fuse
+    from world_api.search.indexes import holds_words as holds_words
+    from world_api.search.indexes import index_terms as index_terms
+    from world_api.search.indexes import nearest_of as nearest_of
+    from world_api.search.passages import Passage as Passage
+    from world_api.search.passages import Passages as Passages
+    from world_api.search.passages import passages_of as passages_of
+    from world_api.search.passages import unchanged_segments as unchanged_segments
+    from world_api.search.searcher import Searcher as Searcher
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -32,7 +32,7 @@ _BATCH = 64
 _OFF_UNIT = 1e-3
 
 
-class Captions:
+class CaptionIndex:
     """The captions that a session searches, fixed while it is open. ``digest`` identifies the set; empty for an empty set."""
 
     def __init__(self, said: Sequence[tuple[TimeSpan, str, float]] = ()) -> None:
@@ -122,7 +122,7 @@ class Meanings:
         """One unit vector a text.
 
         Raises:
-            BackendFault: as the embedding model names it.
+            BackendFault: as the embedding model names it; ``embedding_changed``.
         """
         self._fill(texts)
         vectors = [self._vector(text) for text in texts]
@@ -137,11 +137,12 @@ class Meanings:
             BackendFault: as the embedding model names it.
         """
         if not self._fill([text]):
-            kept = self._memory[self._name(text)]
+            name = self._name(text)
+            kept = self._memory[name]
             charge(
                 Spent(
-                    purpose="perception", model=self._embedder.name, request=self._name(text), prompt=kept.tokens,
-                    completion=0, estimated=kept.estimated, physical=False,
+                    purpose="perception", model=self._embedder.name, request=name, prompt=kept.tokens, completion=0,
+                    estimated=kept.estimated, physical=False,
                 )
             )  # fmt: skip
         return self._vector(text)[np.newaxis]
@@ -165,10 +166,6 @@ class Meanings:
             hint="another model is served under its name; delete .on-demand/meanings in the store",
         )
 
-    def missing(self, texts: Sequence[str]) -> list[str]:
-        """The distinct texts without a cached vector."""
-        return [text for text in dict.fromkeys(texts) if self._find(text) is None]
-
     def _fill(self, texts: Sequence[str]) -> bool:
         """Request the missing vectors; return whether there were any."""
         if not self.missing(texts):
@@ -179,15 +176,18 @@ class Meanings:
                 self._ask(missing[first : first + _BATCH])
         return bool(missing)
 
+    def missing(self, texts: Sequence[str]) -> list[str]:
+        """The distinct texts without a cached vector."""
+        return [text for text in dict.fromkeys(texts) if self._find(text) is None]
+
     def _ask(self, texts: list[str]) -> None:
         name = self._name(texts[0]) if len(texts) == 1 else content_hash([self.producer, texts])[:32]
         embedded = self._embedder.embed_texts(texts, name)
         share, rest = divmod(embedded.spent.prompt, len(texts))
         for place, (text, vector) in enumerate(zip(texts, embedded.vectors, strict=True)):
             packed = base64.b64encode(vector.astype("<f4").tobytes()).decode()
-            kept = _KeptVector(
-                text=text, tokens=share + (place < rest), estimated=embedded.spent.estimated, vector=packed
-            ).sealed()
+            tokens = share + (place < rest)
+            kept = _KeptVector(text=text, tokens=tokens, estimated=embedded.spent.estimated, vector=packed).sealed()
             self._memory[self._name(text)] = kept
             if self._folder is not None:
                 # A read-only store can still be queried.
@@ -213,7 +213,7 @@ class Meanings:
         return content_hash([self.producer, text])[:32]
 
 
-def by_meaning(captions: Captions, meanings: Meanings, queries: Vectors, segments: Items[TimeSpan]) -> Positions:
+def by_meaning(captions: CaptionIndex, meanings: Meanings, queries: Vectors, segments: Items[TimeSpan]) -> Positions:
     """Rank the segments that have a caption by the similarity of their nearest caption to any of some vectors."""
     own = captions.in_each(segments)
     said = [at for at, numbers in enumerate(own) if numbers]

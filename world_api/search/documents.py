@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
 from inspect import getsource
@@ -18,18 +19,20 @@ from world_api.core.canonical import content_hash
 from world_api.core.execution import OnceEach
 from world_api.core.faults import StoreFault
 from world_api.core.ports import TextEmbedder, Vectors
-from world_api.search.indexes import Looks, VectorIndex
+from world_api.search.indexes import VectorIndex, VisualDescriptors
 from world_api.search.passages import Passages, Texts, passages_of
 from world_api.world.derived import Derived, NotKept, derived_folder, derived_lock
-from world_api.world.manifest import Manifest, read_manifest
+from world_api.world.manifest import read_manifest
 from world_api.world.store import World, list_worlds, world_folder
 from world_api.world.tables import SESSION_TABLES, TABLES, matrix
 from world_api.world.timeline import Positions, ranges
-from world_api.world.view import UncutWorld, open_view
+from world_api.world.view import WholeView
 
-_LENGTHS = pa.schema([("length", pa.int64())])
-_ENDS = pa.schema([("end", pa.int64())])
-_POSTINGS = pa.schema([("document", pa.int64()), ("frequency", pa.int64())])
+_POSTINGS = {
+    "postings.ends": pa.schema([("end", pa.int64())]),
+    "postings": pa.schema([("document", pa.int64()), ("frequency", pa.int64())]),
+    "postings.lengths": pa.schema([("length", pa.int64())]),
+}
 
 
 class WholeDocuments:
@@ -37,109 +40,98 @@ class WholeDocuments:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._view = world.once(WholeView)
+        self._texts = world.once(Texts)
         self._vectors: OnceEach[str, VectorIndex] = OnceEach()
 
     def read_all(self, embedder: TextEmbedder) -> None:
         """Load or derive all tables that are kept beside the world."""
-        _ = (self._ends, self._postings, self.lengths, self.look_index, self.text_vectors(embedder))
+        _ = (self._postings, self.look_index, self.text_vectors(embedder))
 
-    @cached_property
+    @property
     def lengths(self) -> NDArray[np.int64]:
         """How many terms each document has."""
-        return _column(self._world.derived.table("postings.lengths", lambda: self._made[2], schema=_LENGTHS), "length")
+        return self._postings[3]
 
     def find(self, term: str) -> tuple[Positions, Positions]:
         """The documents that hold a term, rising, and how often each does."""
-        number = self._number.get(term)
-        if number is None:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        part = slice(int(self._ends[number - 1]) if number else 0, int(self._ends[number]))
-        return self._documents[part], self._frequencies[part]
+        ends, documents, frequencies, _ = self._postings
+        number = self._texts.number_of.get(term)
+        part = slice(0) if number is None else slice(int(ends[number - 1]) if number else 0, int(ends[number]))
+        return documents[part], frequencies[part]
 
     def text_vectors(self, embedder: TextEmbedder) -> VectorIndex:
         """The documents' vectors."""
-        return self._vectors.get(embedder.producer, lambda: self._embedded(embedder))
 
-    def _embedded(self, embedder: TextEmbedder) -> VectorIndex:
+        def make() -> pa.Table:
+            passages = passages_of(self._view)
+            return _kept(
+                embedder.embed(document_texts(passages, *passages.in_each(self._view.segments), count=self._count))
+            )
+
         name = f"vectors.{embedder_key(embedder)}"
-        schema = _vectors(self._count)
-        table = self._world.derived.table(
-            name, lambda: _kept(embedder.embed(self._texts())), schema=schema, rows=embedder.dimension
-        )
-        return VectorIndex(_columns(table, self._count))
+        return self._vectors.get(name, lambda: self._index(name, make, rows=embedder.dimension))
 
     @cached_property
     def look_index(self) -> VectorIndex:
         """The mean look of each segment, zero where no frame of it was described."""
-        view = open_view(self._world, None)
+        segments = self._view.segments
+        return self._index(
+            "looks.segments", lambda: _kept(VisualDescriptors(self._view).means(segments.starts, segments.ends))
+        )
 
-        def make() -> pa.Table:
-            return _kept(Looks(view).means(view.segments.starts, view.segments.ends))
-
-        table = self._world.derived.table("looks.segments", make, schema=_vectors(self._count))
-        return VectorIndex(_columns(table, self._count))
+    def _index(self, name: str, make: Callable[[], pa.Table], rows: int | None = None) -> VectorIndex:
+        """The index of a table of vectors, which holds them dimension by dimension (dimension x count)."""
+        schema = pa.schema([("values", pa.list_(pa.float32(), self._count))])
+        table = self._world.derived.table(name, make, schema=schema, rows=rows)
+        return VectorIndex(matrix(table.column("values"), self._count))
 
     @property
     def _count(self) -> int:
-        return len(open_view(self._world, None).segments)
-
-    def _texts(self) -> list[str]:
-        view = open_view(self._world, None)
-        passages = passages_of(view)
-        return document_texts(passages, *passages.in_each(view.segments), count=len(view.segments))
+        return len(self._view.segments)
 
     @cached_property
-    def _number(self) -> dict[str, int]:
-        return {term: number for number, term in enumerate(self._world.once(Texts).terms.to_pylist())}
+    def _postings(self) -> tuple[Positions, Positions, Positions, Positions]:
+        """Where the postings of each term end, then of each posting the document and the frequency; lengths of documents."""
+        tables = self._world.derived.tables(_POSTINGS, self._make_postings)
+        ends, documents, frequencies, lengths = (column.to_numpy() for table in tables for column in table.columns)
+        return ends, documents, frequencies, lengths
 
-    @cached_property
-    def _ends(self) -> Positions:
-        return _column(self._world.derived.table("postings.ends", lambda: self._made[0], schema=_ENDS), "end")
-
-    @cached_property
-    def _documents(self) -> Positions:
-        return _column(self._postings, "document")
-
-    @cached_property
-    def _frequencies(self) -> Positions:
-        return _column(self._postings, "frequency")
-
-    @cached_property
-    def _postings(self) -> pa.Table:
-        return self._world.derived.table("postings", lambda: self._made[1], schema=_POSTINGS)
-
-    @cached_property
-    def _made(self) -> tuple[pa.Table, pa.Table, pa.Table]:
-        view, texts = open_view(self._world, None), self._world.once(Texts)
-        passages = passages_of(view)
-        segment, passage = passages.in_each(view.segments)
+    def _make_postings(self) -> list[pa.Table]:
+        passages, texts, count = passages_of(self._view), self._texts, self._count
+        segment, passage = passages.in_each(self._view.segments)
         bag_ends, bag_terms, bag_counts = texts.bags
         number = passages.texts[passage]
-        last = bag_ends[number] if len(number) else number
-        first = np.where(number > 0, bag_ends[np.maximum(number, 1) - 1], 0) if len(number) else number
-        places = ranges(first, last)
-        count = len(view.segments)
-        keys = bag_terms[places].astype(np.int64) * max(1, count) + np.repeat(segment, last - first)
+        firsts = np.concatenate([[0], bag_ends])[number]
+        lasts = np.concatenate([[0], bag_ends])[number + 1]
+        places = ranges(firsts, lasts)
+        keys = bag_terms[places].astype(np.int64) * max(1, count) + np.repeat(segment, lasts - firsts)
         keys, inverse = np.unique(keys, return_inverse=True)
         frequencies = np.bincount(inverse, weights=bag_counts[places], minlength=len(keys)).astype(np.int64)
         term, document = keys // max(1, count), keys % max(1, count)
         # A concept counts once in a document, however many of its texts name it.
         concept = np.array([word.startswith("#") for word in texts.terms.to_pylist()], dtype=np.bool_)
-        frequencies = np.where(concept[term], 1, frequencies) if len(term) else frequencies
-        return (
+        frequencies = np.where(concept[term], 1, frequencies)
+        lengths = np.bincount(document, weights=frequencies, minlength=count).astype(np.int64)
+        return [
             pa.table({"end": np.searchsorted(term, np.arange(len(concept)), side="right")}),
             pa.table({"document": document, "frequency": frequencies}),
-            pa.table({"length": np.bincount(document, weights=frequencies, minlength=count).astype(np.int64)}),
-        )
+            pa.table({"length": lengths}),
+        ]
 
 
 def document_texts(
-    passages: Passages, segment: Positions, passage: Positions, *, count: int, first: int = 0
+    passages: Passages, segment: Positions, passage: Positions, *, count: int, first: int = 0, quoted: bool = False
 ) -> list[str]:
-    """The text of each of ``count`` segments from the ``first`` on: what its passages say, line by line."""
+    """The text of each of ``count`` segments from the ``first`` on: what its passages say, line by line.
+
+    ``quoted``: as it is shown, without the further words that it is found by.
+    """
+    numbers = passages.texts[passage].tolist()
+    texts = map(passages.quoted, passage.tolist()) if quoted else map(passages.text, numbers)
     lines: list[list[str]] = [[] for _ in range(count)]
-    for at, number in zip((segment - first).tolist(), passages.texts[passage].tolist(), strict=True):
-        lines[at].append(passages.text(number))
+    for at, text in zip((segment - first).tolist(), texts, strict=True):
+        lines[at].append(text)
     return ["\n".join(own) for own in lines]
 
 
@@ -152,33 +144,10 @@ def embedder_key(embedder: TextEmbedder) -> str:
     return content_hash([embedder.producer, embedder.dimension, type(embedder).__qualname__, source])[:16]
 
 
-def _vectors(count: int) -> pa.Schema:
-    return pa.schema([("values", pa.list_(pa.float32(), count))])
-
-
-def quoted_texts(passages: Passages, segment: Positions, passage: Positions, *, count: int) -> list[str]:
-    """The text of each segment as it is shown, without the further words that it is found by."""
-    lines: list[list[str]] = [[] for _ in range(count)]
-    for at, number in zip(segment.tolist(), passage.tolist(), strict=True):
-        lines[at].append(passages.quoted(number))
-    return ["\n".join(own) for own in lines]
-
-
 def _kept(vectors: Vectors) -> pa.Table:
     """Vectors (n x dimension) as a table: one row a dimension, so that a search reads the ones it needs."""
     flat = pa.array(np.ascontiguousarray(vectors.T).reshape(-1))
     return pa.table({"values": pa.FixedSizeListArray.from_arrays(flat, len(vectors))})
-
-
-def _columns(table: pa.Table, count: int) -> Vectors:
-    """The vectors of such a table, dimension by dimension (dimension x count)."""
-    columns: Vectors = matrix(table.column("values"), count)
-    return columns
-
-
-def _column(table: pa.Table, name: str) -> Positions:
-    column: Positions = table.column(name).to_numpy()
-    return column
 
 
 #: The tables that answers come from, except those that sessions write.
@@ -197,35 +166,30 @@ def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, rebuild: bool
         StoreFault: ``no_such_world``, ``world_damaged``, ``store_not_writable``, ``disk_full``.
     """
     folder = world_folder(store, video_id)
-    manifest = _manifest(folder, video_id)  # a missing world leaves no trace
+    read_manifest(folder)  # a missing world leaves no trace
     try:
         with derived_lock(store, video_id):
-            manifest = _manifest(folder, video_id)
-            derived = Derived(derived_folder(store, manifest), keep=True, rebuild=rebuild)
-            _read_all(folder, manifest, derived, embedder)
-            derived.finish()
+            _read_all(folder, embedder, keep=True, rebuild=rebuild).finish()
     except StoreFault as fault:
         if rebuild or fault.code != "store_not_writable":
             raise
         try:
-            _read_all(folder, manifest, Derived(derived_folder(store, manifest), only_kept=True), embedder)
+            _read_all(folder, embedder, only_kept=True)
         except NotKept:
             raise fault from None
 
 
-def _manifest(folder: Path, video_id: str) -> Manifest:
-    """The manifest of a world under the name of its folder, which may have been copied."""
-    return read_manifest(folder).model_copy(update={"video_id": video_id})
-
-
-def _read_all(folder: Path, manifest: Manifest, derived: Derived, embedder: TextEmbedder) -> None:
-    """Load or derive all tables of a world."""
+def _read_all(folder: Path, embedder: TextEmbedder, **options: bool) -> Derived:
+    """Load or derive all tables of a world under the name of its folder, which may have been copied."""
+    manifest = read_manifest(folder).model_copy(update={"video_id": folder.name})
+    derived = Derived(derived_folder(folder.parent, manifest), **options)
     world = World(folder, manifest, derived=derived)
     for table in READ:
         world.rows(table)
-    world.once(UncutWorld).read_all()
+    world.once(WholeView).read_all()
     world.once(Texts).read_all()
     world.once(WholeDocuments).read_all(embedder)
+    return derived
 
 
 def prepare_all(store: Path, embedder: TextEmbedder, *, rebuild: bool = False) -> None:

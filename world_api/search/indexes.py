@@ -26,8 +26,6 @@ from world_api.world.view import View
 
 _K1, _B = 1.2, 0.75
 
-Numbers = NDArray[np.int64]
-
 
 def index_terms(text: str) -> list[str]:
     """The terms of a text: its words, and the concepts they name (marked ``#``)."""
@@ -47,7 +45,7 @@ class Postings(Protocol):
         """How many terms each of the n documents has."""
         ...
 
-    def find(self, term: str) -> tuple[Numbers, Numbers]:
+    def find(self, term: str) -> tuple[Positions, Positions]:
         """The documents that hold a term, rising, and how often each does."""
         ...
 
@@ -68,7 +66,7 @@ class TextPostings:
         self.lengths = lengths
         self._postings = postings
 
-    def find(self, term: str) -> tuple[Numbers, Numbers]:
+    def find(self, term: str) -> tuple[Positions, Positions]:
         """The documents that hold a term, rising, and how often each does."""
         documents, frequencies = self._postings.get(term, ([], []))
         return np.array(documents, dtype=np.int64), np.array(frequencies, dtype=np.int64)
@@ -81,7 +79,7 @@ def _counted(text: str) -> tuple[tuple[str, int], ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class PostingsPart:
     """The first ``count`` documents of some postings."""
 
     postings: Postings
@@ -91,14 +89,14 @@ class Part:
 class LexicalIndex:
     """BM25 over documents in several postings, one part after the other; a query touches only its own terms."""
 
-    def __init__(self, *parts: Part) -> None:
+    def __init__(self, *parts: PostingsPart) -> None:
         self._parts = parts
         self._count = sum(part.count for part in parts)
 
     @classmethod
     def of_texts(cls, texts: Sequence[str]) -> LexicalIndex:
         """An index of some texts alone."""
-        return cls(Part(postings=TextPostings(texts), count=len(texts)))
+        return cls(PostingsPart(postings=TextPostings(texts), count=len(texts)))
 
     def scores(self, query: str) -> NDArray[np.float64]:
         """BM25 score of every document (length n); 0 where no term matches."""
@@ -112,7 +110,7 @@ class LexicalIndex:
             total[documents] += rarity * frequencies * (_K1 + 1) / (frequencies + norm)
         return total
 
-    def _find(self, term: str) -> tuple[Numbers, Numbers]:
+    def _find(self, term: str) -> tuple[Positions, Positions]:
         found, first = [], 0
         for part in self._parts:
             documents, frequencies = part.postings.find(term)
@@ -184,8 +182,6 @@ def fuse(rankings: Sequence[NDArray[np.int64]], count: int, *, k: int = 60) -> N
 #: A query that uses at most this share of the dimensions is answered from its own columns.
 SPARSE = 0.2
 
-Found = tuple[NDArray[np.float32], Positions]
-
 
 class VectorIndex:
     """n vectors of unit length (or zero), searched exactly.
@@ -223,13 +219,17 @@ class VectorIndex:
         used = np.flatnonzero(query[0])
         if len(used) <= SPARSE * query.shape[1]:
             return self._by_column(query[0], used, count, first, end, above)
-        # One more than wanted tells whether the last ones are equal; then those that stand first are taken.
-        scores, positions = self._best(query, min(count + 1, end - first), first, end)
-        if len(scores) > count and scores[count] == scores[count - 1] > above:
-            scores, positions = self._at_least(query, scores[count], first, end)
-        scores, positions = scores[:count], positions[:count]
-        kept = scores > above
-        return positions[kept], scores[kept].astype(np.float64)
+        import faiss
+
+        among: Any = faiss.SearchParameters  # its stub lacks the argument
+        among = among(sel=faiss.IDSelectorRange(first, end))
+        with _one_thread():
+            best, _ = self._index.search(query, count, params=among)
+            # Of equal scores those of the first positions are wanted, so all that are as good as the last one are found.
+            least = max(np.float32(above), np.nextafter(best[0, -1], np.float32(-np.inf)))
+            _, scores, positions = self._index.range_search(query, float(least), params=among)
+        order = np.lexsort((positions, -scores))[:count]
+        return positions[order].astype(np.int64), scores[order].astype(np.float64)
 
     def _by_column(
         self, query: NDArray[np.float32], used: Positions, count: int, first: int, end: int, above: float
@@ -240,17 +240,6 @@ class VectorIndex:
             scores += query[dimension] * self._columns[dimension, first:end]
         found = best_first(np.where(scores > np.float32(above), scores, np.float32(0)), count)
         return found + first, scores[found].astype(np.float64)
-
-    def _best(self, query: Vectors, count: int, first: int, end: int) -> Found:
-        with _one_thread():
-            scores, positions = self._index.search(query, count, params=_among(first, end))
-        return _sorted(scores[0], positions[0])
-
-    def _at_least(self, query: Vectors, least: float, first: int, end: int) -> Found:
-        below = np.nextafter(np.float32(least), np.float32(-np.inf))
-        with _one_thread():
-            _, scores, positions = self._index.range_search(query, float(below), params=_among(first, end))
-        return _sorted(scores, positions)
 
 
 @contextmanager
@@ -264,19 +253,6 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         faiss.omp_set_num_threads(before)
-
-
-def _among(first: int, end: int) -> Any:
-    import faiss
-
-    parameters: Any = faiss.SearchParameters  # its stub lacks the argument
-    return parameters(sel=faiss.IDSelectorRange(first, end))
-
-
-def _sorted(scores: NDArray[np.float32], positions: Positions) -> Found:
-    """Best first, equal scores in their own order."""
-    order = np.lexsort((positions, -scores))
-    return scores[order], positions[order].astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,23 +283,22 @@ def nearest_of(
     return positions[order], scores[order]
 
 
-class Looks:
+class VisualDescriptors:
     """Visual descriptors of a view. ``vectors`` (all rows x dimension) also hold rows behind the cut; ``of`` selects."""
 
     def __init__(self, view: View) -> None:
         rows = view.world.rows("looks")
         self.vectors: Vectors = matrix(rows.column("vector"), DESCRIPTOR_DIMENSION)
         self._times = rows.column("time").to_numpy()
-        self._hidden = np.zeros(0) if view.complete else rows.column("known_at").to_numpy()
-        self._as_of = view.duration
+        self._visible = view.cut.visible(rows)
 
     def of(self, span: TimeSpan) -> Positions:
         """The visible rows of an interval; if it has none, the row nearest to its middle."""
         first, end = np.searchsorted(self._times, [span.start, span.end]).tolist()
-        inside = self._visible(np.arange(first, end))
+        inside: Positions = np.flatnonzero(self._visible[first:end]) + first
         if len(inside) or len(self._times) == 0:
             return inside
-        seen = self._visible(np.arange(len(self._times)))
+        seen: Positions = np.flatnonzero(self._visible)
         if len(seen) == 0:
             return seen
         nearest = int(np.argmin(np.abs(self._times[seen] - span.center)))
@@ -334,13 +309,10 @@ class Looks:
         found = np.zeros((len(starts), DESCRIPTOR_DIMENSION), dtype=np.float32)
         firsts, lasts = np.searchsorted(self._times, starts), np.searchsorted(self._times, ends)
         for number in np.flatnonzero(lasts > firsts).tolist():
-            rows = self._visible(np.arange(firsts[number], lasts[number]))
+            rows = np.flatnonzero(self._visible[firsts[number] : lasts[number]]) + firsts[number]
             if len(rows):
                 found[number] = self.vectors[rows].mean(axis=0)
         return unit(found)
-
-    def _visible(self, rows: Positions) -> Positions:
-        return rows[self._hidden[rows] <= self._as_of] if len(self._hidden) else rows
 
 
 def unit(vectors: NDArray[np.float32]) -> Vectors:

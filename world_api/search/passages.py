@@ -26,16 +26,20 @@ from world_api.world.store import World
 from world_api.world.tables import one
 from world_api.world.timeline import Items, Positions, Said, Spoken, Times, shared_prefix, spans
 from world_api.world.tracks import JoinedTracks, hint_in_chinese, hint_in_words
-from world_api.world.view import UncutWorld, View, open_view
+from world_api.world.view import View, WholeView
 
 #: The tables with texts and their text column; texts on screen are the joined ones.
 SPEAKING = {"speech": "text", "screen_texts": "text", "captions": "text", "actions": "label"}
 
-_TERMS = pa.schema([("term", pa.string())])
-_ENDS = pa.schema([("end", pa.int64())])
-_BAGS = pa.schema([("term", pa.int32()), ("count", pa.int32())])
-_TEXTS = pa.schema([("text", pa.string())])
-_NUMBERS = pa.schema([("number", pa.int64())])
+_TEXTS = {
+    "texts": pa.schema([("text", pa.string())]),
+    "texts.numbers": pa.schema([("number", pa.int64())]),
+}
+_TERMS = {
+    "terms": pa.schema([("term", pa.string())]),
+    "texts.ends": pa.schema([("end", pa.int64())]),
+    "texts.terms": pa.schema([("term", pa.int32()), ("count", pa.int32())]),
+}
 
 
 class Texts:
@@ -46,7 +50,7 @@ class Texts:
 
     def read_all(self) -> None:
         """Load or derive all tables that are kept beside the world."""
-        _ = (self._texts, self._numbers, self.terms, self.bags)
+        _ = (self._texts, self.bags)
 
     def text(self, number: int) -> str:
         """A text by its number."""
@@ -54,7 +58,7 @@ class Texts:
         return found
 
     def of_rows(self, table: str) -> Positions:
-        """The text numbers of the rows of a table of ``SPEAKING``."""
+        """The text numbers of the rows of a table of ``SPEAKING``; of ``tracks`` those of their descriptions."""
         return self._numbers[table]
 
     def confidences(self, table: str) -> NDArray[np.float64]:
@@ -64,35 +68,26 @@ class Texts:
 
     def holding(self, term: str) -> Positions:
         """The numbers of the texts that hold a term, rising."""
-        number = self._number_of.get(term)
-        if number is None:
+        if (number := self.number_of.get(term)) is None:
             return np.zeros(0, dtype=np.int64)
         ends, texts = self._by_term
         return texts[int(ends[number - 1]) if number else 0 : int(ends[number])]
 
-    def __len__(self) -> int:
-        return len(self._texts)
-
     @property
-    def of_tracks(self) -> Positions:
-        """The numbers of the descriptions of all tracks."""
-        return self._numbers["tracks"]
-
-    @cached_property
     def terms(self) -> pa.ChunkedArray:
         """The different terms of all texts; concepts begin with ``#``."""
-        return self._world.derived.table("terms", lambda: self._bags[0], schema=_TERMS).column("term")
+        return self._term_tables[0].column("term")
+
+    @cached_property
+    def number_of(self) -> dict[str, int]:
+        """The number of each term."""
+        return {term: number for number, term in enumerate(self.terms.to_pylist())}
 
     @cached_property
     def bags(self) -> tuple[Positions, NDArray[np.int32], NDArray[np.int32]]:
         """The terms of each text: where its own end (after those of the texts before it), term numbers, how often."""
-        ends = self._world.derived.table("texts.ends", lambda: self._bags[1], schema=_ENDS)
-        content = self._world.derived.table("texts.terms", lambda: self._bags[2], schema=_BAGS)
+        _, ends, content = self._term_tables
         return ends.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
-
-    @cached_property
-    def _number_of(self) -> dict[str, int]:
-        return {term: number for number, term in enumerate(self.terms.to_pylist())}
 
     @cached_property
     def _by_term(self) -> tuple[Positions, Positions]:
@@ -100,49 +95,46 @@ class Texts:
         ends, terms, _ = self.bags
         texts = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         order = np.argsort(terms, kind="stable")
-        return np.searchsorted(terms[order], np.arange(len(self._number_of)), side="right"), texts[order]
+        return np.searchsorted(terms[order], np.arange(len(self.number_of)), side="right"), texts[order]
 
     @cached_property
+    def _text_tables(self) -> list[pa.Table]:
+        def make() -> list[pa.Table]:
+            said = [one(self._rows(table).column(column)) for table, column in SPEAKING.items()]
+            described = _descriptions(self._world.once(WholeView).joined)
+            encoded = pa.concat_arrays([*said, described]).dictionary_encode()
+            numbers = encoded.indices.cast(pa.int64())
+            return [pa.table({"text": encoded.dictionary}), pa.table({"number": numbers})]
+
+        return self._world.derived.tables(_TEXTS, make)
+
+    @property
     def _texts(self) -> pa.ChunkedArray:
-        return self._world.derived.table("texts", lambda: self._made[0], schema=_TEXTS).column("text")
+        return self._text_tables[0].column("text")
 
     @cached_property
     def _numbers(self) -> dict[str, Positions]:
-        numbers = (
-            self._world.derived.table("texts.numbers", lambda: self._made[1], schema=_NUMBERS)
-            .column("number")
-            .to_numpy()
-        )
         lengths = [self._rows(table).num_rows for table in SPEAKING]
-        parts = np.split(numbers, list(accumulate(lengths)))
+        parts = np.split(self._text_tables[1].column("number").to_numpy(), list(accumulate(lengths)))
         return dict(zip((*SPEAKING, "tracks"), parts, strict=True))
 
     @cached_property
-    def _made(self) -> tuple[pa.Table, pa.Table]:
-        said = [one(self._rows(table).column(column)) for table, column in SPEAKING.items()]
-        encoded = pa.concat_arrays([*said, _descriptions(self._world.once(UncutWorld).tracks)]).dictionary_encode()
-        numbers = encoded.indices.cast(pa.int64())
-        return pa.table({"text": encoded.dictionary}), pa.table({"number": numbers})
+    def _term_tables(self) -> list[pa.Table]:
+        def make() -> list[pa.Table]:
+            numbers: dict[str, int] = {}
+            ends, terms, counts = [], [], []
+            for text in self._texts.to_pylist():
+                for term, count in Counter(index_terms(text)).items():
+                    terms.append(numbers.setdefault(term, len(numbers)))
+                    counts.append(count)
+                ends.append(len(terms))
+            columns = ({"term": list(numbers)}, {"end": ends}, {"term": terms, "count": counts})
+            return [pa.table(part, schema=schema) for part, schema in zip(columns, _TERMS.values(), strict=True)]
+
+        return self._world.derived.tables(_TERMS, make)
 
     def _rows(self, table: str) -> pa.Table:
-        return self._world.once(UncutWorld).readings if table == "screen_texts" else self._world.rows(table)
-
-    @cached_property
-    def _bags(self) -> tuple[pa.Table, pa.Table, pa.Table]:
-        numbers: dict[str, int] = {}
-        ends: list[int] = []
-        terms: list[int] = []
-        counts: list[int] = []
-        for text in self._texts.to_pylist():
-            for term, count in Counter(index_terms(text)).items():
-                terms.append(numbers.setdefault(term, len(numbers)))
-                counts.append(count)
-            ends.append(len(terms))
-        return (
-            pa.table({"term": list(numbers)}, schema=_TERMS),
-            pa.table({"end": ends}, schema=_ENDS),
-            pa.table({"term": terms, "count": counts}, schema=_BAGS),
-        )
+        return self._world.once(WholeView).readings if table == "screen_texts" else self._world.rows(table)
 
 
 def _descriptions(tracks: JoinedTracks) -> pa.Array:
@@ -227,7 +219,7 @@ class Passages(Items[Passage]):
         found[kept] = numbers[items.rows[kept]]
         if not kept.all():
             # A text that the uncut world has there too keeps its number, so that its segments compare equal.
-            starts = self._view.world.once(UncutWorld).screen_texts.starts
+            starts = self._view.whole.screen_texts.starts
             near = numbers[int(kept.sum()) : int(np.searchsorted(starts, self._view.duration))]
             known = {self._known.text(number): number for number in np.unique(near).tolist()}
             texts = [items[at].text for at in np.flatnonzero(~kept).tolist()]
@@ -236,38 +228,24 @@ class Passages(Items[Passage]):
 
     def _track_numbers(self) -> Positions:
         """The numbers of the descriptions of the view's tracks."""
-        tracks, known = self._view.tracks, self._known.of_tracks
-        found: Positions = np.empty(len(tracks), dtype=np.int64)
-        is_settled = tracks.origins >= 0
-        found[is_settled] = known[tracks.origins[is_settled]]
-        if (reopened := tracks.reopened) is not None:
-            # Likewise for a track with the same description as without the cut.
-            places = pc.index_in(reopened.names, tracks.whole.names).fill_null(-1).to_pylist()
-            described = [reopened.described(place) for place in range(reopened.count)]
-            own = np.array(
-                [
-                    int(known[place]) if place >= 0 and self._known.text(int(known[place])) == text
-                    else self._new_number(text)
-                    for place, text in zip(places, described, strict=True)
-                ],
-                dtype=np.int64,
-            )  # fmt: skip
-            found[~is_settled] = own[-1 - tracks.origins[~is_settled]]
-        return found
+        tracks, known = self._view.tracks, self._known.of_rows("tracks")
+        # Likewise for a track with the same description as without the cut.
+        places = pc.index_in(tracks.reopened.names, tracks.whole.names).fill_null(-1).to_pylist()
+        described = _descriptions(tracks.reopened).to_pylist()
+        reopened = [
+            int(known[place]) if place >= 0 and self._known.text(int(known[place])) == text else self._new_number(text)
+            for place, text in zip(places, described, strict=True)
+        ]
+        return tracks.each(known, np.array(reopened, dtype=np.int64))
 
     def _new_number(self, text: str) -> int:
         return self.new_texts.setdefault(text, -1 - len(self.new_texts))
 
     def inside(self, span: TimeSpan) -> list[Passage]:
         """The passages of an interval: speech, screen text, captions, tracks; each in time order."""
-        return [self._passage(int(i)) for i in self.places_inside(span)]
-
-    def places_inside(self, span: TimeSpan) -> Positions:
-        """The same as positions."""
         found = self.touching(span)
         found = found[_belongs(self.sources[found], self.starts[found], self.ends[found], span.start, span.end)]
-        ordered: Positions = found[np.argsort(self.sources[found], kind="stable")]
-        return ordered
+        return [self._passage(i) for i in found[np.argsort(self.sources[found], kind="stable")].tolist()]
 
     def in_each(self, segments: Items[TimeSpan], first: int = 0) -> tuple[Positions, Positions]:
         """The passages of each of some segments that tile time, from ``first`` on: pairs of segment and passage, in order."""
@@ -369,19 +347,14 @@ class Passages(Items[Passage]):
 
 def passages_of(view: View) -> Passages:
     """The passages of a view; all views of a whole world share theirs."""
-    return (open_view(view.world, None) if view.complete else view).once(Passages)
-
-
-def passages_in(view: View, span: TimeSpan) -> list[Passage]:
-    """The passages of one interval of a view."""
-    return passages_of(view).inside(span)
+    return (view.whole if view.complete else view).once(Passages)
 
 
 def unchanged_segments(view: View) -> int:
     """The number of leading segments that the cut does not change, with all their passages."""
     if view.complete:
         return len(view.segments)
-    whole = open_view(view.world, None)
+    whole = view.whole
     same, _ = shared_prefix(view.segments, whole.segments)
     if same == 0:
         return 0

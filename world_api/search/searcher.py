@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from world_api.core.lexicon import concepts, required_terms, words
 from world_api.core.ports import TextEmbedder
 from world_api.core.spans import TimeSpan
-from world_api.search.captions import Captions, Meanings, by_meaning, segments_of
+from world_api.search.captions import CaptionIndex, Meanings, by_meaning, segments_of
 from world_api.search.documents import WholeDocuments, document_texts
 from world_api.search.indexes import (
     LexicalIndex,
-    Looks,
-    Part,
+    PostingsPart,
     Rows,
     TextPostings,
     VectorIndex,
+    VisualDescriptors,
     best_first,
     fuse,
     holds_words,
@@ -35,7 +35,7 @@ from world_api.search.indexes import (
 )
 from world_api.search.passages import Passage, Passages, Texts, passages_of, unchanged_segments
 from world_api.world.timeline import Items, Positions, shared_prefix
-from world_api.world.view import View, open_view
+from world_api.world.view import View
 
 #: Length of each ranking that is fused.
 FUSED = 400
@@ -70,20 +70,23 @@ class Searcher:
     """
 
     def __init__(
-        self, view: View, embedder: TextEmbedder, *, captions: Captions | None = None, meanings: Meanings | None = None
+        self,
+        view: View,
+        embedder: TextEmbedder,
+        *,
+        captions: CaptionIndex | None = None,
+        meanings: Meanings | None = None,
     ) -> None:
         self._view = view
         self._embedder = embedder
         self._whole = view.world.once(WholeDocuments)
-        self._captions = captions or Captions()
+        self._captions = captions or CaptionIndex()
         self._meanings = meanings
 
     def by_text(self, query: str, top_k: int) -> list[SegmentHit]:
         """Words and meaning, fused by reciprocal rank."""
         dense, _ = self._dense(query, FUSED, (0, len(self._segments)))
-        fused = fuse([best_first(self._lexical.scores(query), FUSED), dense], len(self._segments))
-        best = best_first(fused, top_k)
-        return self._hits(best, fused[best], query)
+        return self._fused(best_first(self._lexical.scores(query), FUSED), dense, top_k, query)
 
     def by_meaning(self, query: str, top_k: int, within: TimeSpan | None) -> list[SegmentHit]:
         """Dense search, optionally only among segments whose middle is inside an interval."""
@@ -126,8 +129,8 @@ class Searcher:
         among = ((0, first), (max(first, end), len(self._segments)))
         found, scores = nearest_of(self._look_rows, example_look, top_k, among)
         return [
-            SegmentHit(span=self._segments[int(i)], score=_score(score), passage=None)
-            for i, score in zip(found, scores, strict=True)
+            SegmentHit(span=self._segments[place], score=round(score, 4), passage=None)
+            for place, score in zip(found.tolist(), scores.tolist(), strict=True)
         ]
 
     def word_scores(self, query: str) -> NDArray[np.float64]:
@@ -160,46 +163,47 @@ class Searcher:
 
     @cached_property
     def _lexical(self) -> LexicalIndex:
-        rest = Part(postings=TextPostings(self._rest), count=len(self._rest))
-        return LexicalIndex(Part(postings=self._whole, count=self._same), rest)
+        rest = PostingsPart(postings=TextPostings(self._rest), count=len(self._rest))
+        return LexicalIndex(PostingsPart(postings=self._whole, count=self._same), rest)
 
     @cached_property
     def _text_rows(self) -> list[Rows]:
         rest = VectorIndex(self._embedder.embed(self._rest).T)
-        return self._parts(self._whole.text_vectors(self._embedder), rest, self._same)
+        return _rows(self._whole.text_vectors(self._embedder), rest, self._same)
 
     @cached_property
     def _look_rows(self) -> list[Rows]:
         segments, looks, view = self._segments, self._looks, self._view
-        same, _ = shared_prefix(segments, open_view(view.world, None).segments)
+        same, _ = shared_prefix(segments, view.whole.segments)
         same = min(same, int(np.searchsorted(segments.ends, view.first_hidden("looks"), side="right")))
         rest = looks.means(segments.starts[same:], segments.ends[same:])
-        return self._parts(self._whole.look_index, VectorIndex(rest.T), same)
-
-    @staticmethod
-    def _parts(whole: VectorIndex, rest: VectorIndex, same: int) -> list[Rows]:
-        return [Rows(index=whole, count=same, offset=0), Rows(index=rest, count=len(rest), offset=same)]
+        return _rows(self._whole.look_index, VectorIndex(rest.T), same)
 
     @cached_property
-    def _looks(self) -> Looks:
-        return Looks(self._view)
+    def _looks(self) -> VisualDescriptors:
+        return VisualDescriptors(self._view)
 
     def _dense(self, query: str, count: int, among: tuple[int, int]) -> tuple[Positions, NDArray[np.float64]]:
         vector = self._embedder.embed([query])
         return nearest_of(self._text_rows, vector, count, [among], above=self._embedder.noise_floor)
 
     def _hits(self, found: Positions, scores: NDArray[np.float64], query: str) -> list[SegmentHit]:
-        passages, wanted = passages_of(self._view), Wanted(query)
-        return [self._hit(int(i), _score(score), passages, wanted) for i, score in zip(found, scores, strict=True)]
+        passages, wanted, hits = passages_of(self._view), QueryMatcher(query), []
+        for place, score in zip(found.tolist(), scores.tolist(), strict=True):
+            span = self._segments[place]
+            numbers = self._captioned[place] if self._captions.passages else []
+            best = wanted.best([*passages.inside(span), *(self._captions.passages[number] for number in numbers)])
+            passage = best[0] if best else None
+            hits.append(SegmentHit(span=span, score=round(score, 4), passage=passage, lines=wanted.lines(best)))
+        return hits
 
-    def _hit(self, place: int, score: float, passages: Passages, wanted: Wanted) -> SegmentHit:
-        span = self._segments[place]
-        said = [self._captions.passages[number] for number in self._captioned[place]] if self._captions.passages else []
-        best = wanted.best([*passages.inside(span), *said])
-        return SegmentHit(span=span, score=score, passage=best[0] if best else None, lines=wanted.lines(best))
+
+def _rows(whole: VectorIndex, rest: VectorIndex, same: int) -> list[Rows]:
+    """The first ``same`` rows of one index, then those of another."""
+    return [Rows(index=whole, count=same, offset=0), Rows(index=rest, count=len(rest), offset=same)]
 
 
-class Wanted:
+class QueryMatcher:
     """Compares passages with a query."""
 
     def __init__(self, query: str) -> None:
@@ -239,10 +243,6 @@ def _terms_of(text: str, more: str) -> tuple[frozenset[str], int]:
     return frozenset(own) | {f"#{concept}" for concept in concepts(f"{text} {more}")}, len(own)
 
 
-def _score(value: float) -> float:
-    return round(float(value), 4)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Scan:
     """Result of a scan of the segments ``first`` to ``end`` (positions, half-open).
@@ -273,17 +273,18 @@ class Scanner:
         self._texts = view.world.once(Texts)
         self._in_segment, self._inside = self._passages.in_each(view.segments)
 
-    def scan(self, query: str | None, captions: Captions, *, within: TimeSpan | None, least: float | None) -> Scan:
+    def scan(self, query: str | None, captions: CaptionIndex, *, within: TimeSpan | None, least: float | None) -> Scan:
         """The segments that share time with an interval and in which one passage holds every required term of the query.
 
         ``captions`` are further passages, from models. ``least`` is the confidence that a passage needs if its source gives one.
         Without a query all segments match.
         """
         segments = self._view.segments
-        touched = segments.touching(within) if within else np.arange(len(segments))
+        first, end = 0, len(segments)
         if within:
+            touched = segments.touching(within)
             touched = touched[segments.ends[touched] > within.start]
-        first, end = (int(touched[0]), int(touched[-1]) + 1) if len(touched) else (0, 0)
+            first, end = (int(touched[0]), int(touched[-1]) + 1) if len(touched) else (0, 0)
         none = np.zeros(0, dtype=np.int64)
         if query is None:
             return Scan(first=first, end=end, matching=np.arange(first, end), segments=none, passages=none, captions={})
@@ -325,8 +326,3 @@ class Scanner:
         wanted = set(terms)
         new = [number for text, number in self._passages.new_texts.items() if wanted <= frozenset(index_terms(text))]
         return known, np.array(new, dtype=np.int64)
-
-
-def scanner_of(view: View) -> Scanner:
-    """The scanner of a view."""
-    return view.once(Scanner)

@@ -6,64 +6,38 @@ A ``Session`` is what operations run on. Its overlay is a log beside the world; 
 
 from __future__ import annotations
 
-from world_api.session.captioning import (
-    Captioned,
-    Estimate,
-    caption_segments,
-    estimate_captions,
-    estimate_question,
-    name_captions,
-)
-from world_api.session.overlay import (
-    MemoryWritten,
-    Overlay,
-    commit_session,
-    drop_session,
-    forget_reserved,
-    list_sessions,
-    open_overlay,
-    reserve_session,
-)
-from world_api.session.session import SEEN, Backends, Registration, Session, StandIn
-from world_api.session.vision import (
-    LONGEST_QUESTION,
-    MAX_SPOTS,
-    FrameChoice,
-    FrameLooker,
-    Spot,
-    Vision,
-    VisionConfig,
-    world_key,
-)
-from world_api.session.vision_cache import CachedLook
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "LONGEST_QUESTION",
-    "MAX_SPOTS",
-    "SEEN",
-    "Backends",
-    "CachedLook",
-    "Captioned",
-    "Estimate",
-    "FrameChoice",
-    "FrameLooker",
-    "MemoryWritten",
-    "Overlay",
-    "Registration",
-    "Session",
-    "Spot",
-    "StandIn",
-    "Vision",
-    "VisionConfig",
-    "caption_segments",
-    "commit_session",
-    "drop_session",
-    "estimate_captions",
-    "estimate_question",
-    "forget_reserved",
-    "list_sessions",
-    "name_captions",
-    "open_overlay",
-    "reserve_session",
-    "world_key",
-]
+from world_api.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from world_api.session.captioning import Captioned as Captioned
+    from world_api.session.captioning import LookEstimate as LookEstimate
+    from world_api.session.captioning import caption_segments as caption_segments
+    from world_api.session.captioning import estimate_captions as estimate_captions
+    from world_api.session.captioning import estimate_question as estimate_question
+    from world_api.session.captioning import name_captions as name_captions
+    from world_api.session.overlay import MemoryWritten as MemoryWritten
+    from world_api.session.overlay import Overlay as Overlay
+    from world_api.session.overlay import commit_session as commit_session
+    from world_api.session.overlay import drop_session as drop_session
+    from world_api.session.overlay import forget_reserved as forget_reserved
+    from world_api.session.overlay import list_sessions as list_sessions
+    from world_api.session.overlay import open_overlay as open_overlay
+    from world_api.session.overlay import reserve_session as reserve_session
+    from world_api.session.session import SEEN as SEEN
+    from world_api.session.session import Backends as Backends
+    from world_api.session.session import Registration as Registration
+    from world_api.session.session import Session as Session
+    from world_api.session.session import StandIn as StandIn
+    from world_api.session.vision import LONGEST_QUESTION as LONGEST_QUESTION
+    from world_api.session.vision import MAX_SPOTS as MAX_SPOTS
+    from world_api.session.vision import FrameChoice as FrameChoice
+    from world_api.session.vision import FrameLooker as FrameLooker
+    from world_api.session.vision import LookSpot as LookSpot
+    from world_api.session.vision import Vision as Vision
+    from world_api.session.vision import VisionConfig as VisionConfig
+    from world_api.session.vision import world_key as world_key
+    from world_api.session.vision_cache import CachedLook as CachedLook
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -10,7 +10,7 @@ import contextvars
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from world_api.core.faults import BackendFault, VideoWorldError
 from world_api.core.spans import TimeSpan
@@ -36,7 +36,7 @@ _ENOUGH = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class LookEstimate:
     """Requests, frames and tokens that will be sent; ``assumed`` says what the tokens rest on.
 
     With ``is_bound`` requests and frames are upper bounds, except for what a client repeats after no answer; else they are
@@ -53,41 +53,36 @@ class Estimate:
     cached: int = 0  #: tokens that a server may charge less for; none are counted on
 
 
-def estimate_captions(view: View, seeing: Vision, config: VisionConfig) -> Estimate:
+def estimate_captions(view: View, seeing: Vision, config: VisionConfig) -> LookEstimate:
     """Estimate captioning every visible segment that has no cached caption.
 
     Tokens come from earlier captions of this video if a server counted enough of them; else they are assumed.
     """
     missing = _missing(view, seeing)
     counts = [config.choice.count(span.duration) for span in missing]
-    estimate = Estimate(
-        requests=len(missing),
-        frames=sum(counts),
-        prompt=0,
-        completion=0,
-        assumed="",
-        kept=len(view.segments) - len(missing),
-    )
     costs = [kept.cost for kept in seeing.kept.all() if kept.task == "caption" and not kept.cost.estimated]
     shown = sum(cost.images for cost in costs)
     if len(costs) >= _ENOUGH and shown:
-        return replace(
-            estimate,
-            prompt=round(sum(cost.prompt for cost in costs) / shown * sum(counts)),
-            completion=round(sum(cost.completion for cost in costs) / len(costs) * len(missing)),
-            assumed=f"as {len(costs)} captions of this video have taken",
-        )
-    video = view.world.manifest.video
-    each = {count: config.vision.expects("caption", count, video.width, video.height) for count in set(counts)}
-    return replace(
-        estimate,
-        prompt=sum(each[count].prompt for count in counts),
-        completion=sum(each[count].completion for count in counts),
-        assumed=next((expected.assumed for expected in each.values()), ""),
+        prompt = round(sum(cost.prompt for cost in costs) / shown * sum(counts))
+        completion = round(sum(cost.completion for cost in costs) / len(costs) * len(missing))
+        assumed = f"as {len(costs)} captions of this video have taken"
+    else:
+        video = view.world.manifest.video
+        each = {count: config.vision.expects("caption", count, video.width, video.height) for count in set(counts)}
+        prompt = sum(each[count].prompt for count in counts)
+        completion = sum(each[count].completion for count in counts)
+        assumed = next((expected.assumed for expected in each.values()), "")
+    return LookEstimate(
+        requests=len(missing),
+        frames=sum(counts),
+        prompt=prompt,
+        completion=completion,
+        assumed=assumed,
+        kept=len(view.segments) - len(missing),
     )
 
 
-def estimate_question(config: VisionConfig, width: int, height: int) -> Estimate:
+def estimate_question(config: VisionConfig, width: int, height: int) -> LookEstimate:
     """Upper bound of the looks of one question: every look that it may take, each with the most frames.
 
     Tokens are those of the more expensive kind of look with the longest question; a part of a frame may be square.
@@ -97,7 +92,7 @@ def estimate_question(config: VisionConfig, width: int, height: int) -> Estimate
     segment = config.vision.expects("answer", config.choice.most, width, height)
     thing = config.vision.expects("state", MAX_SPOTS, side, side)
     dearer = max(segment, thing, key=lambda expected: expected.prompt)
-    return Estimate(
+    return LookEstimate(
         requests=looks,
         frames=looks * max(config.choice.most, MAX_SPOTS),
         prompt=looks * (dearer.prompt + LONGEST_QUESTION),
@@ -121,18 +116,67 @@ def caption_segments(
 ) -> Captioned:
     """Caption every visible segment that has no caption; ``progress`` receives the seconds done and in all.
 
-    At the end of the run its captions are searched from then on (``name_captions``).
+    At the end of the run its captions are searched from then on (``name_captions``). Several threads work, until all segments
+    are done or a fault would affect all segments.
 
     Raises:
         VideoWorldError: what would fail for every segment: an endpoint that is gone, a refused key, pictures not taken.
     """
     missing = _missing(view, seeing)
-    run = _Run(missing, lambda span: _caption(seeing, span, view.duration), progress)
-    run.go(min(config.at_once, len(missing)))
-    if run.fault is not None:
-        raise _with_progress(run.fault, run.made, len(missing))
+    total, done, made = sum(span.duration for span in missing), 0.0, 0
+    failed: list[tuple[TimeSpan, VideoWorldError]] = []
+    ending: list[BaseException] = []
+    waiting, lock, is_over = deque(missing), threading.Lock(), threading.Event()
+
+    def caption(span: TimeSpan) -> None:
+        nonlocal done, made
+        fault = None
+        try:
+            seeing.caption(span, until=view.duration)
+        except VideoWorldError as error:
+            fault = error
+        with lock:
+            done = min(total, done + span.duration)
+            if fault is None:
+                made += 1
+            else:
+                failed.append((span, fault))
+                if fault.code not in SINGLE_SEGMENT_FAULTS or (made == 0 and len(failed) >= _HOPELESS):
+                    ending.append(fault)
+                    is_over.set()
+            progress(done, total)
+
+    def serve() -> None:
+        while not is_over.is_set():
+            try:
+                span = waiting.popleft()
+            except IndexError:
+                return
+            try:
+                caption(span)
+            except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+                ending.append(error)
+                is_over.set()
+
+    # Daemons: a person who interrupts the run need not wait for an endpoint. Each thread has a copy of the context, so that it
+    # charges the ledger of the caller.
+    threads = [
+        threading.Thread(target=contextvars.copy_context().run, args=(serve,), daemon=True)
+        for _ in range(min(config.at_once, len(missing)))
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    finally:
+        is_over.set()
+    if ending:
+        first = ending[0]
+        raise _with_progress(first, made, len(missing)) if isinstance(first, VideoWorldError) else first
     name_captions(view, seeing)
-    return Captioned(made=run.made, kept=len(view.segments) - len(missing), failed=tuple(run.failed))
+    failed.sort(key=lambda item: item[0])
+    return Captioned(made=made, kept=len(view.segments) - len(missing), failed=tuple(failed))
 
 
 def name_captions(view: View, seeing: Vision) -> None:
@@ -146,79 +190,7 @@ def name_captions(view: View, seeing: Vision) -> None:
 
 def _missing(view: View, seeing: Vision) -> list[TimeSpan]:
     until = view.duration
-    return [span for span in view.segments if span.duration > 0 and not seeing.knows_caption(span, until=until)]
-
-
-def _caption(seeing: Vision, span: TimeSpan, until: float) -> None:
-    seeing.caption(span, until=until)
-
-
-class _Run:
-    """Work on segments in several threads, which end with the first fault that would affect all segments."""
-
-    def __init__(
-        self, spans: list[TimeSpan], work: Callable[[TimeSpan], None], progress: Callable[[float, float], None]
-    ) -> None:
-        self._waiting = deque(spans)
-        self._done, self._total = 0.0, sum(span.duration for span in spans)
-        self._work = work
-        self._progress = progress
-        self._lock = threading.Lock()
-        self._is_over = threading.Event()
-        self.made = 0
-        self.failed: list[tuple[TimeSpan, VideoWorldError]] = []
-        self.fault: VideoWorldError | None = None
-        self.crash: BaseException | None = None
-
-    def go(self, threads: int) -> None:
-        """Work until all segments are done or a fault ends the run."""
-        # Daemons: a person who interrupts the run need not wait for an endpoint. Each thread has a copy of the context, so that
-        # it charges the ledger of the caller.
-        workers = [
-            threading.Thread(target=contextvars.copy_context().run, args=(self._serve,), daemon=True)
-            for _ in range(threads)
-        ]
-        for worker in workers:
-            worker.start()
-        try:
-            for worker in workers:
-                worker.join()
-        finally:
-            self._is_over.set()
-        if self.crash is not None:
-            raise self.crash
-        self.failed.sort(key=lambda item: item[0])
-
-    def _serve(self) -> None:
-        while not self._is_over.is_set():
-            try:
-                span = self._waiting.popleft()
-            except IndexError:
-                return
-            try:
-                self._work(span)
-            except VideoWorldError as fault:
-                self._note(span, fault)
-            except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
-                self.crash = error
-                self._is_over.set()
-            else:
-                with self._lock:
-                    self.made += 1
-                    self._advance(span)
-
-    def _note(self, span: TimeSpan, fault: VideoWorldError) -> None:
-        with self._lock:
-            self.failed.append((span, fault))
-            hopeless = self.made == 0 and len(self.failed) >= _HOPELESS
-            if (fault.code not in SINGLE_SEGMENT_FAULTS or hopeless) and self.fault is None:
-                self.fault = fault
-                self._is_over.set()
-            self._advance(span)
-
-    def _advance(self, span: TimeSpan) -> None:
-        self._done = min(self._total, self._done + span.duration)
-        self._progress(self._done, self._total)
+    return [span for span in view.segments if span.duration > 0 and seeing.kept_caption(span, until=until) is None]
 
 
 def _with_progress(fault: VideoWorldError, made: int, wanted: int) -> VideoWorldError:

@@ -27,7 +27,7 @@ from world_api.core.faults import StoreFault
 from world_api.core.files import append_line, file_lock, not_writable, world_lock
 from world_api.core.identifiers import check_session_name, is_name
 from world_api.core.spans import TimeSpan
-from world_api.world.manifest import MOST_SECONDS, FileEntry, read_manifest, write_manifest
+from world_api.world.manifest import MOST_SECONDS, read_manifest, write_manifest
 from world_api.world.storage import rows_from_records, write_rows
 from world_api.world.store import World, world_folder, world_hash
 from world_api.world.tables import SESSION_TABLES
@@ -95,7 +95,6 @@ class CommitPlanned(BaseModel):
 Event = MemoryWritten | EntityRegistered
 #: Bytes that a log may grow between two readings; no session writes as much.
 _MOST_BYTES = 1 << 28
-_NOTHING = ""  #: the digest of an empty log
 _LINES: TypeAdapter[Event | CommitPlanned] = TypeAdapter(Event | CommitPlanned)
 
 
@@ -110,7 +109,7 @@ class Overlay:
         self._read: list[Event] = []
         self._plans: list[tuple[int, CommitPlanned]] = []  # each with the number of events before it
         self._read_from: tuple[int, int] = (0, 0)  # inode of the log, bytes read of it
-        self._digest = _NOTHING
+        self._digest = ""
         self._own = RLock()  # for the threads of this process; ``locked`` is for other processes
 
     def events(self) -> list[Event]:
@@ -138,8 +137,7 @@ class Overlay:
             StoreFault: ``session_damaged``.
         """
         with self._current():
-            done = [count for count, plan in self._plans if set(plan.files) <= set(listed)]
-            return max(done, default=0)
+            return max((count for count, plan in self._plans if set(plan.files) <= set(listed)), default=0)
 
     def plan_commit(self, files: Sequence[str]) -> None:
         """Note which files of rows will hold the events so far; call it under ``locked``, before the manifest lists them.
@@ -223,7 +221,7 @@ class Overlay:
         self._read_from = (inode, self._read_from[1] + len(whole))
 
     def _start(self, read_from: tuple[int, int]) -> None:
-        self._read, self._plans, self._read_from, self._digest = [], [], read_from, _NOTHING
+        self._read, self._plans, self._read_from, self._digest = [], [], read_from, ""
 
     def _add(self, event: Event, line: bytes) -> None:
         self._read.append(event)
@@ -358,8 +356,9 @@ def commit_session(store: Path, video_id: str, name: str) -> Committed:
         manifest = read_manifest(folder)
         world = World(folder, manifest)
         events = overlay.events()[overlay.number_committed({entry.path for entry in manifest.files}) :]
+        held = set(world.rows("memories").column("memory_id").to_pylist())
         new: dict[str, Sequence[Event]] = {
-            "memories": _new_memories(world, [event for event in events if isinstance(event, MemoryWritten)]),
+            "memories": [event for event in events if isinstance(event, MemoryWritten) and event.memory_id not in held],
             "registrations": _new_names(world, [event for event in events if isinstance(event, EntityRegistered)]),
         }
         stored = []
@@ -367,7 +366,10 @@ def commit_session(store: Path, video_id: str, name: str) -> Committed:
             if fresh:
                 first = world.rows(table).num_rows
                 records = [_row(event, name, first + i) for i, event in enumerate(fresh)]
-                stored.append(_store(folder, table, len(manifest.files_of(table)), records))
+                key, clip = content_hash(records)[:16], len(manifest.files_of(table))
+                stored.append(
+                    write_rows(folder, table=table, clip=clip, key=key, rows=rows_from_records(table, records))
+                )
         files = [*manifest.files, *stored]
         overlay.plan_commit([entry.path for entry in stored])
         digest = world_hash(folder, manifest.video, files)
@@ -394,12 +396,6 @@ def _existing(store: Path, video_id: str, name: str) -> Overlay:
     return overlay
 
 
-def _new_memories(world: World, events: Sequence[MemoryWritten]) -> list[MemoryWritten]:
-    """The memories the world does not hold yet."""
-    held = set(world.rows("memories").column("memory_id").to_pylist())
-    return [event for event in events if event.memory_id not in held]
-
-
 def _new_names(world: World, events: Sequence[EntityRegistered]) -> list[EntityRegistered]:
     """The registrations that change what the world calls an entity."""
     rows = world.rows("registrations")
@@ -410,11 +406,6 @@ def _new_names(world: World, events: Sequence[EntityRegistered]) -> list[EntityR
             called[event.entity_id] = event.hint
             fresh.append(event)
     return fresh
-
-
-def _store(folder: Path, table: str, clip: int, records: list[dict[str, Any]]) -> FileEntry:
-    key = content_hash(records)[:16]
-    return write_rows(folder, table=table, clip=clip, key=key, rows=rows_from_records(table, records))
 
 
 def _producers(folder: Path) -> set[str]:

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 from world_api.core.canonical import content_hash
 from world_api.core.faults import OperationFault
 from world_api.core.ports import Source, TextEmbedder
-from world_api.core.spans import TimeSpan, round_time
+from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.core.vocabulary import Vocabulary
-from world_api.search.captions import Captions, Meanings
+from world_api.search.captions import CaptionIndex, Meanings
 from world_api.search.searcher import Searcher
 from world_api.session.overlay import EntityRegistered, Level, MemoryWritten, Overlay
 from world_api.session.vision import FrameLooker, Vision
@@ -81,6 +81,12 @@ class Registration:
         return hint_in_words(self.category, ())
 
     @property
+    def place(self) -> Box:
+        """Its box at the moment of the registration."""
+        x1, y1, x2, y2 = self.box
+        return Box(x1=x1, y1=y1, x2=x2, y2=y2)
+
+    @property
     def source(self) -> Source:
         """Its source: the tracker, or a detector that looked at that frame."""
         return "detector" if self.entity_id.startswith(SEEN) else "tracker"
@@ -103,7 +109,7 @@ class Session:
         #: The captions that captioning runs listed; fixed while the session is open.
         self._listed = None if seeing is None else seeing.searched()
         said = [] if seeing is None or self._listed is None else seeing.said(self._listed, until=view.duration)
-        self.captions = Captions(said)
+        self.captions = CaptionIndex(said)
 
     @property
     def video_id(self) -> str:
@@ -133,8 +139,7 @@ class Session:
     @property
     def memo_key(self) -> str:
         """Cache key of results that do not depend on what the session wrote."""
-        others = self.stood_in
-        stood_in = "" if others is None else f"+{content_hash(others)}"
+        stood_in = f"+{content_hash(self.stood_in)}" if self.stood_in else ""
         return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{self.perception_key}{stood_in}"
 
     @property
@@ -176,11 +181,6 @@ class Session:
         """Search over the visible part."""
         return Searcher(self.view, self.backends.text_embedder, captions=self.captions, meanings=self.backends.meanings)
 
-    @property
-    def _known_at(self) -> float:
-        """The end of what this session sees; its writes are known from then on."""
-        return self.view.duration
-
     def check_video(self, video_id: str) -> None:
         """Refuse a call for another video.
 
@@ -196,42 +196,28 @@ class Session:
 
     def memories(self, level: Level | None = None) -> list[MemoryWritten]:
         """The visible memories of a level (or all), committed ones first, then in the order of writing."""
-        found: dict[str, MemoryWritten] = {}
-        for row in self.view.rows("memories").drop_columns(["number", "producer"]).to_pylist():
-            found[row["memory_id"]] = MemoryWritten.model_construct(**{**row, "parts": tuple(row["parts"])})
-        for event in self._visible_events():
-            if isinstance(event, MemoryWritten):
-                found[event.memory_id] = event
+        rows = self.view.rows("memories").drop_columns(["number", "producer"]).to_pylist()
+        committed = (MemoryWritten.model_construct(**{**row, "parts": tuple(row["parts"])}) for row in rows)
+        written = (event for event in self._visible_events() if isinstance(event, MemoryWritten))
+        found = {memory.memory_id: memory for memory in (*committed, *written)}
         return [memory for memory in found.values() if level is None or memory.level == level]
 
     def registrations(self) -> list[Registration]:
         """The visible registered entities, committed ones first, then in the order of registering."""
         found: dict[str, Registration] = {}
         for row in self.view.rows("registrations").to_pylist():
-            found[row["entity_id"]] = Registration(
-                entity_id=row["entity_id"],
-                label=row["hint"],
-                category=row["category"],
-                time=row["time"],
-                box=(_tenth(row["x1"]), _tenth(row["y1"]), _tenth(row["x2"]), _tenth(row["y2"])),
-                confidence=round(row["confidence"], 2),
-                committed=True,
-            )
+            box = tuple(round(row[side], 1) for side in ("x1", "y1", "x2", "y2"))
+            found[row["entity_id"]] = _registration({**row, "box": box}, committed=True)
         for event in self._visible_events():
             if isinstance(event, EntityRegistered):
-                found[event.entity_id] = Registration(
-                    entity_id=event.entity_id,
-                    label=event.hint,
-                    category=event.category,
-                    time=event.time,
-                    box=event.box,
-                    confidence=event.confidence,
-                    committed=False,
-                )
+                found[event.entity_id] = _registration(dict(event), committed=False)
         return list(found.values())
 
     def write_memory(self, *, level: Level, span: TimeSpan, content: str, parts: Sequence[str] = ()) -> MemoryWritten:
-        """Append a memory to the overlay. Its id comes from its content and its place in the session."""
+        """Append a memory to the overlay; it is known from the end of what this session sees on.
+
+        Its id comes from its content and its place in the session.
+        """
 
         def make(number: int) -> MemoryWritten:
             seed = "\x1f".join([self.name, str(number), level, repr(span.start), repr(span.end), content, *parts])
@@ -242,7 +228,7 @@ class Session:
                 end=round_time(span.end),
                 content=content,
                 parts=tuple(parts),
-                known_at=self._known_at,
+                known_at=self.view.duration,
             )
 
         event = self.overlay.append(make)
@@ -251,21 +237,22 @@ class Session:
 
     def register(self, registration: Registration) -> None:
         """Append a registered entity to the overlay."""
-        event = EntityRegistered(
-            entity_id=registration.entity_id,
-            hint=registration.label,
-            category=registration.category,
-            time=registration.time,
-            box=registration.box,
-            confidence=registration.confidence,
-            known_at=self._known_at,
-        )
+        record = {name: getattr(registration, name) for name in ("entity_id", "category", "time", "box", "confidence")}
+        event = EntityRegistered(**record, hint=registration.label, known_at=self.view.duration)
         self.overlay.append(lambda _: event)
 
     def _visible_events(self) -> list[MemoryWritten | EntityRegistered]:
-        events = self.overlay.events()
-        return events if self.as_of is None else [event for event in events if event.known_at <= self.as_of]
+        return [event for event in self.overlay.events() if self.view.cut.shows(event.known_at)]
 
 
-def _tenth(pixels: float) -> float:
-    return round(pixels, 1)
+def _registration(record: Mapping[str, Any], *, committed: bool) -> Registration:
+    """A registration from a row or an event, whose ``hint`` holds the caller's words."""
+    return Registration(
+        entity_id=record["entity_id"],
+        label=record["hint"],
+        category=record["category"],
+        time=record["time"],
+        box=record["box"],
+        confidence=round(record["confidence"], 2),
+        committed=committed,
+    )

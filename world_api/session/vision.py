@@ -7,15 +7,16 @@ arguments. The world itself never changes.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from world_api.core.canonical import content_hash
 from world_api.core.cost import charge
@@ -35,9 +36,12 @@ from world_api.core.ports import (
     VisionModel,
 )
 from world_api.core.spans import Box, TimeSpan, round_time
-from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook, CaptionSet, CaptionSetFile, VisionCache
+from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook, CaptionSet, VisionCache
 from world_api.world.manifest import Manifest
 from world_api.world.tables import SESSION_TABLES
+
+#: What a look depends on beside the world and the model: interval, times, boxes, question and subject; part of its cache key.
+Parameters = dict[str, Any]
 
 #: Seconds before a cut; a frame counts as begun half a millisecond early, and that of the cut must not be shown.
 BEFORE = 0.001
@@ -92,7 +96,11 @@ class VisionConfig:
 
 
 class LookBudget:
-    """Counts the looks of one session. Threads may share it."""
+    """Counts the looks of one session. Threads may share it.
+
+    All methods raise:
+        OperationFault: ``looks_spent``, if no more are allowed.
+    """
 
     def __init__(self, most: int | None) -> None:
         self._most = most
@@ -101,48 +109,35 @@ class LookBudget:
         self._lock = Lock()
 
     def check(self) -> None:
-        """Check that a request may be sent, before work is spent on it.
-
-        Raises:
-            OperationFault: ``looks_spent``.
-        """
+        """Check that a request may be sent, before work is spent on it."""
         with self._lock:
-            self._refuse_spent()
+            self._count(0)
 
     def sends(self) -> None:
-        """Count a request that is about to be sent, whether or not it succeeds.
-
-        Raises:
-            OperationFault: ``looks_spent``.
-        """
+        """Count a request that is about to be sent, whether or not it succeeds."""
         with self._lock:
-            self._refuse_spent()
-            self._used += 1
+            self._count(1)
 
     def made(self, request: str) -> None:
         """Note that a look was answered; from then on it costs this session nothing."""
         with self._lock:
             self._counted.add(request)
 
-    def tell(self, request: str) -> None:
-        """Count a cached look, unless this session had it already.
-
-        Raises:
-            OperationFault: ``looks_spent``.
-        """
+    def reuse(self, request: str) -> None:
+        """Count a cached look, unless this session had it already."""
         with self._lock:
             if request not in self._counted:
-                self._refuse_spent()
-                self._used += 1
+                self._count(1)
                 self._counted.add(request)
 
-    def _refuse_spent(self) -> None:
+    def _count(self, looks: int) -> None:
         if self._most is not None and self._used >= self._most:
             raise OperationFault(
                 "looks_spent",
                 f"a model has looked {self._most} times in this session, which is all it may",
                 hint="use what was seen so far; the caller may allow more with --looks",
             )
+        self._used += looks
 
 
 _MARGIN = 0.35  #: of a box's size, shown around what is cut out
@@ -204,48 +199,35 @@ class FrameLooker:
         Raises:
             MediaFault: ``source_missing``, ``undecodable``.
         """
-        place = self._place(time, category)
-        if place is not None and place.is_file() and (kept := _load(place)) is not None:
-            return kept
-        found = self._detector.detect(self._frames.frame_played_at(time), category)
-        records = [_record(item) for item in found]
-        if place is not None:
-            _keep(place, records)
-        return [_restored(record) for record in records]  # as the next reader of the cache gets it
-
-    def _place(self, time: float, category: str) -> Path | None:
         if self._cache is None:
-            return None
+            return self._detect(time, category)
         key = content_hash([self._detector.producer, "detect", round_time(time), category])
-        return self._cache / self._world_key[:16] / f"{key[:32]}.json"
+        path = self._cache / self._world_key[:16] / f"{key[:32]}.json"
+        with suppress(OSError, ValueError):  # ValueError: it holds no detections
+            return _DETECTIONS.validate_json(path.read_bytes())
+        found = self._detect(time, category)
+        with suppress(StoreFault):  # a read-only store can still be queried
+            write_atomically(path, _DETECTIONS.dump_json(found))
+        return found
+
+    def _detect(self, time: float, category: str) -> list[DetectedObject]:
+        """Detections as the next reader of the cache gets them: rounded."""
+        found = self._detector.detect(self._frames.frame_played_at(time), category)
+        return [
+            DetectedObject(
+                category=seen.category,
+                box=Box(**dict(zip(("x1", "y1", "x2", "y2"), seen.box.rounded(), strict=True))),
+                confidence=round(seen.confidence, 4),
+            )
+            for seen in found
+        ]
 
 
-def _record(found: DetectedObject) -> dict[str, Any]:
-    return {"category": found.category, "box": found.box.rounded(), "confidence": round(found.confidence, 4)}
-
-
-def _restored(record: dict[str, Any]) -> DetectedObject:
-    x1, y1, x2, y2 = record["box"]
-    box = Box(x1=x1, y1=y1, x2=x2, y2=y2)
-    return DetectedObject(category=record["category"], box=box, confidence=record["confidence"])
-
-
-def _keep(place: Path, records: list[dict[str, Any]]) -> None:
-    try:
-        write_atomically(place, json.dumps(records).encode())
-    except StoreFault:
-        return  # a read-only store can still be queried
-
-
-def _load(place: Path) -> list[DetectedObject] | None:
-    try:
-        return [_restored(record) for record in json.loads(place.read_bytes())]
-    except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError):
-        return None
+_DETECTIONS = TypeAdapter(list[DetectedObject])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spot:
+class LookSpot:
     """A moment (seconds) and a box of its frame (pixels of the displayed frame); None for the whole frame."""
 
     time: float
@@ -276,43 +258,57 @@ class Vision:
         self.most_looks = config.most_looks
         folder = cache / world_key[:16] / content_hash(self.producer)[:16] if cache is not None else None
         self.kept = VisionCache(folder, lambda kept: self._name(kept.task, kept.parameters, kept.producer))
-        self._searched = CaptionSetFile(folder)
 
     def caption(self, span: TimeSpan, *, until: float) -> CachedLook:
         """Describe an interval in words."""
-        return self._look("caption", self._visible(span, until), until)
+        return self._look("caption", self._parameters(span, until))
 
     def answer(self, span: TimeSpan, question: str, *, until: float) -> CachedLook:
         """Answer a question about an interval from its frames."""
-        return self._look("answer", self._visible(span, until), until, question=question)
+        return self._look("answer", self._parameters(span, until, question))
 
     def actions(self, span: TimeSpan, *, until: float) -> CachedLook:
         """Name the actions in an interval, as short labels."""
-        return self._look("actions", self._visible(span, until), until)
+        return self._look("actions", self._parameters(span, until))
 
-    def state(self, spots: Sequence[Spot], question: str, *, subject: str, until: float) -> CachedLook:
+    def state(self, spots: Sequence[LookSpot], question: str, *, subject: str, until: float) -> CachedLook:
         """Answer a question about one thing from crops around it, at the first ``MAX_SPOTS`` visible moments."""
         seen = [spot for spot in spots if spot.time <= until][:MAX_SPOTS]
         if not seen:
             raise _not_yet(until)
-        span = TimeSpan(start=min(spot.time for spot in seen), end=max(spot.time for spot in seen))
-        return self._look("state", span, until, question=question, subject=subject, spots=seen)
+        parameters: Parameters = {
+            "start": min(spot.time for spot in seen),
+            "end": max(spot.time for spot in seen),
+            "times": [round_time(min(spot.time, max(0.0, until - BEFORE))) for spot in seen],
+            "boxes": [None if spot.box is None else spot.box.rounded() for spot in seen],
+            "question": question,
+            "subject": subject,
+        }
+        return self._look("state", parameters)
 
-    def knows_caption(self, span: TimeSpan, *, until: float) -> bool:
-        """Whether a caption of an interval is cached."""
-        span = self._visible(span, until)
-        return self.kept.get(self._name("caption", self._parameters(span, until))) is not None
+    def _parameters(self, span: TimeSpan, until: float, question: str = "") -> Parameters:
+        """What a look at the visible part of an interval depends on beside the world and the model."""
+        if span.start >= until:
+            raise _not_yet(until)
+        visible = TimeSpan(start=round_time(span.start), end=round_time(min(span.end, until)))
+        times = list(self._config.choice.times(visible, until))
+        facts = {"start": visible.start, "end": visible.end, "times": times, "boxes": None}
+        return {**facts, "question": question, "subject": ""}
+
+    def kept_caption(self, span: TimeSpan, *, until: float) -> CachedLook | None:
+        """The cached caption of an interval, or None."""
+        return self.kept.get(self._name("caption", self._parameters(span, until)))
 
     def searched(self) -> CaptionSet:
         """The captions that new sessions search."""
-        return self._searched.read()
+        return self.kept.listed()
 
     def search_from_now(self, spans: Sequence[TimeSpan], *, until: float) -> CaptionSet:
         """Let new sessions search the cached captions of these intervals, and no others."""
-        names = (self._name("caption", self._parameters(self._visible(span, until), until)) for span in spans)
-        captions = CaptionSet.of([kept for name in names if (kept := self.kept.get(name)) is not None])
-        if captions != self._searched.read():
-            self._searched.write(captions)
+        looks = (self.kept_caption(span, until=until) for span in spans)
+        captions = CaptionSet.of([kept for kept in looks if kept is not None])
+        if captions != self.kept.listed():
+            self.kept.list_captions(captions)
         return captions
 
     def said(self, captions: CaptionSet, *, until: float) -> list[tuple[TimeSpan, str, float]]:
@@ -328,59 +324,24 @@ class Vision:
             if kept is not None and kept.digest in listed and kept.task == "caption" and kept.end <= until
         ]
 
-    @staticmethod
-    def _visible(span: TimeSpan, until: float) -> TimeSpan:
-        if span.start >= until:
-            raise _not_yet(until)
-        return TimeSpan(start=round_time(span.start), end=round_time(min(span.end, until)))
-
-    def _parameters(
-        self, span: TimeSpan, until: float, question: str = "", subject: str = "", spots: Sequence[Spot] | None = None
-    ) -> dict[str, Any]:
-        """What a look depends on beside the world and the model; part of its cache key."""
-        if spots is None:
-            times: Sequence[float] = self._config.choice.times(span, until)
-            boxes = None
-        else:
-            times = [round_time(min(spot.time, max(0.0, until - BEFORE))) for spot in spots]
-            boxes = [None if spot.box is None else spot.box.rounded() for spot in spots]
-        return {
-            "start": span.start,
-            "end": span.end,
-            "times": list(times),
-            "boxes": boxes,
-            "question": question,
-            "subject": subject,
-        }
-
-    def _name(self, task: LookTask, parameters: dict[str, Any], producer: str | None = None) -> str:
+    def _name(self, task: LookTask, parameters: Parameters, producer: str | None = None) -> str:
         return content_hash([self._world_key, producer or self.producer, task, parameters])[:32]
 
-    def _look(
-        self,
-        task: LookTask,
-        span: TimeSpan,
-        until: float,
-        *,
-        question: str = "",
-        subject: str = "",
-        spots: Sequence[Spot] | None = None,
-    ) -> CachedLook:
-        parameters = self._parameters(span, until, question, subject, spots)
+    def _look(self, task: LookTask, parameters: Parameters) -> CachedLook:
         request = self._name(task, parameters)
-        kept, is_new = self.kept.once(request, lambda: self._ask(task, span, parameters, request))
+        kept, is_new = self.kept.once(request, lambda: self._ask(task, parameters, request))
         if not is_new:
-            self._allowance.tell(request)
+            self._allowance.reuse(request)
             charge(kept.cost.again(request))
         return kept
 
-    def _ask(self, task: LookTask, span: TimeSpan, parameters: dict[str, Any], request: str) -> CachedLook:
+    def _ask(self, task: LookTask, parameters: Parameters, request: str) -> CachedLook:
         """Send the request to the model. Every request that is sent counts, whether or not it succeeds."""
         self._allowance.check()
         with self._places:
             look = LookRequest(
                 task=task,
-                span=span,
+                span=TimeSpan(start=parameters["start"], end=parameters["end"]),
                 pictures=self._pictures(parameters),
                 request=request,
                 question=parameters["question"],
@@ -401,7 +362,7 @@ class Vision:
         self._allowance.made(request)
         return made
 
-    def _record(self, look: LookRequest, parameters: dict[str, Any], reply: LookReply) -> CachedLook:
+    def _record(self, look: LookRequest, parameters: Parameters, reply: LookReply) -> CachedLook:
         return CachedLook(
             request=look.request,
             producer=self.producer,
@@ -417,7 +378,7 @@ class Vision:
             cost=CachedCost.of(reply.spent),
         ).sealed()
 
-    def _pictures(self, parameters: dict[str, Any]) -> tuple[Picture, ...]:
+    def _pictures(self, parameters: Parameters) -> tuple[Picture, ...]:
         times, boxes = parameters["times"], parameters["boxes"]
         if self._frames is None:
             raise MediaFault(
@@ -425,13 +386,11 @@ class Vision:
                 "the video file is no longer where it was when the world was built",
                 hint="put the file back, or build the world again",
             )
-        if boxes is None:
-            images = self._frames.pictures_played_at(times, self._config.vision.longest_side)
-            return tuple(Picture(time=time, image=image) for time, image in zip(times, images, strict=True))
-        images = self._frames.pictures_played_at(times, None)
+        side = self._config.vision.longest_side if boxes is None else None  # parts are cut out of whole frames
+        images = self._frames.pictures_played_at(times, side)
         return tuple(
             Picture(time=time, image=image if box is None else part_of(image, box), is_part=box is not None)
-            for time, image, box in zip(times, images, boxes, strict=True)
+            for time, image, box in zip(times, images, boxes or [None] * len(times), strict=True)
         )
 
 

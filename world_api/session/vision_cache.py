@@ -57,14 +57,7 @@ class CachedCost(BaseModel):
     @classmethod
     def of(cls, spent: Spent) -> CachedCost:
         """What is kept of a charge."""
-        return cls(
-            model=spent.model,
-            prompt=spent.prompt,
-            completion=spent.completion,
-            cached=spent.cached,
-            images=spent.images,
-            estimated=spent.estimated,
-        )
+        return cls(**{name: getattr(spent, name) for name in cls.model_fields})
 
     def again(self, request: str) -> Spent:
         """The charge for a cached look: no request was sent, the tokens are those of the first time."""
@@ -118,8 +111,41 @@ class CachedLook(BaseModel):
         return content_hash(self.model_dump(mode="json", exclude={"digest"}, by_alias=True))
 
 
+class ListedCaption(BaseModel):
+    """A caption of a set: its request, its interval in seconds, and the hash of its content."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    request: str
+    start: FiniteFloat
+    end: FiniteFloat
+    digest: str
+
+
+class CaptionSet(BaseModel):
+    """The captions that are searched, in the order of their intervals. ``hash`` covers what they say; empty where there are none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: Literal[1] = 1
+    hash: str = ""
+    captions: tuple[ListedCaption, ...] = ()
+
+    @classmethod
+    def of(cls, looks: Sequence[CachedLook]) -> CaptionSet:
+        """The set of some captions."""
+        facts = [{name: getattr(look, name) for name in ListedCaption.model_fields} for look in looks]
+        captions = [ListedCaption(**item) for item in facts]
+        captions.sort(key=lambda item: (item.start, item.end, item.request))
+        return cls(hash=_hash(captions), captions=tuple(captions))
+
+
+#: Where the folder of a cache lists the captions that are searched.
+_CAPTIONS = "captions/set.json"
+
+
 class VisionCache:
-    """The cached looks of one producer at one world. ``folder`` None keeps them in memory only.
+    """The cached looks of one producer at one world, and the captions that are searched. ``folder`` None: in memory only.
 
     ``name`` computes the request of a look, so that a file is valid only under the name of its content.
     """
@@ -128,6 +154,7 @@ class VisionCache:
         self._folder = folder
         self._name = name
         self._memory: dict[str, CachedLook] = {}
+        self._captions = CaptionSet()
 
     def get(self, request: str) -> CachedLook | None:
         """A kept look; None where there is none that can be read."""
@@ -147,7 +174,8 @@ class VisionCache:
             if (kept := self.get(request)) is not None:
                 return kept, False
             made = make()
-            self._keep(made)
+            if not self._write(f"{request}.json", made):
+                self._memory[request] = made
             return made, True
 
     def all(self) -> list[CachedLook]:
@@ -170,74 +198,30 @@ class VisionCache:
             return None
         return kept if is_sound else None
 
-    def _keep(self, made: CachedLook) -> None:
-        if self._folder is not None:
-            # A read-only store can still be queried.
-            with suppress(StoreFault):
-                write_atomically(self._folder / f"{made.request}.json", made.model_dump_json(by_alias=True).encode())
-                return
-        self._memory[made.request] = made
-
-
-class ListedCaption(BaseModel):
-    """A caption of a set: its request, its interval in seconds, and the hash of its content."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    request: str
-    start: FiniteFloat
-    end: FiniteFloat
-    digest: str
-
-    @classmethod
-    def of(cls, kept: CachedLook) -> ListedCaption:
-        """A look as it is listed."""
-        return cls(request=kept.request, start=kept.start, end=kept.end, digest=kept.digest)
-
-
-class CaptionSet(BaseModel):
-    """The captions that are searched, in the order of their intervals. ``hash`` covers what they say; empty where there are none."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    schema_version: Literal[1] = 1
-    hash: str = ""
-    captions: tuple[ListedCaption, ...] = ()
-
-    @classmethod
-    def of(cls, looks: Sequence[CachedLook]) -> CaptionSet:
-        """The set of some captions."""
-        captions = sorted(
-            (ListedCaption.of(kept) for kept in looks), key=lambda item: (item.start, item.end, item.request)
-        )
-        return cls(hash=_hash(captions), captions=tuple(captions))
-
-
-class CaptionSetFile:
-    """The stored caption set of one producer at one world. ``folder`` None keeps it in memory only."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self._path = None if folder is None else folder / "captions" / "set.json"
-        self._memory = CaptionSet()
-
-    def read(self) -> CaptionSet:
-        """The set as it is now; an empty one where there is none that can be read."""
-        if self._path is None or self._memory.captions:
-            return self._memory
+    def listed(self) -> CaptionSet:
+        """The captions that new sessions search; an empty set where there is none that can be read."""
+        if self._folder is None or self._captions.captions:
+            return self._captions
         try:
-            found = CaptionSet.model_validate_json(self._path.read_bytes())
+            found = CaptionSet.model_validate_json((self._folder / _CAPTIONS).read_bytes())
         except (OSError, ValidationError):
             return CaptionSet()
         return found if found.hash == _hash(found.captions) else CaptionSet()
 
-    def write(self, captions: CaptionSet) -> None:
-        """Store the set; new sessions search it."""
-        if self._path is not None:
-            # A read-only store can still be queried.
-            with suppress(StoreFault):
-                write_atomically(self._path, captions.model_dump_json().encode())
-                return
-        self._memory = captions
+    def list_captions(self, captions: CaptionSet) -> None:
+        """Store the set that new sessions search."""
+        if not self._write(_CAPTIONS, captions):
+            self._captions = captions
+
+    def _write(self, name: str, record: BaseModel) -> bool:
+        """Store a record in the folder; False without one. A read-only store can still be queried."""
+        if self._folder is None:
+            return False
+        try:
+            write_atomically(self._folder / name, record.model_dump_json(by_alias=True).encode())
+        except StoreFault:
+            return False
+        return True
 
 
 def _hash(captions: Sequence[ListedCaption]) -> str:

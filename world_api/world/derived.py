@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -62,30 +62,53 @@ class Derived:
         self._keep = keep
         self._only_kept = only_kept
         if rebuild:
-            _forget(folder / INDEX)
+            try:
+                (folder / INDEX).unlink(missing_ok=True)
+            except NotADirectoryError:
+                pass  # it is refused when something is written
+            except OSError as error:
+                raise not_writable(folder / INDEX, error) from error
         self.state = state_of(folder / INDEX)
         self._hashes: dict[str, str] = _read_hashes(folder)
         self._requested: set[str] = set()
 
     def table(self, name: str, make: Callable[[], pa.Table], *, schema: pa.Schema, rows: int | None = None) -> pa.Table:
-        """The table of that name, mapped into memory when it is kept and fits ``schema`` and the number of ``rows``.
+        """One table; see ``tables``."""
+        return self.tables({name: schema}, lambda: [make()], rows={name: rows})[0]
 
-        Its bytes are checked first.
+    def tables(
+        self,
+        schemas: Mapping[str, pa.Schema],
+        make: Callable[[], Sequence[pa.Table]],
+        *,
+        rows: Mapping[str, int | None] | None = None,
+    ) -> list[pa.Table]:
+        """The tables of these names, mapped into memory if all are kept and fit their schemas and numbers of rows.
+
+        Their bytes are checked first. Otherwise ``make`` computes all of them.
 
         Raises:
-            StoreFault: ``store_not_writable``, ``disk_full``, when it is to be kept and cannot be.
-            NotKept: with ``only_kept``, when it is not kept.
+            StoreFault: ``store_not_writable``, ``disk_full``, when they are to be kept and cannot be.
+            NotKept: with ``only_kept``, when one is not kept.
         """
-        self._requested.add(name)
-        kept = self.read(name)
-        if kept is not None and _same_shape(kept.schema, schema) and rows in (None, kept.num_rows):
-            return kept
+        self._requested |= set(schemas)
+        kept = [self._fitting(name, schema, (rows or {}).get(name)) for name, schema in schemas.items()]
+        found = [table for table in kept if table is not None]
+        if len(found) == len(schemas):
+            return found
         if self._only_kept:
-            raise NotKept(name)
-        made = make()
+            raise NotKept(", ".join(schemas))
+        made = list(make())
         if self._keep:
-            self._write(name, made)
+            for name, table in zip(schemas, made, strict=True):
+                self._write(name, table)
         return made
+
+    def _fitting(self, name: str, schema: pa.Schema, rows: int | None) -> pa.Table | None:
+        table = self.read(name)
+        if table is None or table.schema.names != schema.names or table.schema.types != schema.types:
+            return None
+        return table if rows in (None, table.num_rows) else None
 
     def is_current(self) -> bool:
         """Whether the index is still the one that was read first."""
@@ -103,7 +126,7 @@ class Derived:
         index = {"key": self._folder.name, "tables": hashes}
         write_atomically(self._folder / INDEX, json.dumps(index, sort_keys=True).encode())
         try:
-            wanted = {INDEX, *(_file_name(name) for name in hashes)}
+            wanted = {INDEX, *(f"{name}.arrow" for name in hashes)}
             for path in self._folder.iterdir():
                 if path.name not in wanted:
                     path.unlink(missing_ok=True)
@@ -116,7 +139,7 @@ class Derived:
     def read(self, name: str) -> pa.Table | None:
         """A kept table; None if it is missing or damaged."""
         expected = self._hashes.get(name)
-        path = self._folder / _file_name(name)
+        path = self._folder / f"{name}.arrow"
         try:
             if expected is None or hash_stored(path, most=None) != expected:
                 return None
@@ -129,7 +152,7 @@ class Derived:
         return name in self._hashes and self.read(name) is None
 
     def _write(self, name: str, table: pa.Table) -> None:
-        path = self._folder / _file_name(name)
+        path = self._folder / f"{name}.arrow"
         # Under another name first: another process may have the old file mapped, or be writing the same.
         part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
         try:
@@ -141,7 +164,8 @@ class Derived:
             digest = hash_file(part)
             part.replace(path)
         except OSError as error:
-            _drop(part)
+            with suppress(OSError):  # the fault says what is wrong with the folder
+                part.unlink(missing_ok=True)
             raise not_writable(path, error) from error
         self._hashes[name] = digest
 
@@ -195,14 +219,6 @@ def _code() -> str:
     return content_hash({path.relative_to(_PACKAGE).as_posix(): hash_bytes(path.read_bytes()) for path in sources})
 
 
-def _file_name(name: str) -> str:
-    return f"{name}.arrow"
-
-
-def _same_shape(found: pa.Schema, wanted: pa.Schema) -> bool:
-    return bool(found.names == wanted.names and found.types == wanted.types)
-
-
 def _read_hashes(folder: Path) -> dict[str, str]:
     """The hashes that an index lists; none if it cannot be read or has another key."""
     try:
@@ -212,19 +228,3 @@ def _read_hashes(folder: Path) -> dict[str, str]:
     if not isinstance(found, dict) or found.get("key") != folder.name or not isinstance(found.get("tables"), dict):
         return {}
     return {str(name): str(digest) for name, digest in found["tables"].items()}
-
-
-def _forget(index: Path) -> None:
-    try:
-        index.unlink(missing_ok=True)
-    except NotADirectoryError:
-        return
-    except OSError as error:
-        raise not_writable(index, error) from error
-
-
-def _drop(part: Path) -> None:
-    try:
-        part.unlink(missing_ok=True)
-    except OSError:
-        return  # the fault that is on its way says what is wrong with the folder

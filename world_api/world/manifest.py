@@ -166,8 +166,12 @@ def read_manifest(folder: Path) -> Manifest:
         )
     try:
         manifest = Manifest.model_validate(raw)
-        _check_files(manifest.files)
-        _check_different([entry.path for entry in manifest.files] + [image.path for image in manifest.images])
+        for number, entry in enumerate(manifest.files):
+            if entry.table not in TABLES or not entry.path.startswith(f"{ROWS}/{entry.table}/"):
+                raise ValueError(f"files.{number}: {entry.path} is not where rows of a table {entry.table!r} lie")
+        paths = [entry.path for entry in manifest.files] + [image.path for image in manifest.images]
+        if len(set(paths)) < len(paths):
+            raise ValueError("a file is listed twice")
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
@@ -175,17 +179,6 @@ def read_manifest(folder: Path) -> Manifest:
     except ValueError as error:
         raise _damaged(folder, error) from error
     return manifest
-
-
-def _check_files(files: list[FileEntry]) -> None:
-    for number, entry in enumerate(files):
-        if entry.table not in TABLES or not entry.path.startswith(f"{ROWS}/{entry.table}/"):
-            raise ValueError(f"files.{number}: {entry.path} is not where rows of a table {entry.table!r} lie")
-
-
-def _check_different(paths: list[str]) -> None:
-    if len(set(paths)) < len(paths):
-        raise ValueError("a file is listed twice")
 
 
 def _damaged(folder: Path, error: Exception) -> StoreFault:

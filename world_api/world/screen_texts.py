@@ -59,7 +59,7 @@ class _Reading:
 
 
 @dataclass(kw_only=True)
-class _Line:
+class _TextLine:
     """Readings of one line. ``end`` is the end of its interval if it is not read again."""
 
     readings: list[_Reading]
@@ -120,8 +120,8 @@ def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) ->
     """The intervals of all texts, in time order. ``shots`` tile the visible interval ``whole``."""
     moments = list(_moments(rows.to_pylist()))
     starts = shots.starts.tolist() if isinstance(shots, Items) else [shot.start for shot in shots]
-    running: list[_Line] = []
-    done: list[_Line] = []
+    running: list[_TextLine] = []
+    done: list[_TextLine] = []
     for number, (time, readings) in enumerate(moments):
         shot = max(0, bisect_right(starts, time) - 1)
         previous = moments[number - 1][0] if number else -math.inf
@@ -131,7 +131,7 @@ def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) ->
         for reading in (r for r in readings if r.text):
             earlier = next((s for s in free if s.goes_on_with(reading, shot, previous)), None)
             if earlier is None:
-                running.append(_Line(readings=[reading], end=end, shot=shot))
+                running.append(_TextLine(readings=[reading], end=end, shot=shot))
             else:
                 free.remove(earlier)
                 earlier.take(reading, end)
@@ -157,16 +157,8 @@ SCREEN_TEXT_SCHEMA = pa.schema(
 
 def screen_text_table(texts: Sequence[ScreenText]) -> pa.Table:
     """Intervals as a table that can be kept."""
-    records = [
-        {
-            "start": t.span.start,
-            "end": t.span.end,
-            "text": t.text,
-            "confidence": t.confidence,
-            "frame_time": t.frame_time,
-        }
-        for t in texts
-    ]
+    rows = [(t.span.start, t.span.end, t.text, t.confidence, t.frame_time) for t in texts]
+    records = [dict(zip(SCREEN_TEXT_SCHEMA.names, row, strict=True)) for row in rows]
     return pa.Table.from_pylist(records, schema=SCREEN_TEXT_SCHEMA)
 
 
@@ -235,19 +227,13 @@ def _moments(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[float, list[_Read
     """The readings of each moment, top to bottom; a moment at which nothing is on screen has none."""
     ordered = sorted(rows, key=lambda row: (row["time"], row["y1"], row["x1"], row["text"]))
     for time, at_once in groupby(ordered, key=lambda row: float(row["time"])):
-        yield (
-            time,
-            [
-                _Reading(
-                    time=time,
-                    text=row["text"],
-                    place=Box(x1=row["x1"], y1=row["y1"], x2=row["x2"], y2=row["y2"]),
-                    confidence=float(row["confidence"]),
-                )
-                for row in at_once
-                if row["text"] or row["x2"] > row["x1"]
-            ],
-        )
+        readings = [row for row in at_once if row["text"] or row["x2"] > row["x1"]]
+        yield time, [_reading(row) for row in readings]
+
+
+def _reading(row: dict[str, Any]) -> _Reading:
+    place = Box(x1=row["x1"], y1=row["y1"], x2=row["x2"], y2=row["y2"])
+    return _Reading(time=float(row["time"]), text=row["text"], place=place, confidence=float(row["confidence"]))
 
 
 def _same_place(one: Box, other: Box) -> bool:

@@ -166,7 +166,7 @@ def _check_rows(table: str, rows: pa.Table) -> None:
 
 def _check_column(name: str, column: pa.ChunkedArray) -> None:
     """Refuse nulls, numbers that are not finite or far too large, and paths that lead out of the folder of images."""
-    while pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
+    while pa.types.is_nested(column.type):
         _refuse_nulls(name, column)
         column = pc.list_flatten(column)
     _refuse_nulls(name, column)
@@ -216,10 +216,8 @@ def has_image(folder: Path, path: str) -> bool:
 def canonical(table: pa.Table, name: str) -> pa.Table:
     """The rows in the order of the table's key, then of every other sortable column."""
     spec = TABLES[name]
-    order = list(spec.key) + [
-        c for c in spec.schema.names if c not in spec.key and not _nested(table.schema.field(c).type)
-    ]
-    return table.select(spec.schema.names).sort_by([(column, "ascending") for column in order])
+    others = [c for c in spec.schema.names if c not in spec.key and not pa.types.is_nested(table.schema.field(c).type)]
+    return table.select(spec.schema.names).sort_by([(column, "ascending") for column in (*spec.key, *others)])
 
 
 def hash_rows(tables: Iterable[tuple[str, pa.Table]]) -> str:
@@ -232,10 +230,6 @@ def hash_rows(tables: Iterable[tuple[str, pa.Table]]) -> str:
             digest.update(f"{column};".encode())
             _update(digest, ordered.column(column))
     return digest.hexdigest()
-
-
-def _nested(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _update(digest: Any, column: pa.ChunkedArray) -> None:

@@ -171,14 +171,10 @@ def empty_table(name: str) -> pa.Table:
 
 def one(column: pa.ChunkedArray) -> pa.Array:
     """A column as one array; not copied if it is one chunk, as in a table mapped from disk."""
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [_empty(column.type)])
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], column.type)])
 
 
 def matrix(column: pa.ChunkedArray, width: int) -> NDArray[Any]:
     """A column of equally long lists as rows of a matrix (n x width)."""
     flat: NDArray[np.float32] = one(column).flatten().to_numpy()
     return flat.reshape(-1, width)
-
-
-def _empty(kind: pa.DataType) -> pa.Array:
-    return pa.array([], type=kind)

@@ -122,7 +122,7 @@ def ranges(firsts: Positions, ends: Positions) -> Positions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
+class SceneInterval:
     """A scene: shots that belong together. ``strength`` (0 to 1): how little it looks like what came before."""
 
     ordinal: int
@@ -136,7 +136,7 @@ class Scene:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpokenWord:
+class TimedWord:
     """A recognised word of a spoken line."""
 
     span: TimeSpan
@@ -154,7 +154,7 @@ class Spoken:
     confidence: float
     language: str
     source: str
-    words: tuple[SpokenWord, ...]
+    words: tuple[TimedWord, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,33 +168,22 @@ class Said:
     producer: str
 
 
-class Scenes(Items[Scene]):
+class Scenes(Items[SceneInterval]):
     """The scenes; ``strengths`` (n): how little each looks like what came before it, 0 to 1."""
 
     def __init__(self, tiles: Items[TimeSpan], strengths: Times) -> None:
         self.strengths = strengths
         super().__init__(tiles.starts, tiles.ends, self._scene)
 
-    def _scene(self, position: int) -> Scene:
+    def _scene(self, position: int) -> SceneInterval:
         span = TimeSpan(start=float(self.starts[position]), end=float(self.ends[position]))
-        return Scene(ordinal=position, span=span, strength=float(self.strengths[position]))
+        return SceneInterval(ordinal=position, span=span, strength=float(self.strengths[position]))
 
 
 #: Seconds before its time that a row covers, and the gap from which rows belong to two movements.
 ROW_SECONDS, APART = 1.0, 1.7
 #: Strength that a movement of a single row needs (picture widths per second).
 SURE_AT_ONCE = 0.05
-
-WORDS = {
-    "pan_left": "pans left",
-    "pan_right": "pans right",
-    "tilt_up": "tilts up",
-    "tilt_down": "tilts down",
-    "zoom_in": "zooms in",
-    "zoom_out": "zooms out",
-    "turn": "turns",
-    "shake": "shakes",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,7 +197,8 @@ class CameraMovement:
     @property
     def label(self) -> str:
         """In words: ``the camera pans left``."""
-        return f"the camera {WORDS.get(self.kind, self.kind)}"
+        verb, _, direction = self.kind.partition("_")
+        return f"the camera {verb}s {direction}".rstrip()
 
 
 def camera_movements(rows: pa.Table, shots: Items[TimeSpan]) -> Items[CameraMovement]:

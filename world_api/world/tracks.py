@@ -6,12 +6,12 @@ only look alike are not merged, since a wrong merge cannot be seen afterwards; a
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 
 from world_api.core.lexicon import CATEGORIES, COLOURS
 from world_api.core.spans import Box, TimeSpan
-from world_api.world.joined_tracks import BREAK, Joined, coded, join_tracks
+from world_api.world.cut import Cut
+from world_api.world.joined_tracks import BREAK, Joined, join_tracks
 from world_api.world.store import World
 from world_api.world.tables import one
 from world_api.world.timeline import Items, Positions, Times, ranges
 
+Number = TypeVar("Number", bound=np.generic)
 Side = Literal["left", "top", "right", "bottom"]
 Size = Literal["small", "medium", "large"]
 
@@ -162,8 +164,8 @@ def size_in_words(area: float, width: int, height: int) -> Size:
 
 def hint_in_words(category: str, colours: Sequence[str]) -> str:
     """Category and colours in words: ``person in black and blue``."""
-    kind = category.replace("_", " ")
-    return f"{kind} in {_and(colours)}" if colours else kind
+    named = " and ".join(filter(None, [", ".join(colours[:-1]), *colours[-1:]]))
+    return category.replace("_", " ") + (f" in {named}" if named else "")
 
 
 def hint_in_chinese(category: str, colours: Sequence[str]) -> str:
@@ -171,10 +173,6 @@ def hint_in_chinese(category: str, colours: Sequence[str]) -> str:
     named = [COLOURS[colour][1][0] for colour in colours if colour in COLOURS]
     kind = CATEGORIES.get(category)
     return " ".join([*named, *(kind[1][:1] if kind else ())])
-
-
-def _and(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}"
 
 
 #: Number of ``Track`` objects that are cached.
@@ -213,7 +211,8 @@ class JoinedTracks:
         self._confidences = rows.column("confidence").to_numpy()
         self._joined_at = tracks.column("known_at").to_numpy()
         self._sightings = sightings
-        self._made: dict[int, Track] = {}
+        #: The track at a place; recent ones are cached.
+        self.track = lru_cache(_KEPT)(self._put_together)
 
     @cached_property
     def known_at(self) -> Times:
@@ -229,11 +228,6 @@ class JoinedTracks:
         return {name: place for place, name in enumerate(self.names.to_pylist())}
 
     @cached_property
-    def kinds(self) -> tuple[pa.Array, Positions]:
-        """The different categories, sorted, and which of them each track has."""
-        return coded(self.categories)
-
-    @cached_property
     def mean_confidences(self) -> Times:
         """How sure the sightings of each track are, 0 to 1."""
         total = np.concatenate([[0.0], np.cumsum(np.where(self.clear, self._confidences, 0.0), dtype=np.float64)])
@@ -245,16 +239,6 @@ class JoinedTracks:
     def all_appearances(self) -> tuple[Positions, Times, Times]:
         """The appearances of all tracks."""
         return self.appearances(np.arange(self.count))
-
-    def track(self, place: int) -> Track:
-        """One track; recent ones are cached."""
-        made = self._made.get(place)
-        if made is None:
-            made = self._put_together(place)
-            if len(self._made) >= _KEPT:
-                self._made.clear()
-            self._made[place] = made
-        return made
 
     def _put_together(self, place: int) -> Track:
         first, end = int(self.firsts[place]), int(self.ends[place])
@@ -293,11 +277,6 @@ class JoinedTracks:
         _, first = np.unique(names.indices.to_numpy(), return_index=True)
         return dict(zip(names.dictionary.to_pylist(), place[first].tolist(), strict=True))
 
-    def described(self, place: int) -> str:
-        """The words a track is found by, in both languages."""
-        category, colours = self.categories[place].as_py(), self.colours[place].as_py()
-        return f"{hint_in_words(category, colours)} {hint_in_chinese(category, colours)}".strip()
-
     def appearances(self, places: Positions) -> tuple[Positions, Times, Times]:
         """The appearances of some tracks: owners (index into ``places``), starts, ends.
 
@@ -324,56 +303,60 @@ class Tracks(Items[Track]):
         whole: The tracks without a cut.
         settled: Places in ``whole`` of the tracks that the cut leaves as they are, rising.
         reopened: The tracks that the cut shortens, joined again from what it shows.
+
+    Attributes:
+        origins: Where each track comes from, shape (n,): its place in ``whole``, or from -1 down its place in ``reopened``.
     """
 
-    def __init__(self, whole: JoinedTracks, settled: Positions, reopened: JoinedTracks | None = None) -> None:
+    def __init__(self, whole: JoinedTracks, settled: Positions, reopened: JoinedTracks) -> None:
         self.whole, self._settled, self.reopened = whole, settled, reopened
         starts, ends = whole.start_times[settled], whole.end_times[settled]
-        #: Where each track comes from, shape (n,): its place in ``whole``, or from -1 down its place in ``reopened``.
-        self.origins = settled
-        if reopened is not None and reopened.count:
-            at = self._places_of(reopened, starts)
-            self.origins = np.insert(settled, at, -1 - np.arange(reopened.count))
-            starts, ends = np.insert(starts, at, reopened.start_times), np.insert(ends, at, reopened.end_times)
+        at = self._places_of(reopened, starts)
+        self.origins = np.insert(settled, at, -1 - np.arange(reopened.count))
+        self._is_settled = self.origins >= 0
+        starts, ends = np.insert(starts, at, reopened.start_times), np.insert(ends, at, reopened.end_times)
         super().__init__(starts, ends, self._track)
 
     @classmethod
-    def visible(cls, whole: JoinedTracks, sightings: pa.Table, links: pa.Table, as_of: float) -> Tracks:
-        """The tracks that a cut shows, of a world with these rows of ``sightings`` and ``track_links``."""
-        settled = np.flatnonzero(whole.known_at <= as_of)
-        cut = np.flatnonzero((whole.known_at > as_of) & (whole.known_from <= as_of))
-        if len(cut) == 0:
-            return cls(whole, settled)
-        rows = np.sort(whole.rows[ranges(whole.firsts[cut], whole.ends[cut])])
-        seen = sightings.take(pa.array(rows[sightings.column("known_at").to_numpy()[rows] <= as_of]))
+    def visible(cls, whole: JoinedTracks, sightings: pa.Table, links: pa.Table, cut: Cut, *, until: float) -> Tracks:
+        """The tracks that a cut shows.
+
+        Args:
+            whole: The tracks without a cut.
+            sightings: The rows they were joined from.
+            links: The visible rows of ``track_links``.
+            cut: What is visible.
+            until: Where the visible part ends, in seconds.
+        """
+        # When tracks were known whole takes a while to find out, and without a cut nothing asks for it.
+        is_settled = np.ones(whole.count, dtype=np.bool_) if cut.as_of is None else cut.shows_each(whole.known_at)
+        shortened = np.flatnonzero(cut.shows_each(whole.known_from) & ~is_settled)
+        rows = np.sort(whole.rows[ranges(whole.firsts[shortened], whole.ends[shortened])])
+        seen = cut.visible_rows(sightings.take(pa.array(rows)))
         width, height = whole.picture
-        known = links.filter(pc.less_equal(links.column("known_at"), as_of))
-        joined = join_tracks(seen, known, width=width, height=height)
-        return cls(whole, settled, JoinedTracks(joined, seen, picture=whole.picture, frame=whole.frame, until=as_of))
+        joined = join_tracks(seen, links, width=width, height=height)
+        reopened = JoinedTracks(joined, seen, picture=whole.picture, frame=whole.frame, until=until)
+        return cls(whole, np.flatnonzero(is_settled), reopened)
 
     def find(self, track_id: str) -> Track | None:
         """The track of that name."""
-        if self.reopened is not None and (place := self.reopened.place_of.get(track_id)) is not None:
-            return self.reopened.track(place)
-        return self._settled_track(self.whole.place_of.get(track_id))
-
-    def parts(self, track: Track) -> list[str]:
-        """The names of the tracks of single clips that a track is joined from."""
-        if self.reopened is not None and (place := self.reopened.place_of.get(track.track_id)) is not None:
-            return self.reopened.parts(place)
-        return self.whole.parts(self.whole.place_of[track.track_id])
+        return self._at(self.reopened.place_of.get(track_id), self.whole.place_of.get(track_id))
 
     def of_part(self, name: str) -> Track | None:
         """The track that the track of a single clip belongs to."""
-        if self.reopened is not None and (place := self.reopened.place_of_part.get(name)) is not None:
-            return self.reopened.track(place)
-        return self._settled_track(self.whole.place_of_part.get(name))
+        return self._at(self.reopened.place_of_part.get(name), self.whole.place_of_part.get(name))
 
-    def _settled_track(self, place: int | None) -> Track | None:
-        if place is None:
-            return None
-        at = int(np.searchsorted(self._settled, place))
+    def _at(self, reopened: int | None, place: int | None) -> Track | None:
+        """The track at a place of the reopened ones, else at a place of the whole ones if the cut leaves it as it is."""
+        if reopened is not None:
+            return self.reopened.track(reopened)
+        at = len(self._settled) if place is None else int(np.searchsorted(self._settled, place))
         return self.whole.track(place) if at < len(self._settled) and self._settled[at] == place else None
+
+    def parts(self, track: Track) -> list[str]:
+        """The names of the tracks of single clips that a track is joined from."""
+        joined = self.reopened if track.track_id in self.reopened.place_of else self.whole
+        return joined.parts(joined.place_of[track.track_id])
 
     def around(self, time: float, near: float) -> list[Track]:
         """The tracks with a time between their first and last sighting, give or take ``near`` seconds."""
@@ -384,54 +367,46 @@ class Tracks(Items[Track]):
     def appearances(self) -> tuple[Positions, Times, Times]:
         """All unbroken intervals in which tracks are seen, track after track: positions of the tracks, starts, ends."""
         position = np.full(self.whole.count, -1)
-        is_settled = self.origins >= 0
-        position[self.origins[is_settled]] = np.flatnonzero(is_settled)
+        position[self.origins[self._is_settled]] = np.flatnonzero(self._is_settled)
         owners, starts, ends = self.whole.all_appearances
-        tracks = position[owners]
-        kept = tracks >= 0
-        tracks, starts, ends = tracks[kept], starts[kept], ends[kept]
-        if self.reopened is not None and self.reopened.count:
-            more, more_starts, more_ends = self.reopened.all_appearances
-            # From -1 down the origins of reopened tracks rise with their position, which is in order of start, too.
-            tracks = np.concatenate([tracks, np.flatnonzero(~is_settled)[more]])
-            starts, ends = np.concatenate([starts, more_starts]), np.concatenate([ends, more_ends])
-            order = np.argsort(tracks, kind="stable")
-            tracks, starts, ends = tracks[order], starts[order], ends[order]
-        return tracks, starts, ends
+        kept = position[owners] >= 0
+        more, more_starts, more_ends = self.reopened.all_appearances
+        # From -1 down the origins of reopened tracks rise with their position, which is in order of start, too.
+        tracks = np.concatenate([position[owners][kept], np.flatnonzero(~self._is_settled)[more]])
+        order = np.argsort(tracks, kind="stable")
+        starts, ends = np.concatenate([starts[kept], more_starts]), np.concatenate([ends[kept], more_ends])
+        return tracks[order], starts[order], ends[order]
 
     @cached_property
     def mean_confidences(self) -> Times:
         """How sure the sightings of each track are, 0 to 1, shape (n,)."""
-        is_settled = self.origins >= 0
-        means: Times = np.zeros(len(self))
-        means[is_settled] = self.whole.mean_confidences[self.origins[is_settled]]
-        if self.reopened is not None:
-            means[~is_settled] = self.reopened.mean_confidences[-1 - self.origins[~is_settled]]
-        return means
+        return self.each(self.whole.mean_confidences, self.reopened.mean_confidences)
+
+    def each(self, whole: NDArray[Number], reopened: NDArray[Number]) -> NDArray[Number]:
+        """The values of all tracks, from those of the whole and of the reopened ones, shape (n,)."""
+        found = np.empty(len(self), dtype=whole.dtype)
+        found[self._is_settled] = whole[self.origins[self._is_settled]]
+        found[~self._is_settled] = reopened[-1 - self.origins[~self._is_settled]]
+        return found
 
     @cached_property
     def categories(self) -> frozenset[str]:
         """The categories of all of them."""
-        words, numbers = self.whole.kinds
-        found = {words[int(i)].as_py() for i in np.flatnonzero(np.bincount(numbers[self._settled]))}
-        return frozenset(found | set(self.reopened.categories.to_pylist() if self.reopened else ()))
+        settled = self.whole.categories.take(pa.array(self._settled))
+        return frozenset([*settled.unique().to_pylist(), *self.reopened.categories.to_pylist()])
 
     def _track(self, position: int) -> Track:
         origin = int(self.origins[position])
-        if origin >= 0:
-            return self.whole.track(origin)
-        assert self.reopened is not None  # noqa: S101 - negative origins come from it
-        return self.reopened.track(-1 - origin)
+        return self.whole.track(origin) if origin >= 0 else self.reopened.track(-1 - origin)
 
     def _places_of(self, added: JoinedTracks, starts: Times) -> Positions:
         """Where each added track goes: by its start, then by its name."""
-        places = np.searchsorted(starts, added.start_times)
+        places: Positions = np.searchsorted(starts, added.start_times)
         ends = np.searchsorted(starts, added.start_times, side="right")
         for i in np.flatnonzero(ends > places).tolist():
             tied = self.whole.names.take(pa.array(self._settled[places[i] : ends[i]])).to_pylist()
             places[i] += bisect_left(tied, added.names[i].as_py())
-        found: Positions = places.astype(np.int64)
-        return found
+        return places
 
 
 #: Number of likenesses that are listed at most.
@@ -459,14 +434,14 @@ class Likenesses:
         self._names = ends.take(order)
         self._links: Positions = order.to_numpy().astype(np.int64) % max(1, rows.num_rows)
 
-    def of(self, track: Track, tracks: Tracks, as_of: float | None) -> tuple[Likeness, ...]:
+    def of(self, track: Track, tracks: Tracks, cut: Cut) -> tuple[Likeness, ...]:
         """The tracks of the same category that one looks like, as far as a cut lets links through; the most alike first.
 
         Of two links between the same things the one that became known later holds, since more was seen by then.
         """
         latest: dict[str, float] = {}
         for number in sorted({number for part in tracks.parts(track) for number in self._links_of(part)}):
-            if as_of is not None and self._known_at[number] > as_of:
+            if not cut.shows(self._known_at[number]):
                 continue
             for name in (self._earlier[number].as_py(), self._later[number].as_py()):
                 other = tracks.of_part(name)
@@ -477,14 +452,6 @@ class Likenesses:
 
     def _links_of(self, name: str) -> list[int]:
         """The links that name a track."""
-        first = bisect_left(self._names, name, key=_text)
-        end = first
-        while end < len(self._names) and _text(self._names[end]) == name:
-            end += 1
+        first, end = bisect_left(self._names, name, key=str), bisect_right(self._names, name, key=str)
         numbers: list[int] = self._links[first:end].tolist()
         return numbers
-
-
-def _text(value: pa.StringScalar) -> str:
-    text: str = value.as_py()
-    return text

@@ -14,8 +14,6 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-import pyarrow as pa
-
 from world_api.core.execution import restricted_environment
 from world_api.core.faults import StoreFault, VideoWorldError, internal_fault
 from world_api.core.files import bytes_on_disk, check_plain, hash_stored
@@ -40,7 +38,9 @@ def check_apart(store: Path, video_id: str) -> list[str]:
     folder = world_folder(store, video_id)
     with suppress(OSError):  # the process says so, too
         check_plain(folder)
-    size = _size(folder)
+    # The holes of sparse files do not count.
+    files = (entry for entry in folder.rglob("*") if not entry.is_symlink() and entry.is_file())
+    size = sum(bytes_on_disk(entry.stat()) for entry in files)
     modules = os.pathsep.join(path for path in sys.path if path)
     try:
         done = subprocess.run(
@@ -114,20 +114,11 @@ def _kept_wrong(world: World) -> list[str]:
         path = f"{FOLDER}/{world.manifest.video_id}: rows.{name}"
         if there is None and kept.damaged(f"rows.{name}"):
             wrong.append(f"{path}: its content has changed")
-        elif there is not None and not _same_rows(
-            name, there, read_table(world.folder, name, world.manifest.files_of(name))
-        ):
-            wrong.append(f"{path}: these are not the world's rows")
+        elif there is not None:
+            rows = read_table(world.folder, name, world.manifest.files_of(name))
+            if not there.schema.equals(TABLES[name].schema) or hash_rows([(name, there)]) != hash_rows([(name, rows)]):
+                wrong.append(f"{path}: these are not the world's rows")
     return wrong
-
-
-def _same_rows(name: str, kept: pa.Table, rows: pa.Table) -> bool:
-    return kept.schema.equals(TABLES[name].schema) and hash_rows([(name, kept)]) == hash_rows([(name, rows)])
-
-
-def _size(folder: Path) -> int:
-    """Bytes that all files of a world take on the disk; the holes of sparse files do not count."""
-    return sum(bytes_on_disk(entry.stat()) for entry in folder.rglob("*") if not entry.is_symlink() and entry.is_file())
 
 
 def main(store: str, video_id: str, memory: str) -> None:

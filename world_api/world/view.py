@@ -1,8 +1,8 @@
 """A world behind a causal cut: the only way the operations read stored rows.
 
-``View.rows(name)`` applies the cut as one predicate (``known_at <= as_of``); everything else is derived from those rows, so that
-nothing can see past it. What is slow to derive (tracks, texts on screen, segments) is derived once in ``UncutWorld``, which all
-sessions on a world share; a view reuses the part that its cut does not change.
+Everything is derived from the rows that the ``Cut`` shows, so nothing can see past it. What is slow to derive (tracks, texts on
+screen, segments) is derived once in the ``WholeView``, which all sessions on a world share; a view reuses the part that its cut
+does not change.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from typing import TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from world_api.core.execution import OnceEach
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import Vocabulary, judged_at_build
+from world_api.world.cut import Cut
 from world_api.world.joined_tracks import JOINED, TRACKS, Joined, join_tracks
 from world_api.world.screen_texts import (
     SCREEN_TEXT_SCHEMA,
@@ -37,10 +36,10 @@ from world_api.world.timeline import (
     Items,
     Positions,
     Said,
-    Scene,
+    SceneInterval,
     Scenes,
     Spoken,
-    SpokenWord,
+    TimedWord,
     Times,
     camera_movements,
     segment,
@@ -58,103 +57,6 @@ ENTITY = "ent_"
 _SEGMENTS = pa.schema([("start", pa.float64()), ("end", pa.float64())])
 
 
-class UncutWorld:
-    """Objects derived from all rows of a world, without a causal cut. Only views and search read them."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.span = TimeSpan(start=0.0, end=world.manifest.video.duration)
-
-    def read_all(self) -> None:
-        """Load or derive all tables that are kept beside the world."""
-        _ = (self.tracks, self.readings, self.segments)
-
-    @cached_property
-    def shots(self) -> Items[TimeSpan]:
-        """The shots."""
-        return tile(self._world.rows("cuts").column("time").to_numpy(), self.span)
-
-    @cached_property
-    def words(self) -> tuple[Positions, Times]:
-        """The rows of recognised words in order of the lines they belong to, and the starts of those lines."""
-        starts = self._world.rows("words").column("line_start").to_numpy()
-        order = np.argsort(starts, kind="stable")
-        return order, starts[order]
-
-    @cached_property
-    def tracks(self) -> JoinedTracks:
-        """The tracks."""
-        video, derived = self._world.manifest.video, self._world.derived
-        sightings = self._world.rows("sightings")
-        made: list[Joined] = []
-
-        def part(name: str) -> pa.Table:
-            if not made:
-                links = self._world.rows("track_links")
-                made.append(join_tracks(sightings, links, width=video.width, height=video.height))
-            return getattr(made[0], name)
-
-        return JoinedTracks(
-            Joined(
-                tracks=derived.table("tracks", lambda: part("tracks"), schema=TRACKS),
-                sightings=derived.table(
-                    "tracks.sightings", lambda: part("sightings"), schema=JOINED, rows=sightings.num_rows
-                ),
-            ),
-            sightings,
-            picture=(video.width, video.height),
-            frame=video.frame_seconds,
-            until=video.duration,
-        )
-
-    @cached_property
-    def readings(self) -> pa.Table:
-        """The intervals in which texts stay on screen, as a table."""
-        return self._world.derived.table(
-            "screen_texts",
-            lambda: screen_text_table(join_readings(self._world.rows("screen_texts"), self.shots, self.span)),
-            schema=SCREEN_TEXT_SCHEMA,
-        )
-
-    @cached_property
-    def screen_texts(self) -> Items[ScreenText]:
-        """The texts on screen."""
-        return screen_texts_in(self.readings)
-
-    @cached_property
-    def text_restarts(self) -> Positions:
-        """Positions of the texts from which joining can start again."""
-        return independent_starts(self.readings)
-
-    @cached_property
-    def lines(self) -> Items[TimeSpan]:
-        """When lines are spoken."""
-        _, starts, ends = visible_intervals(self._world.rows("speech"), self.span.end, as_of=None)
-        return spans(starts, ends)
-
-    @cached_property
-    def segments(self) -> Items[TimeSpan]:
-        """The segments."""
-
-        def make() -> pa.Table:
-            found = segment(self.shots, list(self.lines))
-            return pa.table({"start": np.array([s.start for s in found]), "end": np.array([s.end for s in found])})
-
-        table = self._world.derived.table("segments", make, schema=_SEGMENTS)
-        return spans(table.column("start").to_numpy(), table.column("end").to_numpy())
-
-
-def visible_intervals(rows: pa.Table, duration: float, *, as_of: float | None) -> tuple[Positions, Times, Times]:
-    """The rows with ``start`` and ``end`` that a cut shows, clipped to the first ``duration`` seconds: rows, starts, ends."""
-    starts = rows.column("start").to_numpy()
-    ends = np.maximum(starts, rows.column("end").to_numpy())
-    shown = (starts < duration) & (ends > 0.0)
-    if as_of is not None:
-        shown &= rows.column("known_at").to_numpy() <= as_of
-    places: Positions = np.flatnonzero(shown)
-    return places, np.maximum(starts[places], 0.0), np.minimum(ends[places], duration)
-
-
 class View:
     """The visible part of a world. ``as_of`` in seconds, or None for all of it.
 
@@ -169,23 +71,24 @@ class View:
         self.as_of = as_of
         # If all of the video has been seen, everything derived from it is known.
         self.complete = as_of is None or as_of >= world.manifest.video.duration
-        self._uncut = world.once(UncutWorld)
+        self.cut = Cut(None if self.complete else as_of)
+        whole = world.manifest.video.duration
+        self.duration = whole if as_of is None else min(whole, as_of)
         self._once: OnceEach[object, object] = OnceEach()
 
     def once(self, kind: Callable[[View], Kept]) -> Kept:
         """The object that ``kind`` makes of this view, made on first use and shared by all readers."""
         return cast(Kept, self._once.get(kind, lambda: kind(self)))
 
+    @cached_property
+    def whole(self) -> WholeView:
+        """The view of all of the world."""
+        return self.world.once(WholeView)
+
     @property
     def video_id(self) -> str:
         """The video's id."""
         return self.world.manifest.video_id
-
-    @cached_property
-    def duration(self) -> float:
-        """Seconds that are visible."""
-        whole = self.world.manifest.video.duration
-        return whole if self.as_of is None else min(whole, self.as_of)
 
     @property
     def span(self) -> TimeSpan:
@@ -205,35 +108,27 @@ class View:
 
     def rows(self, name: str) -> pa.Table:
         """The visible rows of a table, in key order."""
-        table = self.world.rows(name)
-        return table if self.complete else table.filter(pc.less_equal(table.column("known_at"), self.as_of))
+        return self.cut.visible_rows(self.world.rows(name))
 
     def has_rows(self, name: str) -> bool:
         """Whether any row of a table is visible."""
-        return bool(self._known(name).any())
-
-    def _known(self, table: str) -> NDArray[np.bool_]:
-        """Which rows of a table are visible."""
-        known = self.world.rows(table).column("known_at").to_numpy()
-        return np.ones(len(known), dtype=np.bool_) if self.complete else known <= self.duration
+        return bool(self.cut.visible(self.world.rows(name)).any())
 
     def first_hidden(self, table: str) -> float:
         """The time of the earliest row that the cut hides of a table of moments; infinite if it hides none."""
-        times = self.world.rows(table).column("time").to_numpy()[~self._known(table)]
-        return float(times.min()) if len(times) else math.inf
+        rows = self.world.rows(table)
+        return float(rows.column("time").to_numpy()[~self.cut.visible(rows)].min(initial=math.inf))
 
     @cached_property
     def shots(self) -> Items[TimeSpan]:
         """The shots; they tile the visible interval."""
-        if self.complete:
-            return self._uncut.shots
-        return tile(self.world.rows("cuts").column("time").to_numpy()[self._known("cuts")], self.span)
+        return tile(self.rows("cuts").column("time").to_numpy(), self.span)
 
     @cached_property
     def scenes(self) -> Scenes:
         """The scenes; they tile the visible interval."""
-        rows, known = self.world.rows("scene_cuts"), self._known("scene_cuts")
-        times, strengths = rows.column("time").to_numpy()[known], rows.column("strength").to_numpy()[known]
+        rows = self.rows("scene_cuts")
+        times, strengths = rows.column("time").to_numpy(), rows.column("strength").to_numpy()
         tiles = tile(times, self.span)
         # If two rows have the same time, the later row counts.
         at = np.searchsorted(times, tiles.starts, side="right") - 1
@@ -243,24 +138,28 @@ class View:
             strong[known] = strengths[at[known]]
         return Scenes(tiles, strong)
 
-    def scene_at(self, time: float) -> Scene:
+    def scene_at(self, time: float) -> SceneInterval:
         """The scene that contains a visible time (the last one for the very end)."""
         return self.scenes[max(0, int(np.searchsorted(self.scenes.starts, time, side="right")) - 1)]
 
     @cached_property
+    def lines(self) -> Items[TimeSpan]:
+        """When lines are spoken."""
+        return spans(self.speech.starts, self.speech.ends)
+
+    @cached_property
     def segments(self) -> Items[TimeSpan]:
         """The segments that searches rank."""
-        whole = self._uncut.segments
+        whole = self.whole.segments
         if self.complete:
             return whole
         # Segments are cut shot by shot, so those of shots before the first change are reused.
-        lines = spans(self.speech.starts, self.speech.ends)
-        same_shots, _ = shared_prefix(self.shots, self._uncut.shots)
-        _, changed = shared_prefix(lines, self._uncut.lines)
+        same_shots, _ = shared_prefix(self.shots, self.whole.shots)
+        _, changed = shared_prefix(self.lines, self.whole.lines)
         first = min(int(np.searchsorted(self.shots.ends, changed, side="right")), same_shots, len(self.shots) - 1)
         start = float(self.shots.starts[first])
         same = int(np.searchsorted(whole.ends, start, side="right"))
-        found = segment(self.shots[first:], lines.during(TimeSpan(start=start, end=max(start, self.duration))))
+        found = segment(self.shots[first:], self.lines.during(TimeSpan(start=start, end=max(start, self.duration))))
         return spans(
             np.append(whole.starts[:same], [span.start for span in found]),
             np.append(whole.ends[:same], [span.end for span in found]),
@@ -277,7 +176,7 @@ class View:
                 span=span,
                 text=line["text"],
                 speaker=line["speaker"],
-                confidence=_two(line["confidence"]),
+                confidence=round(line["confidence"], 2),
                 language=line["language"],
                 source=line["source"],
                 words=self._words_of(line["start"]) if line["source"] == "recognised" else (),
@@ -285,41 +184,39 @@ class View:
 
         return self._intervals("speech", make)
 
-    def _words_of(self, line_start: float) -> tuple[SpokenWord, ...]:
+    def _words_of(self, line_start: float) -> tuple[TimedWord, ...]:
         """The recognised words of the line that starts then."""
-        order, starts = self._uncut.words
+        order, starts = self.whole.words
         first, end = np.searchsorted(starts, line_start), np.searchsorted(starts, line_start, side="right")
-        words = self.world.rows("words").take(pa.array(order[first:end])).to_pylist()
-        rows = [row for row in words if self.complete or row["known_at"] <= self.duration]
+        words = self.cut.visible_rows(self.world.rows("words").take(pa.array(order[first:end])))
         return tuple(
-            SpokenWord(
+            TimedWord(
                 span=TimeSpan(start=row["start"], end=max(row["start"], row["end"])),
                 text=row["word"],
-                confidence=_two(row["confidence"]),
+                confidence=round(row["confidence"], 2),
             )
-            for row in rows
+            for row in words.to_pylist()
         )
 
     @cached_property
     def screen_texts(self) -> Items[ScreenText]:
         """Texts on screen, one item per interval.
 
-        Their ``rows`` count the texts of the uncut world; -1 is one that was joined again for this cut.
+        Their ``rows`` count the texts of the whole view; -1 is one that was joined again for this cut.
         """
-        whole = self._uncut.screen_texts
+        whole = self.whole.screen_texts
         if self.complete:
             return whole
-        # Before the first hidden row, texts that no later reading could continue are those of the uncut world.
+        # Before the first hidden row, texts that no later reading could continue are those of the whole view.
         changed = min(self.duration, self.first_hidden("screen_texts"), self.first_hidden("cuts"))
-        restarts = self._uncut.text_restarts
+        restarts = self.whole.text_restarts
         found = int(np.searchsorted(whole.starts[restarts], changed))
         kept = int(restarts[found - 1]) if found else 0
         since = float(whole.starts[kept]) if found else -math.inf
         rows = self.world.rows("screen_texts")
-        wanted = self._known("screen_texts") & (rows.column("time").to_numpy() >= since)
-        shots = self.shots.during(TimeSpan(start=max(0.0, since), end=self.duration))
-        fresh = join_readings(rows.take(pa.array(np.flatnonzero(wanted))), shots or [self.shots[-1]], self.span)
-        return followed_by(whole, kept, fresh)
+        later = np.flatnonzero(self.cut.visible(rows) & (rows.column("time").to_numpy() >= since))
+        shots = self.shots.during(TimeSpan(start=max(0.0, since), end=self.duration)) or [self.shots[-1]]
+        return followed_by(whole, kept, join_readings(rows.take(pa.array(later)), shots, self.span))
 
     @cached_property
     def captions(self) -> Items[Said]:
@@ -334,17 +231,13 @@ class View:
     @cached_property
     def tracks(self) -> Tracks:
         """The tracks, in order of first sighting."""
-        whole = self._uncut.tracks
-        if self.complete:
-            return Tracks(whole, np.arange(whole.count))
-        return Tracks.visible(whole, self.world.rows("sightings"), self.world.rows("track_links"), self.duration)
+        sightings, links = self.world.rows("sightings"), self.rows("track_links")
+        return Tracks.visible(self.whole.joined, sightings, links, self.cut, until=self.duration)
 
     def may_be(self, entity_id: str) -> tuple[Likeness, ...]:
         """The entities that an entity looks like, the most alike first."""
         track = self.track_of_entity(entity_id)
-        if track is None:
-            return ()
-        return self.world.once(Likenesses).of(track, self.tracks, None if self.complete else self.as_of)
+        return () if track is None else self.world.once(Likenesses).of(track, self.tracks, self.cut)
 
     @cached_property
     def camera_movements(self) -> Items[CameraMovement]:
@@ -363,39 +256,100 @@ class View:
 
     def _said(self, table: str, column: str) -> Items[Said]:
         rows = self.world.rows(table)
-        subjects = rows.column("subject") if "subject" in rows.column_names else None
 
         def make(row: int, span: TimeSpan) -> Said:
+            said = rows.slice(row, 1).to_pylist()[0]
             return Said(
                 span=span,
-                text=rows.column(column)[row].as_py(),
-                subject=subjects[row].as_py() if subjects is not None else "",
-                confidence=_two(rows.column("confidence")[row].as_py()),
-                producer=rows.column("producer")[row].as_py(),
+                text=said[column],
+                subject=said.get("subject", ""),
+                confidence=round(said["confidence"], 2),
+                producer=said["producer"],
             )
 
         return self._intervals(table, make)
 
     def _intervals(self, table: str, make: Callable[[int, TimeSpan], Item]) -> Items[Item]:
         """The visible rows of a table of intervals, clipped to the visible part."""
-        rows, starts, ends = visible_intervals(
-            self.world.rows(table), self.duration, as_of=None if self.complete else self.as_of
-        )
+        rows = self.world.rows(table)
+        starts = rows.column("start").to_numpy()
+        ends = np.maximum(starts, rows.column("end").to_numpy())
+        places: Positions = np.flatnonzero((starts < self.duration) & (ends > 0.0) & self.cut.visible(rows))
+        starts, ends = np.maximum(starts[places], 0.0), np.minimum(ends[places], self.duration)
 
         def item(i: int) -> Item:
-            return make(int(rows[i]), TimeSpan(start=float(starts[i]), end=float(ends[i])))
+            return make(int(places[i]), TimeSpan(start=float(starts[i]), end=float(ends[i])))
 
-        return Items(starts, ends, item, rows=rows)
+        return Items(starts, ends, item, rows=places)
+
+
+class WholeView(View):
+    """The view of a world without a cut, which keeps what is slow to derive beside the world."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world, None)
+
+    def read_all(self) -> None:
+        """Load or derive all tables that are kept beside the world."""
+        _ = (self.joined, self.readings, self.segments)
+
+    @cached_property
+    def words(self) -> tuple[Positions, Times]:
+        """The rows of recognised words in order of the lines they belong to, and the starts of those lines."""
+        starts = self.world.rows("words").column("line_start").to_numpy()
+        order = np.argsort(starts, kind="stable")
+        return order, starts[order]
+
+    @cached_property
+    def joined(self) -> JoinedTracks:
+        """The tracks as arrays."""
+        video, sightings = self.world.manifest.video, self.world.rows("sightings")
+
+        def make() -> list[pa.Table]:
+            made = join_tracks(sightings, self.world.rows("track_links"), width=video.width, height=video.height)
+            return [made.tracks, made.sightings]
+
+        schemas = {"tracks": TRACKS, "tracks.sightings": JOINED}
+        tracks, joined = self.world.derived.tables(schemas, make, rows={"tracks.sightings": sightings.num_rows})
+        return JoinedTracks(
+            Joined(tracks=tracks, sightings=joined),
+            sightings,
+            picture=(video.width, video.height),
+            frame=video.frame_seconds,
+            until=video.duration,
+        )
+
+    @cached_property
+    def readings(self) -> pa.Table:
+        """The intervals in which texts stay on screen, as a table."""
+        return self.world.derived.table(
+            "screen_texts",
+            lambda: screen_text_table(join_readings(self.world.rows("screen_texts"), self.shots, self.span)),
+            schema=SCREEN_TEXT_SCHEMA,
+        )
+
+    @cached_property
+    def screen_texts(self) -> Items[ScreenText]:
+        """Texts on screen, one item per interval."""
+        return screen_texts_in(self.readings)
+
+    @cached_property
+    def text_restarts(self) -> Positions:
+        """Positions of the texts from which joining can start again."""
+        return independent_starts(self.readings)
+
+    @cached_property
+    def segments(self) -> Items[TimeSpan]:
+        """The segments that searches rank."""
+
+        def make() -> pa.Table:
+            found = segment(self.shots, list(self.lines))
+            return pa.table({"start": np.array([s.start for s in found]), "end": np.array([s.end for s in found])})
+
+        table = self.world.derived.table("segments", make, schema=_SEGMENTS)
+        return spans(table.column("start").to_numpy(), table.column("end").to_numpy())
 
 
 def open_view(world: World, as_of: float | None) -> View:
     """A view of a world; sessions that see all of it share one."""
-    return world.once(_whole_view) if as_of is None else View(world, as_of)
-
-
-def _whole_view(world: World) -> View:
-    return View(world, None)
-
-
-def _two(value: float) -> float:
-    return round(float(value), 2)
+    return world.once(WholeView) if as_of is None else View(world, as_of)

@@ -24,8 +24,8 @@ from world_api.operations import MAX_QUERY_CHARACTERS
 from world_api.session import (
     LONGEST_QUESTION,
     MAX_SPOTS,
+    LookSpot,
     Session,
-    Spot,
     VisionConfig,
     caption_segments,
     estimate_question,
@@ -122,7 +122,7 @@ def test_the_most_frames_are_those_of_the_look_that_takes_most(
     open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
     eyes = make_eyes(looks=1, frames=1)
-    spots = [Spot(time=time, box=None) for time in (1.0, 2.0, 3.0, 4.0, 5.0)]
+    spots = [LookSpot(time=time, box=None) for time in (1.0, 2.0, 3.0, 4.0, 5.0)]
     with ledger() as book:
         seeing_of(open_film(eyes=eyes)).state(spots, "问" * 2000, subject="it", until=60.0)
     bound = estimate_question(eyes, 320, 192)

@@ -12,13 +12,13 @@ from tests.support.numbered_film import number_in
 from tests.support.vision_server import VisionServer, pictures_of
 from tests.world_api.seeing.conftest import numbers_sent
 from world_api.core import BackendFault, VideoWorldError, ledger
-from world_api.session import Captioned, Estimate, Session, VisionConfig, caption_segments, estimate_captions
+from world_api.session import Captioned, LookEstimate, Session, VisionConfig, caption_segments, estimate_captions
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
 
 
-def estimated(session: Session, eyes: VisionConfig) -> Estimate:
+def estimated(session: Session, eyes: VisionConfig) -> LookEstimate:
     assert session.backends.seeing is not None
     return estimate_captions(session.view, session.backends.seeing, eyes)
 

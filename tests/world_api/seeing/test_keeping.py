@@ -13,7 +13,7 @@ import pytest
 from tests.support.vision_server import VisionServer
 from tests.world_api.seeing.conftest import kept_files, seeing_of
 from world_api.core import Box, MediaFault, TimeSpan, content_hash, ledger
-from world_api.session import Session, Spot, VisionConfig
+from world_api.session import LookSpot, Session, VisionConfig
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
@@ -44,9 +44,9 @@ def test_a_look_is_known_by_all_it_depends_on(
         lambda: plain.answer(span, "who?", until=60.0),
         lambda: plain.answer(span, "when?", until=60.0),
         lambda: plain.actions(span, until=60.0),
-        lambda: plain.state([Spot(time=2.0, box=None)], "who?", subject="a", until=60.0),
-        lambda: plain.state([Spot(time=2.0, box=None)], "who?", subject="b", until=60.0),
-        lambda: plain.state([Spot(time=2.0, box=Box(x1=0, y1=0, x2=50, y2=50))], "who?", subject="b", until=60.0),
+        lambda: plain.state([LookSpot(time=2.0, box=None)], "who?", subject="a", until=60.0),
+        lambda: plain.state([LookSpot(time=2.0, box=None)], "who?", subject="b", until=60.0),
+        lambda: plain.state([LookSpot(time=2.0, box=Box(x1=0, y1=0, x2=50, y2=50))], "who?", subject="b", until=60.0),
         lambda: seeing_of(open_film(eyes=make_eyes(model="eye-2"))).caption(span, until=60.0),
         lambda: seeing_of(open_film(eyes=make_eyes(frames=3))).caption(span, until=60.0),
     ]

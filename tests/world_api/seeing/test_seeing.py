@@ -18,7 +18,7 @@ from tests.support.numbered_film import RATE
 from tests.support.vision_server import VisionServer
 from tests.world_api.seeing.conftest import numbers_sent, seeing_of, together
 from world_api.core import BackendFault, Box, OperationFault, TimeSpan, ledger
-from world_api.session import FrameChoice, Session, Spot, VisionConfig
+from world_api.session import FrameChoice, LookSpot, Session, VisionConfig
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
@@ -42,7 +42,7 @@ def test_no_frame_after_the_cut_is_ever_sent(
     seeing.caption(stretch, until=session.view.duration)
     seeing.answer(stretch, "what?", until=session.view.duration)
     seeing.actions(stretch, until=session.view.duration)
-    spots = [Spot(time=time, box=None) for time in (span[0], as_of, as_of + 0.1, as_of + 20.0)]
+    spots = [LookSpot(time=time, box=None) for time in (span[0], as_of, as_of + 0.1, as_of + 20.0)]
     seeing.state(spots, "what?", subject="it", until=session.view.duration)
     sent = [number for numbers in numbers_sent(vision_server) for number in numbers]
     assert len(sent) >= 5
@@ -82,7 +82,7 @@ def test_a_part_of_a_frame_is_cut_out_with_a_margin(open_film: Open, vision_serv
 
     box = Box(x1=100.0, y1=80.0, x2=200.0, y2=140.0)
     sight = seeing_of(open_film()).state(
-        [Spot(time=35.0, box=box)], "what colour?", subject="a box", until=60.0
+        [LookSpot(time=35.0, box=box)], "what colour?", subject="a box", until=60.0
     )  # fmt: skip
     [body] = vision_server.requests
     [picture] = pictures_of(body)

@@ -1,0 +1,41 @@
+"""Lazy packages: the names that an ``__init__`` offers are imported when they are first used, as with ``lazy_loader``."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package that imports its names under ``if TYPE_CHECKING:``.
+
+    The imports are listed once and read from the source, so type checkers, ``dir`` and ``import *`` see the same names::
+
+        if TYPE_CHECKING:
+            from package.module import Name as Name
+
+        __getattr__, __dir__, __all__ = lazy_names(__name__)
+    """
+    module = sys.modules[package]
+    source = module.__spec__.loader.get_source(package)  # type: ignore[union-attr]
+    homes = {
+        alias.asname or alias.name: (str(node.module), alias.name)
+        for block in ast.parse(source).body
+        if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+    def load(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home, original = homes[name]
+        value = getattr(import_module(home), original)
+        setattr(module, name, value)
+        return value
+
+    return load, lambda: sorted({*vars(module), *homes}), sorted(homes)
