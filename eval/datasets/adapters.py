@@ -112,32 +112,28 @@ class Entry:
 
     def text(self, *keys: str) -> str:
         """The first of these fields that is there, as text that is not empty."""
-        for key in keys:
-            if self.has(key):
-                found = text_of(self._value[key])
-                if not found or len(found) > _MAX_TEXT:
-                    raise Unusable(f"{key} is empty, too long or no text")
-                return found
-        raise Unusable(f"{keys[0]} is missing")
+        key = next(filter(self.has, keys), None)
+        if key is None:
+            raise Unusable(f"{keys[0]} is missing")
+        found = text_of(self._value[key])
+        if not found or len(found) > _MAX_TEXT:
+            raise Unusable(f"{key} is empty, too long or no text")
+        return found
 
     def maybe(self, *keys: str) -> str:
         """The same, or nothing."""
-        found = (text_of(self._value[key]) for key in keys if self.has(key))
-        return next((text for text in found if text), "")
+        return next(filter(None, (text_of(self.raw(key)) for key in keys)), "")
 
     def number(self, key: str) -> int:
         """A whole number; a number in quotes is one too."""
-        value = self._value.get(key)
-        text = text_of(value) if not isinstance(value, float) or value.is_integer() else ""
-        text = text.removesuffix(".0")
+        text = text_of(self.raw(key)).removesuffix(".0")
         if not text.removeprefix("-").isdecimal() or len(text) > 12:
-            raise Unusable(f"{key}: {shown(value)} is not a whole number")
+            raise Unusable(f"{key}: {repr(self.raw(key))[:_SHOWN]} is not a whole number")
         return int(text)
 
     def texts(self, *keys: str) -> tuple[str, ...]:
         """The first of these fields that is there, as a list of texts."""
-        for key in keys:
-            value = self._value.get(key)
+        for value in map(self.raw, keys):
             if isinstance(value, str):
                 return (value,)
             if isinstance(value, list | tuple):
@@ -172,6 +168,16 @@ def numbered(value: object, name: str, *, what: str = "entry") -> Iterator[tuple
         yield f"{name}, {what} {number}", item
 
 
+def nested(where: str, holder: object, key: str, shared: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """The questions listed under ``key`` of a video, each with the fields that it shares with the others."""
+    listed = holder.get(key) if isinstance(holder, dict) else None
+    if not isinstance(listed, list):
+        yield where, None
+        return
+    for number, question in enumerate(listed):
+        yield f"{where}, question {number}", {**question, **shared} if isinstance(question, dict) else question
+
+
 def text_of(value: object) -> str:
     """Text, or a number as text; nothing for what is neither."""
     if isinstance(value, str):
@@ -193,12 +199,6 @@ def seconds_of(clock: str) -> float | None:
             return None
         total = total * 60 + float(part)
     return total
-
-
-def shown(value: object) -> str:
-    """A value, cut for a message."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
 _LED = re.compile(r"^\s*[(\[]?([A-Z])[.)\]:]\s*(.*)$", re.DOTALL)

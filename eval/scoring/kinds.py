@@ -14,7 +14,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from controller.evidence import CitedSpan
 from controller.questions import InvalidAnswer, span_of, value_of
@@ -115,6 +117,9 @@ def overlap(given: Sequence[str], accepted: Sequence[str]) -> Overlap:
     return Overlap(exact=exact, f1=2 * precision * recall / (precision + recall), precision=precision, recall=recall)
 
 
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class NoSettings:
     """There is nothing to set."""
@@ -136,12 +141,8 @@ def score_choice(item: Item, value: Any, answer: str | None, context: Context) -
 class CountSettings:
     """An answer is correct up to ``within`` off, or up to this share of the true number; 0 and 0, the default: exact."""
 
-    within: int = 0
-    within_share: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.within < 0 or self.within_share < 0:
-            raise ValueError("within and within_share are not negative")
+    within: Annotated[int, Field(ge=0)] = 0
+    within_share: Annotated[float, Field(ge=0)] = 0.0
 
 
 def score_count(item: Item, value: Any, answer: str | None, context: Context) -> Score:
@@ -180,13 +181,9 @@ class IntervalSettings:
     a moment can be met; 0, the default, leaves them as they are.
     """
 
-    correct_at: float = 0.5
-    thresholds: tuple[float, ...] = (0.3, 0.5, 0.7)
-    least_seconds: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not all(0 < value <= 1 for value in (self.correct_at, *self.thresholds)) or self.least_seconds < 0:
-            raise ValueError("an IoU threshold is above 0 and at most 1, and least_seconds is not negative")
+    correct_at: PositiveShare = 0.5
+    thresholds: tuple[PositiveShare, ...] = (0.3, 0.5, 0.7)
+    least_seconds: Annotated[float, Field(ge=0)] = 0.0
 
 
 def score_interval(item: Item, value: Any, answer: str | None, context: Context) -> Score:
@@ -232,11 +229,7 @@ def _name(threshold: float) -> str:
 class OrderSettings:
     """An order is correct from this tau on; 1, the default: all of it right."""
 
-    correct_at: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not -1 < self.correct_at <= 1:
-            raise ValueError("correct_at is a tau: above -1 and at most 1")
+    correct_at: Annotated[float, Field(gt=-1, le=1)] = 1.0
 
 
 def score_order(item: Item, value: Any, answer: str | None, context: Context) -> Score:
@@ -266,11 +259,7 @@ def tau_of(given: list[str], accepted: list[str]) -> float:
 class TextSettings:
     """An answer is correct if its words are those of an accepted one; with ``f1_at`` above 0, from that F1 on."""
 
-    f1_at: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.f1_at <= 1:
-            raise ValueError("f1_at is between 0 and 1")
+    f1_at: Annotated[float, Field(ge=0, le=1)] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -356,37 +345,27 @@ class ShownMeasure:
         return float(value) if isinstance(value, bool | int | float) else self.at_least
 
 
-_EXACT = "right to the last: the number, the whole order, the same words"
+def _measure(
+    name: str,
+    title: str,
+    about: str,
+    unit: Literal["share", "number"] = "share",
+    within: tuple[float, float] = (0.0, 1.0),
+) -> ShownMeasure:
+    """A share, 0 without an answer; or a number, left out without one."""
+    at_least = 0.0 if unit == "share" else None
+    return ShownMeasure(name=name, title=title, unit=unit, about=about, at_least=at_least, within=within)
+
+
+_EXACT = _measure("exact", "exact", "right to the last: the number, the whole order, the same words")
 _BY_KIND: dict[str, tuple[ShownMeasure, ...]] = {
-    "interval": (
-        ShownMeasure(name="iou", title="mean IoU", unit="share", about="of the given with the nearest true one"),
-    ),
+    "interval": (_measure("iou", "mean IoU", "of the given with the nearest true one"),),
     "count": (
-        ShownMeasure(name="exact", title="exact", unit="share", about=_EXACT),
-        ShownMeasure(
-            name="absolute_error",
-            title="mean error",
-            unit="number",
-            about="without sign, of given numbers",
-            at_least=None,
-            within=(0.0, math.inf),
-        ),
+        _EXACT,
+        _measure("absolute_error", "mean error", "without sign, of given numbers", "number", within=(0.0, math.inf)),
     ),
-    "order": (
-        ShownMeasure(name="exact", title="exact", unit="share", about=_EXACT),
-        ShownMeasure(
-            name="tau",
-            title="Kendall's tau",
-            unit="number",
-            about="tau-a, of given orders",
-            at_least=None,
-            within=(-1.0, 1.0),
-        ),
-    ),
-    "open": (
-        ShownMeasure(name="exact", title="exact", unit="share", about=_EXACT),
-        ShownMeasure(name="f1", title="token F1", unit="share", about="as the scorer has it"),
-    ),
+    "order": (_EXACT, _measure("tau", "Kendall's tau", "tau-a, of given orders", "number", within=(-1.0, 1.0))),
+    "open": (_EXACT, _measure("f1", "token F1", "as the scorer has it")),
 }
 
 
@@ -394,16 +373,10 @@ def measures_of(kind: str, details: Sequence[Mapping[str, Any]]) -> tuple[ShownM
     """The measures that scores of one kind of answer have; none for choices and judged answers, for which accuracy is enough."""
     names = list(dict.fromkeys(name for one in details for name in one))
     shown = [measure for measure in _BY_KIND.get(kind, ()) if measure.name in names]
-    if kind == "interval":
-        shown += [_recall(name) for name in sorted(name for name in names if name.startswith(RECALL))]
+    for name in sorted(name for name in names if name.startswith(RECALL)) if kind == "interval" else ():
+        threshold = name.removeprefix(RECALL)
+        shown.append(_measure(name, f"R@1, IoU {threshold}", f"answers with an IoU of {threshold} or more"))
     return tuple(shown)
-
-
-def _recall(name: str) -> ShownMeasure:
-    threshold = name.removeprefix(RECALL)
-    return ShownMeasure(
-        name=name, title=f"R@1, IoU {threshold}", unit="share", about=f"answers with an IoU of {threshold} or more"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -421,30 +394,19 @@ class EvidenceScore:
 
 def evidence_score(cited: Iterable[TimeSpan | CitedSpan], true: Iterable[TimeSpan]) -> EvidenceScore | None:
     """The score of cited intervals; None if the true intervals are not known. Nothing cited scores zero."""
-    given = [_span(span) for span in cited]
+    given = [
+        span if isinstance(span, TimeSpan) else TimeSpan(start=span.start_time, end=span.end_time) for span in cited
+    ]
     known = list(true)
     if not known:
         return None
-    shared = _shared(given, known)
-    union = _length(given) + _length(known) - shared
+    seconds, of_known, union = _length(given), _length(known), _length([*given, *known])
+    shared = max(0.0, seconds + of_known - union)
     return EvidenceScore(
         iou=round(shared / union, 6) if union > 0 else float(bool(_met(given, known))),
-        precision=round(shared / _length(given) if _length(given) > 0 else _share(given, known), 6),
-        recall=round(shared / _length(known) if _length(known) > 0 else _share(known, given), 6),
+        precision=round(shared / seconds if seconds > 0 else _share(given, known), 6),
+        recall=round(shared / of_known if of_known > 0 else _share(known, given), 6),
     )
-
-
-def _shared(first: list[TimeSpan], second: list[TimeSpan]) -> float:
-    """Seconds in both, going once through each."""
-    one, other = merge_spans(first), merge_spans(second)
-    total, i, j = 0.0, 0, 0
-    while i < len(one) and j < len(other):
-        total += one[i].overlap(other[j])
-        if one[i].end <= other[j].end:
-            i += 1
-        else:
-            j += 1
-    return total
 
 
 def _length(spans: list[TimeSpan]) -> float:
@@ -458,7 +420,3 @@ def _share(spans: list[TimeSpan], others: list[TimeSpan]) -> float:
 def _met(spans: list[TimeSpan], others: list[TimeSpan]) -> list[TimeSpan]:
     """Those that touch one of the others."""
     return [span for span in spans if any(span.start <= other.end and other.start <= span.end for other in others)]
-
-
-def _span(cited: TimeSpan | CitedSpan) -> TimeSpan:
-    return cited if isinstance(cited, TimeSpan) else TimeSpan(start=cited.start_time, end=cited.end_time)

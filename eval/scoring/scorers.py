@@ -82,17 +82,17 @@ class Named:
 
 
 _OWN: Mapping[str, Named] = {
-    named.name: named
-    for named in (
-        Named(name="choice", scorer=score_choice, settings=NoSettings),
-        Named(name="choice_reply", scorer=score_choice_reply, settings=ReplySettings),
-        Named(name="interval", scorer=score_interval, settings=IntervalSettings),
-        Named(name="count", scorer=score_count, settings=CountSettings),
-        Named(name="order", scorer=score_order, settings=OrderSettings),
-        Named(name="text", scorer=score_text, settings=TextSettings),
-        Named(name="text_cjk", scorer=score_text_cjk, settings=TextSettings),
-        Named(name="judge", scorer=score_judged, settings=JudgeSettings),
-        Named(name="locomo", scorer=score_locomo, settings=LocomoSettings),
+    name: Named(name=name, scorer=scorer, settings=settings)
+    for name, scorer, settings in (
+        ("choice", score_choice, NoSettings),
+        ("choice_reply", score_choice_reply, ReplySettings),
+        ("interval", score_interval, IntervalSettings),
+        ("count", score_count, CountSettings),
+        ("order", score_order, OrderSettings),
+        ("text", score_text, TextSettings),
+        ("text_cjk", score_text_cjk, TextSettings),
+        ("judge", score_judged, JudgeSettings),
+        ("locomo", score_locomo, LocomoSettings),
     )
 }
 
@@ -216,16 +216,13 @@ def score_all(
     """
     order = list(range(len(answers)))
     random.Random(seed).shuffle(order)  # noqa: S311 - an order, no secret
-    if judge is None or workers < 2:
-        scores = {place: _score(answers[place], judge) for place in order}
-    else:
-        with ThreadPoolExecutor(max_workers=workers) as pool:
-            futures = {place: pool.submit(copy_context().run, _score, answers[place], judge) for place in order}
-            try:
-                scores = {place: one.result() for place, one in futures.items()}
-            except VideoWorldError:
-                pool.shutdown(cancel_futures=True)  # verdicts so far are on file; the rest is not requested
-                raise
+    with ThreadPoolExecutor(max_workers=1 if judge is None else max(1, workers)) as pool:
+        futures = {place: pool.submit(copy_context().run, _score, answers[place], judge) for place in order}
+        try:
+            scores = {place: one.result() for place, one in futures.items()}
+        except VideoWorldError:
+            pool.shutdown(cancel_futures=True)  # verdicts so far are on file; the rest is not requested
+            raise
     return [scores[place] for place in range(len(answers))]
 
 

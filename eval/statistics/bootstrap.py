@@ -7,7 +7,7 @@ seeds and libraries), so that the cost of a draw grows with the cells and not wi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -85,7 +85,8 @@ def mean_interval(
     Raises:
         EvalFault: ``nothing_to_compare``, ``bad_sample``.
     """
-    cells = cells_of(_checked(values, clusters, crossed, level, draws), [clusters, *crossed])
+    labels = [clusters, *crossed]
+    cells = cells_of(_checked(values, labels, level, draws), labels)
     low, high, caution = _ends(cells, seed=seed, level=level, draws=draws, method=method)
     if within is not None and low is not None and high is not None:
         low, high = max(low, within[0]), min(high, within[1])
@@ -102,18 +103,12 @@ def mean_interval(
     )
 
 
-def _checked(
-    values: Sequence[float],
-    clusters: Sequence[Hashable],
-    crossed: Sequence[Sequence[Hashable]],
-    level: float,
-    draws: int,
-) -> Floats:
+def _checked(values: Sequence[float], labels: Sequence[Sequence[Hashable]], level: float, draws: int) -> Floats:
     numbers = np.asarray(values, dtype=np.float64)
     if len(numbers) == 0:
         raise EvalFault("nothing_to_compare", "there is no value to take a mean of", hint="run more samples")
     reason = None
-    if any(len(labels) != len(numbers) for labels in (clusters, *crossed)):
+    if any(len(own) != len(numbers) for own in labels):
         reason = "values and clusters differ in number"
     elif not np.isfinite(numbers).all():
         reason = "a value is not a number"
@@ -171,19 +166,14 @@ def drawn_means(cells: Cells, *, seed: int, draws: int, fewer: int = 1) -> Float
     as often as its levels were drawn, multiplied (Owen 2007). Draws in which no row is left are left out.
     """
     random = np.random.default_rng(seed)
-    means = [
-        _means(cells, [random.integers(0, count, size=(many, max(count - fewer, 1))) for count in cells.counts])
-        for many in _portions(draws, max(len(cells.sums), *cells.counts))
-    ]
+    at_once = max(1, _MOST_NUMBERS // max(len(cells.sums), *cells.counts, 1))  # memory stays bounded
+    means = []
+    for done in range(0, draws, at_once):
+        many = min(at_once, draws - done)
+        means.append(
+            _means(cells, [random.integers(0, count, size=(many, max(count - fewer, 1))) for count in cells.counts])
+        )
     return np.concatenate(means)
-
-
-def _portions(draws: int, width: int) -> Iterator[int]:
-    """Numbers of draws to make at a time, so that memory stays bounded."""
-    at_once = max(1, _MOST_NUMBERS // max(width, 1))
-    while draws > 0:
-        yield min(draws, at_once)
-        draws -= at_once
 
 
 def _means(cells: Cells, drawn: Sequence[Indices]) -> Floats:
@@ -317,20 +307,15 @@ def correlation(
     Raises:
         EvalFault: ``bad_sample``.
     """
-    _same_length(first, second)
     groups = [0] * len(first) if groups is None else groups
+    _same_length(first, second)
     _same_length(first, groups)
     codes = np.unique([repr(group) for group in groups], return_inverse=True)[1]
-    one, other = (_centred(np.asarray(values, dtype=np.float64), codes) for values in (first, second))
+    sides = [np.asarray(values, dtype=np.float64) for values in (first, second)]
+    # Each value less the mean of its group.
+    one, other = (own - (np.bincount(codes, weights=own) / np.bincount(codes))[codes] for own in sides)
     spread = float(np.sqrt((one**2).sum() * (other**2).sum()))
     return float((one * other).sum() / spread) if spread > 1e-12 else None
-
-
-def _centred(values: Floats, codes: NDArray[np.intp]) -> Floats:
-    """The values less the mean of their group."""
-    means = np.bincount(codes, weights=values) / np.bincount(codes)
-    centred: Floats = values - means[codes] if len(values) else values
-    return centred
 
 
 def _kappas(tables: Floats) -> Floats:

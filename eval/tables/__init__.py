@@ -11,7 +11,7 @@ from eval.tables.comparisons import CONTROLS, Compared, Contrast, Pairs, compare
 from eval.tables.flips import Which, flip_text, flipped, flips_of
 from eval.tables.ladder import Loss, Rung, ladder_of
 from eval.tables.registry import table_of, tables_of
-from eval.tables.rows import LibraryFacts, RunRows, SampleRow, Spend, ToolUse, read_rows, rows_of
+from eval.tables.rows import LibraryFacts, RunRows, SampleRow, ToolUse, read_rows, rows_of
 from eval.tables.selection import Selected, check_split, choose, evidence_of, library_rows
 from eval.tables.study import LABELS, Labels, Study, chosen, filtered, grouped, independent, opened_study, study_of
 from eval.tables.table import Cell, Column, Figure, Kind, Row, Table, figure
@@ -19,7 +19,7 @@ from eval.tables.writing import cell_text, comma_separated, fields_text, latex, 
 
 __all__ = [
     "CONTROLS", "LABELS", "Cell", "Column", "Compared", "Contrast", "Figure", "Kind", "Labels", "LibraryFacts",
-    "Loss", "Pairs", "Row", "RunRows", "Rung", "SampleRow", "Selected", "Spend", "Study", "Table", "ToolUse",
+    "Loss", "Pairs", "Row", "RunRows", "Rung", "SampleRow", "Selected", "Study", "Table", "ToolUse",
     "Values", "Which", "cell_text", "check_split", "choose", "chosen", "comma_separated", "compare", "concerns",
     "evidence_of", "fields_text", "figure", "filtered", "flip_text", "flipped", "flips_of", "grouped",
     "independent", "ladder_of", "latex", "library_rows", "opened_study", "paired_groups", "pairs_of", "read_rows",

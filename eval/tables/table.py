@@ -79,16 +79,27 @@ Figures: TypeAlias = tuple[Figure[Subject_contra], ...]
 def figure(
     key: str,
     kind: Kind,
-    cell: Callable[[Subject_contra], Cell],
+    value: Callable[[Subject_contra], Cell | Value] | None = None,
     *,
     title: str | None = None,
     about: str = "",
     aside: bool = False,
 ) -> Figure[Subject_contra]:
-    """A column and its cells; the title is the key if none is given."""
-    return Figure(
-        column=Column(key=key, title=key if title is None else title, kind=kind, about=about, aside=aside), cell=cell
-    )
+    """A column and its cells, from a function that returns the cell or only its value; the title is the key if none is given.
+
+    Without a function the subject holds the cell under the key: in its ``cells``, as an attribute, or in its ``setting``.
+    """
+
+    def cell(subject: Subject_contra) -> Cell:
+        found = _held(subject, key) if value is None else value(subject)
+        return found if isinstance(found, Cell) else Cell(value=found)
+
+    return Figure(column=Column(key=key, title=title or key, kind=kind, about=about, aside=aside), cell=cell)
+
+
+def _held(subject: Any, key: str) -> Any:
+    cells = getattr(subject, "cells", {})
+    return cells[key] if key in cells else getattr(subject if hasattr(subject, key) else subject.setting, key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,10 +131,8 @@ class Table:
         Raises:
             KeyError: no column has that key.
         """
-        for place, column in enumerate(self.columns):
-            if column.key == key:
-                return place
-        raise KeyError(key)
+        places = {column.key: place for place, column in enumerate(self.columns)}
+        return places[key]
 
     def cell(self, row: int, key: str) -> Cell:
         """A cell by the number of its row and the key of its column."""
