@@ -10,7 +10,7 @@ from typing import Any
 
 from controller.questions import Kind
 from eval.datasets.files import bad
-from eval.datasets.items import Dialogue, LeftOut
+from eval.datasets.items import Dialogue, SkippedEntry
 from world_api.core.faults import EvalFault
 
 _SHOWN = 80
@@ -78,7 +78,7 @@ class Sources:
         return found
 
 
-Entries = Iterator[Raw | LeftOut]
+Entries = Iterator[Raw | SkippedEntry]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,15 +153,11 @@ def entries_of(entries: Iterable[tuple[str, object]], make: Callable[[Entry], Ra
         try:
             yield make(Entry(value, where))
         except Unusable as error:
-            yield LeftOut(where=where, reason=str(error))
+            yield SkippedEntry(where=where, reason=str(error))
 
 
 def numbered(value: object, name: str, *, what: str = "entry") -> Iterator[tuple[str, object]]:
-    """The entries of a list with their places.
-
-    Raises:
-        EvalFault: ``bad_dataset``: it is no list.
-    """
+    """The entries of a list with their places."""
     if not isinstance(value, list):
         raise bad(f"{name} is not a list of entries", "give the file of annotations as it was published")
     for number, item in enumerate(value):

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from eval.datasets.adapters import Adapter, Entries, Entry, Raw, Sources, Unusable, entries_of, nested, text_of
 from eval.datasets.files import bad, json_files, read_json
-from eval.datasets.items import Dataset, Dialogue, Session, Turn
+from eval.datasets.items import Dataset, Dialogue, DialogueSession, Turn
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.spans import round_time
@@ -44,15 +44,11 @@ _AS_PUBLISHED = "give the file of dialogues as it was published"
 
 
 def dialogue_of(name: str, conversation: object) -> Dialogue:
-    """The dialogue of LoCoMo's ``session_N`` and ``session_N_date_time``, with times.
-
-    Raises:
-        EvalFault: ``bad_dataset``.
-    """
+    """The dialogue of LoCoMo's ``session_N`` and ``session_N_date_time``, with times."""
     if not isinstance(conversation, Mapping):
         raise bad(f"dialogue {name} is not an object of sessions", _AS_PUBLISHED)
     found = (_SESSION.fullmatch(key) for key in conversation if isinstance(key, str))
-    sessions: list[Session] = []
+    sessions: list[DialogueSession] = []
     at, count = 0.0, 0
     for number in sorted(int(match[1]) for match in found if match):
         turns = _turns(conversation[f"session_{number}"], f"dialogue {name}, session {number}", at)
@@ -61,7 +57,7 @@ def dialogue_of(name: str, conversation: object) -> Dialogue:
             raise bad(f"dialogue {name} has more than {MAX_TURNS:,} turns", _AS_PUBLISHED)
         if turns:
             when = _text(conversation, f"session_{number}_date_time")
-            sessions.append(Session(number=number, when=when, start=at, end=turns[-1].end, turns=turns))
+            sessions.append(DialogueSession(number=number, when=when, start=at, end=turns[-1].end, turns=turns))
             at = round_time(turns[-1].end + BREAK)
     if not sessions:
         raise bad(f"dialogue {name} has no turns", _AS_PUBLISHED)
@@ -259,12 +255,7 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
 
 
 def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
-    """Write the world of a dialogue where it is not there; the same words, the same bytes.
-
-    Raises:
-        EvalFault: ``world_in_the_way``.
-        StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
-    """
+    """Write the world of a dialogue where it is not there; the same words, the same bytes."""
     from world_api.api import text_embedder
     from world_api.core.files import world_lock
     from world_api.search.documents import prepare
@@ -332,7 +323,7 @@ def _speech(turn: Turn) -> Row:
     return {"start": turn.start, "end": turn.end, "text": text, "speaker": turn.speaker, **fixed}
 
 
-def _dates(session: Session) -> Iterator[Row]:
+def _dates(session: DialogueSession) -> Iterator[Row]:
     """The date and time, read at even distances and once more at the end."""
     times, time = [], session.start
     while time < session.end:
@@ -342,7 +333,7 @@ def _dates(session: Session) -> Iterator[Row]:
         yield {"time": time, "text": session.when, **_BOX, "confidence": 1.0, "known_at": time}
 
 
-def _captions(session: Session) -> Iterator[Row]:
+def _captions(session: DialogueSession) -> Iterator[Row]:
     speakers = " and ".join(dict.fromkeys(turn.speaker for turn in session.turns))
     said = f"{speakers} talk" + (f", {session.when}" if session.when else "")
     rows = [(session.start, session.end, said)]

@@ -1,4 +1,7 @@
-"""Bounded, strict reading of dataset files (JSON, JSON lines, zip archives), and finding videos by name in a folder."""
+"""Bounded, strict reading of dataset files (JSON, JSON lines, zip archives), and finding videos by name in a folder.
+
+What cannot be read raises ``EvalFault``: ``dataset_unreadable``, ``dataset_too_large`` or ``bad_dataset``.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +40,7 @@ class NumberedLine:
 
 
 def read_bytes(path: Path, *, most: int = MAX_BYTES) -> bytes:
-    """The content of a regular file.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``.
-    """
+    """The content of a regular file."""
     try:
         with open_regular(path) as file:
             content = file.read(most + 1)
@@ -66,20 +65,12 @@ def unreadable(path: Path, error: OSError) -> EvalFault:
 
 
 def read_json(path: Path, *, most: int = MAX_BYTES) -> Any:
-    """The JSON value of a file.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``.
-    """
+    """The JSON value of a file."""
     return json_of(read_bytes(path, most=most), path.name)
 
 
 def json_of(content: bytes, name: str) -> Any:
-    """The JSON value that some bytes spell; ``name`` is the file's, for messages.
-
-    Raises:
-        EvalFault: ``bad_dataset``.
-    """
+    """The JSON value that some bytes spell; ``name`` is the file's, for messages."""
     value, fault = _parsed(decoded(content, name))
     if fault:
         raise bad(f"{name}: {fault}", "give the file as it was published")
@@ -87,11 +78,7 @@ def json_of(content: bytes, name: str) -> Any:
 
 
 def decoded(content: bytes, name: str) -> str:
-    """The text of a file in UTF-8, with or without a byte order mark.
-
-    Raises:
-        EvalFault: ``bad_dataset``, with the line.
-    """
+    """The text of a file in UTF-8, with or without a byte order mark."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -109,11 +96,7 @@ def _parsed(text: str) -> tuple[Any, str]:
 
 
 def numbered_lines(path: Path) -> Iterator[NumberedLine]:
-    """The JSON values of a file's lines; empty lines are passed over. The fault of a line is reported in its place.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``.
-    """
+    """The JSON values of a file's lines; empty lines are passed over. The fault of a line is reported in its place."""
     total = 0
     try:
         with open_regular(path) as file:
@@ -163,11 +146,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def validated(shape: type[Shape], value: object, name: str, hint: str, line: LineOf | None = None) -> Shape:
-    """A value that was read from a file, in its shape; ``line`` gives the line of a place in the file.
-
-    Raises:
-        EvalFault: ``bad_dataset``, with up to eight faults.
-    """
+    """A value that was read from a file, in its shape; ``line`` gives the line of a place in the file."""
     try:
         return shape.model_validate(value)
     except ValidationError as error:
@@ -199,11 +178,7 @@ _AS_PUBLISHED = "give the archive as it was published"
 
 
 def json_files(path: Path) -> dict[str, Any]:
-    """The JSON files of an archive, by their names.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``.
-    """
+    """The JSON files of an archive, by their names."""
     found: dict[str, Any] = {}
     total = 0
     try:

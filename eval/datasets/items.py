@@ -29,7 +29,7 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Session:
+class DialogueSession:
     """Turns that were spoken at one sitting. ``when`` is its date and time, in the words of the file."""
 
     number: int
@@ -45,7 +45,7 @@ class Dialogue:
 
     title: str
     speakers: tuple[str, ...]
-    sessions: tuple[Session, ...]
+    sessions: tuple[DialogueSession, ...]
     sha256: str
 
     @property
@@ -105,7 +105,7 @@ class VideoFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeftOut:
+class SkippedEntry:
     """A question of a published file that cannot be asked: its place, and why."""
 
     where: str
@@ -126,7 +126,7 @@ class Dataset:
     videos: Mapping[str, VideoFile]
     protocol: Mapping[str, Any] = field(default_factory=dict)
     hash: str = ""
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[SkippedEntry, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...]:

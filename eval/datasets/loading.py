@@ -34,7 +34,7 @@ from eval.datasets.items import (
     Dataset,
     Dialogue,
     Item,
-    LeftOut,
+    SkippedEntry,
     VideoFile,
     item_from_record,
     item_record,
@@ -61,11 +61,7 @@ def dataset_hash(items: tuple[Item, ...], protocol: Mapping[str, Any]) -> str:
 
 
 def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
-    """The dataset of a folder with ``dataset.json``; videos are where it says, or in ``videos``.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
-    """
+    """The dataset of a folder with ``dataset.json``; videos are where it says, or in ``videos``."""
     described = _manifest(folder / DATASET_FILE)
     files = {video_id: video.file for video_id, video in described.videos.items()}
     items = tuple(read_items(folder / described.questions))
@@ -85,11 +81,7 @@ def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
 
 
 def load_questions(path: Path, *, videos: Path | None = None) -> Dataset:
-    """The dataset of a bare file of questions; videos are beside it, or in ``videos``, under their ids.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
-    """
+    """The dataset of a bare file of questions; videos are beside it, or in ``videos``, under their ids."""
     items = tuple(read_items(path))
     folder = VideoFolder(videos if videos is not None else path.parent)
     paths = {video_id: folder.find(video_id) for video_id in sorted({item.video_id for item in items})}
@@ -190,7 +182,7 @@ BLANK = "(blank)"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class BenchmarkSelection:
     """The parts of a benchmark that a user wants: its videos, task domains by question, and the part of it that is asked.
 
     ``only`` keeps the questions whose labels have one of the values. ``domains`` maps published question ids to domains.
@@ -204,7 +196,7 @@ class Wanted:
 
 
 def assemble(
-    entries: Iterable[Raw | LeftOut], protocol: Protocol, wanted: Wanted, texts: Mapping[str, Dialogue]
+    entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: BenchmarkSelection, texts: Mapping[str, Dialogue]
 ) -> Dataset:
     """The dataset of a file's entries; those that cannot be asked are reported.
 
@@ -212,10 +204,10 @@ def assemble(
         EvalFault: ``bad_dataset``: nothing in it can be asked; ``dataset_too_large``.
     """
     items: list[Item] = []
-    left_out: list[LeftOut] = []
+    left_out: list[SkippedEntry] = []
     names, videos = _ItemIds(), _Videos(wanted, texts)
     for entry in entries:
-        if isinstance(entry, LeftOut):
+        if isinstance(entry, SkippedEntry):
             left_out.append(entry)
             continue
         if not _is_wanted(entry, wanted.only):
@@ -225,7 +217,7 @@ def assemble(
             spans = tuple(TimeSpan(start=start, end=end) for start, end in entry.spans)
         except (EpisodeFault, ValueError) as fault:
             reason = fault.message if isinstance(fault, EpisodeFault) else str(fault)
-            left_out.append(LeftOut(where=entry.where, reason=reason))
+            left_out.append(SkippedEntry(where=entry.where, reason=reason))
             continue
         if len(items) >= MAX_ITEMS:
             raise EvalFault("dataset_too_large", f"{wanted.name} has more than {MAX_ITEMS:,} questions", hint="")
@@ -284,7 +276,7 @@ class _ItemIds:
 class _Videos:
     """The videos of the entries: their ids, and where their files are."""
 
-    def __init__(self, wanted: Wanted, texts: Mapping[str, Dialogue]) -> None:
+    def __init__(self, wanted: BenchmarkSelection, texts: Mapping[str, Dialogue]) -> None:
         self.files: dict[str, VideoFile] = {}
         self._texts, self._subtitles = texts, wanted.subtitles
         self._folder = VideoFolder(wanted.videos) if wanted.videos is not None else None
@@ -359,11 +351,7 @@ def distinct(options: tuple[str, ...]) -> tuple[tuple[str, ...], dict[int, tuple
 
 
 def read_domain_labels(path: Path) -> dict[str, str]:
-    """A file of labels: task domains by question id, as a JSON object or as csv with columns ``id`` and ``domain``.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``bad_dataset``.
-    """
+    """A file of labels: task domains by question id, as a JSON object or as csv with columns ``id`` and ``domain``."""
     if path.suffix.lower() == ".csv":
         text = read_bytes(path, most=_LABEL_BYTES).decode("utf-8-sig", errors="replace")
         rows = csv.DictReader(io.StringIO(text, newline=""))
@@ -378,7 +366,7 @@ def read_domain_labels(path: Path) -> dict[str, str]:
     return found
 
 
-def _recorded(protocol: Protocol, wanted: Wanted) -> dict[str, Any]:
+def _recorded(protocol: Protocol, wanted: BenchmarkSelection) -> dict[str, Any]:
     """The protocol as it is recorded beside figures: the whole file, its hash, and what the user changed."""
     changed: dict[str, Any] = {}
     if wanted.only:
@@ -417,17 +405,13 @@ class Described(_Shape):
 
 
 def load_described(path: Path, *, videos: Path | None = None) -> Dataset:
-    """The dataset that a YAML file describes.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``bad_dataset``, ``no_such_adapter``, and what reading the annotations says.
-    """
+    """The dataset that a YAML file describes."""
     try:
         text = read_yaml(read_bytes(path, most=MAX_BYTES), path.name)
     except ToolFault as fault:
         raise bad(fault.message, _SHAPE) from None
     described, folder = validated(Described, text.value, path.name, _SHAPE, text.line), path.parent
-    wanted = Wanted(
+    wanted = BenchmarkSelection(
         name=described.name or described.adapter,
         videos=videos or (folder / expanded(described.videos) if described.videos else None),
         subtitles=folder / expanded(described.subtitles) if described.subtitles else None,
@@ -439,12 +423,8 @@ def load_described(path: Path, *, videos: Path | None = None) -> Dataset:
     return load_adapted(adapter_named(described.adapter), sources, wanted)
 
 
-def load_adapted(adapter: Adapter, sources: Sources, wanted: Wanted) -> Dataset:
-    """The dataset that an adapter reads.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``no_annotations``, ``no_answers``.
-    """
+def load_adapted(adapter: Adapter, sources: Sources, wanted: BenchmarkSelection) -> Dataset:
+    """The dataset that an adapter reads."""
     texts = adapter.texts(sources) if adapter.texts is not None else {}
     return assemble(adapter.read(sources), load_protocol(adapter.name), wanted, texts)
 
@@ -479,7 +459,7 @@ def load_dataset(
             hint = f"give its annotations as well: {name}:FILE, "
         raise EvalFault("no_such_dataset", f"there is no dataset {str(named)[:200]!r}", hint=hint + ", ".join(ADAPTERS))
     sources = Sources(annotations=Path(annotations) if annotations is not None else expanded(file))
-    return load_adapted(ADAPTERS[name], sources, Wanted(name=name, videos=folder))
+    return load_adapted(ADAPTERS[name], sources, BenchmarkSelection(name=name, videos=folder))
 
 
 def _is_there(path: Path) -> bool:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from controller.prompts import LANGUAGES, language_of
 from eval.scoring.kinds import cjk_tokens, has_cjk, overlap, squad_tokens
-from eval.scoring.score import AnswerJudge, Verdict
+from eval.scoring.score import AnswerJudge, AnswerVerdict
 from world_api.chat.messages import OptionalSettings, first_message, from_cache
 from world_api.chat.models import WireChoice
 from world_api.chat.prompts import PromptFiles, data_line
@@ -183,7 +183,7 @@ class ModelJudge:
         self._guard = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._usage = Usage()
-        self._asking: dict[str, Future[Verdict]] = {}
+        self._asking: dict[str, Future[AnswerVerdict]] = {}
         self._known = _on_file(record)
         judges = {verdict.judge for verdict in self._known.values()}
         if model is None and len(judges) > 1:
@@ -201,7 +201,7 @@ class ModelJudge:
         with self._guard:
             return JudgeCounts(**self._counts, usage=self._usage)
 
-    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
         """Whether the answer says what an accepted one says; two replies that cannot be read make it wrong.
 
         Raises:
@@ -209,7 +209,7 @@ class ModelJudge:
             BackendFault: what the model names.
         """
         key = content_hash([self.name, question, list(accepted), given])
-        own: Future[Verdict] = Future()
+        own: Future[AnswerVerdict] = Future()
         with self._guard:
             known = self._known.get(key)
             if known is not None:
@@ -231,7 +231,7 @@ class ModelJudge:
                 del self._asking[key]
         return own.result()
 
-    def _judged(self, key: str, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+    def _judged(self, key: str, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
         """Request a verdict, a second time if the reply cannot be read, and keep it."""
         model = self._model
         if model is None:
@@ -254,7 +254,7 @@ class ModelJudge:
                 self._counts["unreadable"] += said is None
                 if not from_cache(reply):
                     self._usage += usage_of(request, reply)
-        verdict = Verdict(yes=bool(said), judge=self.name, fault=UNREADABLE if said is None else None)
+        verdict = AnswerVerdict(yes=bool(said), judge=self.name, fault=UNREADABLE if said is None else None)
         with self._guard:
             self._counts["requested"] += 1
             self._counts["given_up"] += said is None
@@ -276,9 +276,9 @@ class _StoredVerdict(BaseModel):
     fault: Any = None
 
 
-def _on_file(file: Path | None) -> dict[str, Verdict]:
+def _on_file(file: Path | None) -> dict[str, AnswerVerdict]:
     """The verdicts of a file by key."""
-    known: dict[str, Verdict] = {}
+    known: dict[str, AnswerVerdict] = {}
     if file is None or not file.exists():
         return known
     try:
@@ -286,7 +286,7 @@ def _on_file(file: Path | None) -> dict[str, Verdict]:
             check_schema(line, SCHEMA_VERSION, file)
             found = _StoredVerdict.model_validate(line)
             fault = UNREADABLE if found.fault is not None else None
-            known[found.key] = Verdict(yes=found.verdict, judge=found.judge, fault=fault)
+            known[found.key] = AnswerVerdict(yes=found.verdict, judge=found.judge, fault=fault)
     except ValidationError as error:
         part = ".".join(map(str, error.errors()[0]["loc"]))
         raise EvalFault(
@@ -305,14 +305,14 @@ class WordsJudge:
 
     name = BY_WORDS
 
-    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
         """Whether the answer shares its words with an accepted one."""
         tokens = cjk_tokens if any(map(has_cjk, accepted)) else squad_tokens
         f1 = max(overlap(tokens(given), tokens(one)).f1 for one in accepted)
-        return Verdict(yes=f1 >= 0.5, judge=self.name)
+        return AnswerVerdict(yes=f1 >= 0.5, judge=self.name)
 
 
-def judge_of(
+def answer_judge(
     model: str | None,
     *,
     clock: Clock,

@@ -28,11 +28,7 @@ from world_api.core.spans import TimeSpan, merge_spans
 
 
 def accepted_values(item: Item) -> tuple[Any, ...]:
-    """All accepted answers in the type of the question, the first one first.
-
-    Raises:
-        EvalFault: ``item_without_answer``.
-    """
+    """All accepted answers in the type of the question, the first one first; an unfit one is ``item_without_answer``."""
     try:
         return tuple(value_of(item.question, value) for value in (item.answer, *item.also))
     except InvalidAnswer as why:
@@ -40,11 +36,7 @@ def accepted_values(item: Item) -> tuple[Any, ...]:
 
 
 def accepted_texts(item: Item) -> tuple[str, ...]:
-    """All accepted answers of an open question as text; datasets also hold numbers.
-
-    Raises:
-        EvalFault: ``item_without_answer``.
-    """
+    """All accepted answers of an open question as text; datasets also hold numbers."""
     texts = []
     for value in (item.answer, *item.also):
         if not isinstance(value, str | int | float) or isinstance(value, bool) or not str(value).strip():
@@ -192,7 +184,7 @@ def score_interval(item: Item, value: Any, answer: str | None, context: Context)
     accepted = [span_of(one) for one in accepted_values(item)]
     typed = given_value(item, value)
     if typed is None:
-        return context.wrong("no_answer", iou=0.0, **{_name(at): False for at in settings.thresholds})
+        return context.wrong("no_answer", iou=0.0, **{f"{RECALL}{at:g}": False for at in settings.thresholds})
     given = span_of(typed)
     best, iou = max(
         ((one, interval_overlap(given, one, least_seconds=settings.least_seconds)) for one in accepted),
@@ -202,7 +194,7 @@ def score_interval(item: Item, value: Any, answer: str | None, context: Context)
         correct=iou >= settings.correct_at,
         score=iou,
         iou=round(iou, 6),
-        **{_name(at): iou >= at for at in settings.thresholds},
+        **{f"{RECALL}{at:g}": iou >= at for at in settings.thresholds},
         start_error=round(given.start - best.start, 3),
         end_error=round(given.end - best.end, 3),
     )
@@ -210,19 +202,13 @@ def score_interval(item: Item, value: Any, answer: str | None, context: Context)
 
 def interval_overlap(given: TimeSpan, accepted: TimeSpan, *, least_seconds: float = 0.0) -> float:
     """IoU of two intervals; two equal moments without length have 1."""
-    if given == accepted:
-        return 1.0
-    return _widened(given, least_seconds).iou(_widened(accepted, least_seconds))
-
-
-def _widened(span: TimeSpan, seconds: float) -> TimeSpan:
-    if span.duration >= seconds:
-        return span
-    return TimeSpan(start=span.center - seconds / 2, end=span.center + seconds / 2)
-
-
-def _name(threshold: float) -> str:
-    return f"{RECALL}{threshold:g}"
+    one, other = (
+        span
+        if span.duration >= least_seconds
+        else TimeSpan(start=span.center - least_seconds / 2, end=span.center + least_seconds / 2)
+        for span in (given, accepted)
+    )
+    return 1.0 if given == accepted else one.iou(other)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +225,8 @@ def score_order(item: Item, value: Any, answer: str | None, context: Context) ->
     given = given_value(item, value)
     if given is None:
         return context.wrong("no_answer", expected="".join(accepted[0]))
-    tau, best = max((tau_of(given, one), one) for one in accepted)
+    places = list(range(len(given)))
+    tau, best = max((kendall_tau(places, [one.index(thing) for thing in given]), one) for one in accepted)
     return context.scored(
         correct=tau >= settings.correct_at - 1e-9,
         score=(tau + 1) / 2,
@@ -248,11 +235,6 @@ def score_order(item: Item, value: Any, answer: str | None, context: Context) ->
         given="".join(given),
         expected="".join(best),
     )
-
-
-def tau_of(given: list[str], accepted: list[str]) -> float:
-    """Kendall's tau-a of two orders of the same things."""
-    return kendall_tau(list(range(len(given))), [accepted.index(thing) for thing in given])
 
 
 @dataclass(frozen=True, kw_only=True)

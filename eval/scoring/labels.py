@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from eval.datasets.items import Item
 from eval.scoring.kinds import accepted_texts, given_text
-from eval.scoring.score import AnswerJudge, Verdict
+from eval.scoring.score import AnswerJudge, AnswerVerdict
 from eval.statistics.bootstrap import Interval, Kappa, cohen_kappa, correlation, mean_interval
 from world_api.core.canonical import canonical_json, content_hash, json_line, parse_json
 from world_api.core.faults import EvalFault
@@ -120,21 +119,18 @@ def _read(text: str, name: str) -> tuple[LabelledPair, ...]:
     records = whole.get("pairs")
     if not isinstance(records, list) or not records:
         raise _bad(name, "it holds no pairs")
-    pairs = tuple(_pair(record, place, name) for place, record in enumerate(records))
-    twice = [one for one, count in Counter(pair.id for pair in pairs).items() if count > 1]
-    if twice:
-        raise _bad(name, f"the id {twice[0][:40]!r} is there twice")
-    return pairs
-
-
-def _pair(record: Any, place: int, name: str) -> LabelledPair:
-    if isinstance(record, dict) and record.get("right", False) is None:
-        raise _bad(name, f"pair {place} ({str(record.get('id'))[:40]}) is not labelled: its right is null")
-    try:
-        return LabelledPair.model_validate(record)
-    except ValidationError as error:
-        part = ".".join(map(str, error.errors()[0]["loc"])) or "object"
-        raise _bad(name, f"pair {place} has no {part!r}, or not as it should be") from None
+    pairs: dict[str, LabelledPair] = {}
+    for place, record in enumerate(records):
+        if isinstance(record, dict) and record.get("right", False) is None:
+            raise _bad(name, f"pair {place} ({str(record.get('id'))[:40]}) is not labelled: its right is null")
+        try:
+            pair = LabelledPair.model_validate(record)
+        except ValidationError as error:
+            part = ".".join(map(str, error.errors()[0]["loc"])) or "object"
+            raise _bad(name, f"pair {place} has no {part!r}, or not as it should be") from None
+        if pairs.setdefault(pair.id, pair) is not pair:
+            raise _bad(name, f"the id {pair.id[:40]!r} is there twice")
+    return tuple(pairs.values())
 
 
 def _bad(name: str, why: str) -> EvalFault:
@@ -226,7 +222,7 @@ def _said(one: GivenAnswer) -> str | None:
 
 
 _BIAS_DRAWS = 2_000
-_Judged = list[tuple[LabelledPair, Verdict]]
+_Judged = list[tuple[LabelledPair, AnswerVerdict]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,7 +249,7 @@ class LengthBias:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agreement:
+class JudgeAgreement:
     """A judge against labels: accuracy with its interval, Cohen's kappa, by category and by arm, length bias.
 
     The interval draws videos where pairs name them, else questions.
@@ -280,7 +276,7 @@ class Agreement:
         return "\n".join(_lines(self))
 
 
-def measure_agreement(judge: AnswerJudge, pairs: Sequence[LabelledPair], *, seed: int = 0) -> Agreement:
+def measure_agreement(judge: AnswerJudge, pairs: Sequence[LabelledPair], *, seed: int = 0) -> JudgeAgreement:
     """Put every pair to the judge, in a seeded order, and compare.
 
     Raises:
@@ -292,7 +288,7 @@ def measure_agreement(judge: AnswerJudge, pairs: Sequence[LabelledPair], *, seed
     judged = [(pair, verdicts[at]) for at, pair in enumerate(pairs)]
     agreed = [float(verdict.yes == pair.right) for pair, verdict in judged]
     arms = _grouped(judged, lambda pair: pair.arms)
-    return Agreement(
+    return JudgeAgreement(
         judge=judge.name,
         seed=seed,
         accuracy=mean_interval(agreed, [pair.video or pair.question for pair in pairs], seed=seed, within=(0.0, 1.0)),
@@ -347,28 +343,27 @@ def _grouped(judged: _Judged, of: Callable[[LabelledPair], Iterable[str]]) -> di
     return dict(sorted(groups.items()))
 
 
-def _lines(found: Agreement) -> list[str]:
-    kappa, bias = found.kappa, found.length_bias
-    lines = [
-        f"judge {found.judge}: agrees with people on {found.total.agreed} of {found.total.pairs} pairs, "
-        f"{_percent(found.accuracy.estimate)} [{_percent(found.accuracy.low)}, {_percent(found.accuracy.high)}]",
-        f"Cohen's kappa {_figure(kappa.kappa)} [{_figure(kappa.low)}, {_figure(kappa.high)}]",
-        f"says yes to {found.total.false_yes} wrong answers and no to {found.total.false_no} right ones; "
-        f"{found.total.unreadable} replies could not be read",
+def _lines(found: JudgeAgreement) -> Iterator[str]:
+    total, kappa, bias = found.total, found.kappa, found.length_bias
+    low, high = (f"{100 * end:.1f} %" if end is not None else "-" for end in (found.accuracy.low, found.accuracy.high))
+    yield (
+        f"judge {found.judge}: agrees with people on {total.agreed} of {total.pairs} pairs, "
+        f"{100 * found.accuracy.estimate:.1f} % [{low}, {high}]"
+    )
+    yield f"Cohen's kappa {_figure(kappa.kappa)} [{_figure(kappa.low)}, {_figure(kappa.high)}]"
+    yield (
+        f"says yes to {total.false_yes} wrong answers and no to {total.false_no} right ones; "
+        f"{total.unreadable} replies could not be read"
+    )
+    yield (
         f"length bias (correlation of a yes with length, labels equal) {_figure(bias.correlation)} "
-        f"[{_figure(bias.low)}, {_figure(bias.high)}]",
-    ]
+        f"[{_figure(bias.low)}, {_figure(bias.high)}]"
+    )
     for title, groups in (("category", found.categories), ("language", found.languages), ("arm", found.arms)):
         for name, share in groups.items():
-            line = f"  {title} {name}: {share.agreed} of {share.pairs}"
-            if title == "arm":
-                line += f", kappa {_figure(found.arm_kappas[name].kappa)}"
-            lines.append(f"{line} (false yes {share.false_yes}, false no {share.false_no})")
-    return lines
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"
+            kappa_of = f", kappa {_figure(found.arm_kappas[name].kappa)}" if title == "arm" else ""
+            counts = f"(false yes {share.false_yes}, false no {share.false_no})"
+            yield f"  {title} {name}: {share.agreed} of {share.pairs}{kappa_of} {counts}"
 
 
 def _figure(value: float | None) -> str:

@@ -34,7 +34,7 @@ Settings = TypeVar("Settings", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class AnswerVerdict:
     """What a judge says of one answer.
 
     ``yes``: it says what an accepted answer says. ``fault`` is why there is no verdict (it then counts as no): ``judge_unreadable``.
@@ -50,7 +50,7 @@ class AnswerJudge(Protocol):
 
     name: str
 
-    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
         """Whether ``given`` says what one of the accepted answers says.
 
         Raises:

@@ -72,11 +72,7 @@ class Named:
         return f"{self.name}/{self.version}"
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """Read settings, as it will when it scores.
-
-        Raises:
-            EvalFault: ``bad_protocol``.
-        """
+        """Read settings, as it will when it scores."""
         if self.settings is not None:
             Context(scorer=self.whole_name, settings=settings).read(self.settings)
 
@@ -154,7 +150,7 @@ _JUDGED = "judge"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answered:
+class AnswerToScore:
     """An answer that is to be scored, with the protocol of its dataset."""
 
     item: Item
@@ -190,11 +186,7 @@ def score_value(
 
 
 def _checked(score: Score, named: Named) -> Score:
-    """The score, if it is one: scorers of others' packages may give anything.
-
-    Raises:
-        EvalFault: ``bad_score``.
-    """
+    """The score, if it is one: scorers of others' packages may give anything."""
     if not isinstance(score.correct, bool) or not 0 <= score.score <= 1:
         raise EvalFault(
             "bad_score",
@@ -205,7 +197,7 @@ def _checked(score: Score, named: Named) -> Score:
 
 
 def score_all(
-    answers: Sequence[Answered], *, judge: AnswerJudge | None = None, seed: int = 0, workers: int = 1
+    answers: Sequence[AnswerToScore], *, judge: AnswerJudge | None = None, seed: int = 0, workers: int = 1
 ) -> list[Score]:
     """The scores of many answers, in their order. They are put to the judge in a seeded order, ``workers`` at a time.
 
@@ -241,7 +233,7 @@ def check_protocol(protocol: Mapping[str, Any]) -> None:
                 scorer_named(str(instead))
 
 
-def _score(one: Answered, judge: AnswerJudge | None) -> Score:
+def _score(one: AnswerToScore, judge: AnswerJudge | None) -> Score:
     return score_value(one.item, one.value, one.answer, judge=judge, protocol=one.protocol)
 
 

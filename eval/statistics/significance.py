@@ -88,7 +88,7 @@ USUAL_REPEAT_CORRELATION = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class ContrastPlan:
     """A contrast as it is planned: questions of each video, and what is assumed of them.
 
     ``repeats`` are the seeds each question is asked with; their differences share ``repeat_correlation``.
@@ -116,7 +116,7 @@ class Power:
     ``power`` is None with fewer than two videos: no interval can be made.
     """
 
-    plan: Plan
+    plan: ContrastPlan
     effect: float
     power: float | None
     standard_error: float
@@ -149,12 +149,12 @@ class Power:
 def power(questions: Sequence[int], *, effect: float, **assumed: Any) -> Power:
     """The power of a paired contrast over videos with these numbers of questions; ``effect`` is a difference of accuracies.
 
-    What is ``assumed`` are fields of ``Plan``.
+    What is ``assumed`` are fields of ``ContrastPlan``.
 
     Raises:
         EvalFault: ``bad_plan``.
     """
-    plan = Plan(questions=tuple(questions), **assumed)
+    plan = ContrastPlan(questions=tuple(questions), **assumed)
     if abs(effect) > plan.discordance:
         raise EvalFault(
             "bad_plan",
@@ -170,7 +170,7 @@ def power(questions: Sequence[int], *, effect: float, **assumed: Any) -> Power:
     )
 
 
-def standard_error(plan: Plan, effect: float) -> float:
+def standard_error(plan: ContrastPlan, effect: float) -> float:
     """Of the mean paired difference over all questions and seeds."""
     sizes = np.asarray(plan.questions, dtype=np.float64)
     size = float((sizes**2).sum() / sizes.sum())
@@ -179,7 +179,7 @@ def standard_error(plan: Plan, effect: float) -> float:
     return math.sqrt(max(float(variance), 0.0))
 
 
-def _power(plan: Plan, effect: float) -> float | None:
+def _power(plan: ContrastPlan, effect: float) -> float | None:
     sizes = np.asarray(plan.questions, dtype=np.float64)
     if len(sizes) < 2:
         return None
@@ -196,7 +196,7 @@ def _power(plan: Plan, effect: float) -> float | None:
     return float(1 - above + below)
 
 
-def _smallest_detectable(plan: Plan) -> float | None:
+def _smallest_detectable(plan: ContrastPlan) -> float | None:
     """Return the smallest effect that has power 0.8; None if there is none."""
     with from_extra("eval"):
         from scipy import optimize

@@ -44,6 +44,8 @@ from world_api.core.faults import EvalFault
 
 Pair = tuple[SampleRow, SampleRow]
 _KEY = ("dataset", "item", "world", "budget", "seed")
+#: Parts of the design that two groups may be compared across, if each has a single value of its own.
+_ACROSS = ("world", "budget", "seed")
 #: Settings that follow from the library an arm has.
 _OF_LIBRARY = frozenset({"arm"})
 
@@ -102,9 +104,9 @@ class Pairs:
         return values
 
 
-def key_of(row: SampleRow) -> tuple[Any, ...]:
+def key_of(row: SampleRow, parts: Sequence[str] = _KEY) -> tuple[Any, ...]:
     """The parts of the design that two samples must share to be compared."""
-    return _key(row, _KEY)
+    return tuple(getattr(row, part) for part in parts)
 
 
 def pairs_of(
@@ -126,23 +128,19 @@ def pairs_of(
     partners = _by_key(second, parts)
     if not shared:
         _by_key(first, parts)
-    pairs = [(row, partner) for row in first if (partner := partners.get(_key(row, parts))) is not None]
-    matched = {_key(row, parts) for row, _ in pairs}
+    pairs = [(row, partner) for row in first if (partner := partners.get(key_of(row, parts))) is not None]
+    matched = {key_of(row, parts) for row, _ in pairs}
     return Pairs(
         pairs=tuple(pairs),
-        left=tuple(row for row in first if _key(row, parts) not in matched),
+        left=tuple(row for row in first if key_of(row, parts) not in matched),
         right=tuple(row for key, row in partners.items() if key not in matched),
     )
-
-
-def _key(row: SampleRow, parts: Sequence[str]) -> tuple[Any, ...]:
-    return tuple(getattr(row, part) for part in parts)
 
 
 def _by_key(rows: Iterable[SampleRow], parts: Sequence[str]) -> dict[tuple[Any, ...], SampleRow]:
     found: dict[tuple[Any, ...], SampleRow] = {}
     for row in rows:
-        known = found.setdefault(_key(row, parts), row)
+        known = found.setdefault(key_of(row, parts), row)
         if known is not row:
             raise EvalFault(
                 "ambiguous_pairs",
@@ -341,11 +339,7 @@ def comparisons_table(study: Study, *, by_domain: bool = False) -> Table:
 
 
 def primary_contrasts(study: Study) -> list[Contrast]:
-    """The contrast that the run named before, in each dataset; none if it named none, or nothing of it is there yet.
-
-    Raises:
-        EvalFault: ``ambiguous_pairs``.
-    """
+    """The contrast that the run named before, in each dataset; none if it named none, or nothing of it is there yet."""
     named = study.primary or {}
     keys_of_part = [key for key in ("dataset", "world", "budget", "domain") if named.get(key)]
     rows = [row for row in study.rows if all(getattr(row, key) == named[key] for key in keys_of_part)]
@@ -376,11 +370,7 @@ def _primary_of(study: Study, named: Mapping[str, str | None], rows: Rows) -> Co
 
 
 def primary_table(study: Study) -> Table:
-    """The one contrast that was named before anything was run; a row for each dataset if there are several.
-
-    Raises:
-        EvalFault: ``ambiguous_pairs``.
-    """
+    """The one contrast that was named before anything was run; a row for each dataset if there are several."""
     found = primary_contrasts(study)
     named = ", ".join(f"{key} {value}" for key, value in (study.primary or {}).items() if value)
     family = "Being the only one of its family its p value is not adjusted. "
@@ -511,7 +501,7 @@ def _composite(found: Mapping[str, Contrast], differences: Mapping[str, Cell]) -
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class ArmComparison:
     """Two groups, paired. ``across`` are the parts of the design that are compared themselves, such as worlds."""
 
     one: str
@@ -531,7 +521,7 @@ class Compared:
         return self.differs[1:] if self.across else concerns(self.pairs)
 
 
-def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> Compared:
+def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> ArmComparison:
     """Pair two groups by name, also across world, budget or seed if each has its own single one.
 
     Raises:
@@ -539,7 +529,8 @@ def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = (
     """
     rows = filtered(study.rows, filters)
     first, second = chosen(rows, one), chosen(rows, other)
-    across = tuple(part for part in ("world", "budget", "seed") if _disjoint(first, second, part))
+    values = {part: [{getattr(row, part) for row in rows} for rows in (first, second)] for part in _ACROSS}
+    across = tuple(part for part, (a, b) in values.items() if len(a) == len(b) == 1 and a != b)
     pairs = pairs_of(first, second, across=across)
     if not pairs.pairs:
         raise EvalFault(
@@ -547,16 +538,10 @@ def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = (
             f"no question was asked of both {one[:60]!r} and {other[:60]!r}",
             hint="they must share dataset, questions, world, budget and seed, or each be in one world, budget or seed",
         )
-    return Compared(one=one, other=other, pairs=pairs, across=across)
+    return ArmComparison(one=one, other=other, pairs=pairs, across=across)
 
 
-def _disjoint(one: Rows, other: Rows, part: str) -> bool:
-    """Whether each group has a single value of its own."""
-    values = [{getattr(row, part) for row in rows} for rows in (one, other)]
-    return all(len(found) == 1 for found in values) and values[0] != values[1]
-
-
-def compare(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> Compared:
+def compare(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> ArmComparison:
     """Compare two groups of samples, with a table of all and, if there are several task domains, one by domain.
 
     Raises:
@@ -566,14 +551,14 @@ def compare(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> 
     title = f"{one} against {other}"
     note = f"The first ({one}) less the second ({other}) on the same questions; intervals (95 %) over videos. "
     note += "Holm's adjustment is over the rows of this table."
-    tables = [comparison_table(study, "compared", title, _contrasts(found, study.seed, by_domain=False), note=note)]
-    parts = _contrasts(found, study.seed, by_domain=True)
+    whole, parts = (_contrasts(found, study.seed, by_domain=by_domain) for by_domain in (False, True))
+    tables = [comparison_table(study, "compared", title, whole, note=note)]
     if len({item.domain for item in parts}) > 1:
         tables.append(comparison_table(study, "compared_by_domain", f"{title}, by task domain", parts, note=note))
     return replace(found, tables=tuple(tables))
 
 
-def _contrasts(found: Compared, seed: int, *, by_domain: bool) -> list[Contrast]:
+def _contrasts(found: ArmComparison, seed: int, *, by_domain: bool) -> list[Contrast]:
     """A contrast for each setting, or for each setting and domain, with the samples of it that have no partner."""
     pairs = found.pairs
     # If worlds or budgets are compared, those of the first group name the setting.

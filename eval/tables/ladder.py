@@ -30,7 +30,7 @@ class Rung:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loss:
+class AccuracyLoss:
     """A part of what is lost, in shares of all questions.
 
     ``operation``: what is gained when ``step`` alone is answered from the truth, so lost in its perception or retrieval.
@@ -46,7 +46,7 @@ class Loss:
 
 def ladder_of(
     rows: Rows, *, arm: str, reference: str = "flat", built: str = "classical", seed: int = 1
-) -> tuple[tuple[Rung, ...], tuple[Loss, ...]]:
+) -> tuple[tuple[Rung, ...], tuple[AccuracyLoss, ...]]:
     """The steps of an arm and what is lost where, over the questions that were asked on every one of its steps.
 
     Steps that overlap (``detect_objects`` and ``perception``) are all shown; ``together`` then takes back what is counted twice.
@@ -73,9 +73,9 @@ def ladder_of(
         step = {built: "", TRUTH: "all"}.get(world, world.removeprefix(LADDER))
         return Rung(step=step, questions=len(shared), accuracy=sum(own[world][at] for at in shared) / len(shared))
 
-    def lost(part: Part, step: str, value: Callable[[_Question], float]) -> Loss:
+    def lost(part: Part, step: str, value: Callable[[_Question], float]) -> AccuracyLoss:
         found = mean_interval([value(at) for at in shared], [at[1] for at in shared], seed=seed)
-        return Loss(part=part, step=step, lost=found)
+        return AccuracyLoss(part=part, step=step, lost=found)
 
     def gained(step: str, at: _Question) -> float:
         return own[step][at] - own[built][at]

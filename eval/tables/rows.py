@@ -301,11 +301,7 @@ class RunRows:
 
 
 def rows_of(run: Run) -> list[SampleRow]:
-    """One row for each scored sample, in the order of the run's samples.
-
-    Raises:
-        EvalFault: ``not_scored``.
-    """
+    """One row for each scored sample, in the order of the run's samples."""
     return list(read_rows(run).rows)
 
 
@@ -429,7 +425,7 @@ def _row(run: Run, cell: Cell, line: SampleLine, fields: Mapping[str, Any], libr
     return SampleRow(
         sample=line.sample,
         cell=cell.id,
-        arm=cell.arm.name if cell.arm.library is None else f"{cell.arm.name}@{cell.arm.library}",
+        arm=cell.label,
         arm_name=cell.arm.name,
         system=cell.arm.system,
         library=library.name if library is not None else None,

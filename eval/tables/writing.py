@@ -1,8 +1,9 @@
 """Tables as text: for a terminal, as LaTeX and as CSV.
 
-The same cell has the same words in all of them: shares in percent, differences with their sign, blanks as a dash. LaTeX has
-``booktabs`` rules and everything that comes from outside escaped. CSV (RFC 4180) has figures as they are, shares from 0 to 1, with the
-ends of intervals in columns of their own; text that a spreadsheet would take for a formula is written behind an apostrophe.
+The same cell has the same words in all of them: shares in percent, differences with their sign, blanks as a dash. LaTeX and CSV are
+written by pandas (extra ``eval``; ``BackendFault`` ``extra_missing``). LaTeX has ``booktabs`` rules and everything that comes from
+outside escaped. CSV (RFC 4180) has figures as they are, shares from 0 to 1, with the ends of intervals in columns of their own; text
+that a spreadsheet would take for a formula is written behind an apostrophe.
 """
 
 from __future__ import annotations
@@ -134,11 +135,7 @@ def escaped(text: str) -> str:
 
 
 def latex(table: Table) -> str:
-    """The table as a ``table`` environment, with what must be read beside it under its rules.
-
-    Raises:
-        BackendFault: ``extra_missing``.
-    """
+    """The table as a ``table`` environment, with what must be read beside it under its rules."""
     with from_extra("eval"):
         import pandas as pd
     # A column is left out if it is aside, or blank in every row.
@@ -186,9 +183,6 @@ def comma_separated(table: Table) -> str:
     Beside each figure are, if any row has them, its ``KEY_low``, ``KEY_high``, ``KEY_n``, ``KEY_clusters`` and
     ``KEY_remark`` (why it is blank, or how it is to be read). The last columns say the table's ``watermark`` and what was
     ``left_out``, the same in each row, so that they go where the figures go.
-
-    Raises:
-        BackendFault: ``extra_missing``.
     """
     with from_extra("eval"):
         import pandas as pd
