@@ -159,8 +159,8 @@ class JudgeCounts:
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
-        counts = {"asked": self.requested, "remembered": self.remembered, "unreadable": self.unreadable}
-        return {**counts, "given_up": self.given_up, "usage": self.usage.record()}
+        names = {"asked": "requested", "remembered": "remembered", "unreadable": "unreadable", "given_up": "given_up"}
+        return {**{key: getattr(self, name) for key, name in names.items()}, "usage": self.usage.record()}
 
 
 class ModelJudge:
@@ -364,7 +364,6 @@ _FAMILIES = {
     "ERNIE": "ernie",
     "LLaVA": "llava",
 }
-_WORD = re.compile(r"[a-z]+|o[134](?![0-9])")
 
 
 def families_of(model: str) -> frozenset[str]:
@@ -380,8 +379,7 @@ def families_of(model: str) -> frozenset[str]:
         found = frozenset(family for family, called in _FAMILIES.items() if words & set(called.split()))
         if found:
             return found
-    first = _WORD.search(own)
-    return frozenset({first[0] if first else own})
+    return frozenset({next(iter(re.findall("[a-z]+", own)), own)})
 
 
 def same_family(judge: str, judged: Iterable[str]) -> str | None:

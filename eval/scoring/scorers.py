@@ -71,11 +71,6 @@ class Named:
         """With its version: ``interval/1``."""
         return f"{self.name}/{self.version}"
 
-    def check(self, settings: Mapping[str, Any]) -> None:
-        """Read settings, as it will when it scores."""
-        if self.settings is not None:
-            Context(scorer=self.whole_name, settings=settings).read(self.settings)
-
 
 _OWN: Mapping[str, Named] = {
     name: Named(name=name, scorer=scorer, settings=settings)
@@ -95,7 +90,7 @@ _OWN: Mapping[str, Named] = {
 
 def scorer_names() -> tuple[str, ...]:
     """The scorers there are, without versions: the product's own, then those of other packages, sorted."""
-    return (*_OWN, *sorted(_added()))
+    return (*_OWN, *sorted(added(ENTRY_POINT_GROUP, own=_OWN)))
 
 
 def scorer_named(whole_name: str) -> Named:
@@ -115,12 +110,8 @@ def scorer_named(whole_name: str) -> Named:
     return found
 
 
-def _added() -> dict[str, metadata.EntryPoint]:
-    return added(ENTRY_POINT_GROUP, own=_OWN)
-
-
 def _loaded(name: str) -> Named:
-    point = _added().get(name)
+    point = added(ENTRY_POINT_GROUP, own=_OWN).get(name)
     if point is None:
         near = closest(name, scorer_names())
         raise EvalFault(
@@ -174,15 +165,16 @@ def score_value(
             ``bad_score``: a scorer of others gives none; ``no_judge`` where the protocol wants one and nothing instead.
         BackendFault: what the judge's model names.
     """
-    named, settings = _chosen(item, judge, protocol or {})
+    kind = item.question.kind
+    usual = kind if kind != "open" else _JUDGED if judge is not None else text_scorer_for(item)
+    named, settings = _named(protocol or {}, kind) or (scorer_named(usual), {})
+    context = Context(scorer=named.whole_name, settings=settings, judge=judge)
     instead = settings.get("instead", "text") if named.name == _JUDGED and judge is None else None
-    if instead:
-        wanted = named.whole_name
-        named = scorer_named(text_scorer_for(item) if instead == "text" else str(instead))
-        score = named.scorer(item, value, answer, Context(scorer=named.whole_name))
-        return _checked(replace(score, details={**score.details, "instead_of": wanted}), named)
-    score = named.scorer(item, value, answer, Context(scorer=named.whole_name, settings=settings, judge=judge))
-    return _checked(score, named)
+    if not instead:
+        return _checked(named.scorer(item, value, answer, context), named)
+    other = scorer_named(text_scorer_for(item) if instead == "text" else str(instead))
+    score = other.scorer(item, value, answer, Context(scorer=other.whole_name))
+    return _checked(replace(score, details={**score.details, "instead_of": named.whole_name}), other)
 
 
 def _checked(score: Score, named: Named) -> Score:
@@ -225,26 +217,15 @@ def check_protocol(protocol: Mapping[str, Any]) -> None:
         EvalFault: ``bad_protocol``, ``unknown_scorer``, ``scorer_version``, ``scorer_not_loadable``.
     """
     for kind in _scoring(protocol):
-        found = _named(protocol, str(kind))
-        if found is not None:
-            found[0].check(found[1])
-            instead = found[1].get("instead")
-            if instead:
-                scorer_named(str(instead))
+        named, settings = _named(protocol, str(kind)) or (None, {})
+        if named is not None and named.settings is not None:
+            Context(scorer=named.whole_name, settings=settings).read(named.settings)
+        if settings.get("instead"):
+            scorer_named(str(settings["instead"]))
 
 
 def _score(one: AnswerToScore, judge: AnswerJudge | None) -> Score:
     return score_value(one.item, one.value, one.answer, judge=judge, protocol=one.protocol)
-
-
-def _chosen(item: Item, judge: AnswerJudge | None, protocol: Mapping[str, Any]) -> tuple[Named, Mapping[str, Any]]:
-    kind = item.question.kind
-    named = _named(protocol, kind)
-    if named is not None:
-        return named
-    if kind != "open":
-        return scorer_named(kind), {}
-    return scorer_named(text_scorer_for(item) if judge is None else _JUDGED), {}
 
 
 def _named(protocol: Mapping[str, Any], kind: str) -> tuple[Named, Mapping[str, Any]] | None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from itertools import groupby
-from typing import Any
 
 from controller.accounts import Account
+from controller.questions import InvalidAnswer, span_of
+from eval.scoring.kinds import interval_overlap
 from eval.tables.cells import (
     POINTS,
     Values,
@@ -72,19 +73,10 @@ def winner(voters: Sequence[SampleRow], *, seed: str) -> SampleRow:
 
 
 def _agreement(one: SampleRow, other: SampleRow) -> float:
-    first, second = _ends(one.value), _ends(other.value)
-    if one.kind == "interval" and first is not None and second is not None:
-        return overlap(first, second)
+    if one.kind == "interval":
+        with suppress(InvalidAnswer):
+            return interval_overlap(span_of(one.value), span_of(other.value))
     return float(_answer(one) == _answer(other))
-
-
-def overlap(one: tuple[float, float], other: tuple[float, float]) -> float:
-    """Intersection over union of two intervals; equal moments agree."""
-    if one == other:
-        return 1.0
-    shared = min(one[1], other[1]) - max(one[0], other[0])
-    whole = max(one[1], other[1]) - min(one[0], other[0])
-    return max(0.0, shared) / whole if whole > 0 else 0.0
 
 
 def _answer(row: SampleRow) -> str:
@@ -94,39 +86,25 @@ def _answer(row: SampleRow) -> str:
     return canonical_json(row.value)
 
 
-def _ends(value: Any) -> tuple[float, float] | None:
-    if not isinstance(value, dict):
-        return None
-    ends = value.get("start_time"), value.get("end_time")
-    numbers = [float(end) for end in ends if isinstance(end, int | float) and not isinstance(end, bool)]
-    return (numbers[0], numbers[1]) if len(numbers) == 2 else None
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Point:
-    """A point of the curve: an arm at a budget, with a number of voters; ``samples`` are the keys behind it."""
+    """A point of the curve: an arm at a budget, with a number of voters; ``samples`` are the keys behind it.
+
+    ``tokens`` is their mean, infinite if none are known; ``accuracy`` is below all others without samples.
+    """
 
     setting: Setting
     arm: str
     voters: int
     rows: Rows
     samples: tuple[str, ...]
-
-    @cached_property
-    def tokens(self) -> float:
-        """Mean tokens a question; infinite if none are known."""
-        found = mean(self.rows, tokens).number
-        return math.inf if found is None else found
-
-    @cached_property
-    def accuracy(self) -> float:
-        """The share that is right; below all others without samples."""
-        return sum(row.correct for row in self.rows) / len(self.rows) if self.rows else -1.0
+    tokens: float
+    accuracy: float
 
     @property
     def is_known(self) -> bool:
         """Whether its tokens are known."""
-        return bool(self.rows) and self.tokens < math.inf
+        return self.tokens < math.inf
 
     @property
     def name(self) -> str:
@@ -143,11 +121,18 @@ def points_of(study: Study) -> list[Point]:
     """The points of all curves, each arm by itself: budgets in their order, then votes."""
     found = []
     for group in study.groups():
-        own = [(1, group.rows, group.rows), *_votes_of(group)]
-        found += [
-            Point(setting=group.setting, arm=group.arm, voters=voters, rows=rows, samples=keys(behind))
-            for voters, rows, behind in own
-        ]
+        for voters, rows, behind in [(1, group.rows, group.rows), *_votes_of(group)]:
+            spent, right = mean(rows, tokens).number, mean(rows, correct).number
+            point = Point(
+                setting=group.setting,
+                arm=group.arm,
+                voters=voters,
+                rows=rows,
+                samples=keys(behind),
+                tokens=math.inf if spent is None else spent,
+                accuracy=-1.0 if right is None else right,
+            )
+            found.append(point)
     return sorted(found, key=lambda point: (*point.scope, point.arm, point.tokens, point.voters > 1))
 
 

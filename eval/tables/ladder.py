@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from eval.statistics.bootstrap import Interval, mean_interval
 from eval.tables.cells import interval_cell, share
@@ -69,24 +71,29 @@ def ladder_of(
             hint=f"run both on the worlds {built} and {TRUTH}, and the arm on some {LADDER}OPERATION",
         )
 
-    def rung(world: str) -> Rung:
-        step = {built: "", TRUTH: "all"}.get(world, world.removeprefix(LADDER))
-        return Rung(step=step, questions=len(shared), accuracy=sum(own[world][at] for at in shared) / len(shared))
-
-    def lost(part: Part, step: str, value: Callable[[_Question], float]) -> AccuracyLoss:
-        found = mean_interval([value(at) for at in shared], [at[1] for at in shared], seed=seed)
-        return AccuracyLoss(part=part, step=step, lost=found)
-
-    def gained(step: str, at: _Question) -> float:
-        return own[step][at] - own[built][at]
-
-    losses = [lost("operation", step.removeprefix(LADDER), partial(gained, step)) for step in steps]
-    losses += [
-        lost("together", "", lambda at: gained(TRUTH, at) - sum(gained(step, at) for step in steps)),
-        lost("tools", "", lambda at: ideal[at] - own[TRUTH][at]),
-        lost("controller", "", lambda at: 1.0 - ideal[at]),
+    right = {world: np.array([held[at] for at in shared]) for world, held in own.items()}
+    reference_right, all_true = np.array([ideal[at] for at in shared]), right[TRUTH]
+    gains = {world.removeprefix(LADDER): right[world] - right[built] for world in steps}
+    parts: list[tuple[Part, str, NDArray[np.float64]]] = [("operation", step, gain) for step, gain in gains.items()]
+    parts += [
+        ("together", "", all_true - right[built] - sum(gains.values())),
+        ("tools", "", reference_right - all_true),
+        ("controller", "", 1.0 - reference_right),
     ]
-    return tuple(map(rung, own)), tuple(losses)
+    videos_of = [question[1] for question in shared]
+    names = {built: "", TRUTH: "all"}
+    return (
+        tuple(
+            Rung(
+                step=names.get(world, world.removeprefix(LADDER)), questions=len(shared), accuracy=float(values.mean())
+            )
+            for world, values in right.items()
+        ),
+        tuple(
+            AccuracyLoss(part=part, step=step, lost=mean_interval(values.tolist(), videos_of, seed=seed))
+            for part, step, values in parts
+        ),
+    )
 
 
 def _is_built(world: str) -> bool:

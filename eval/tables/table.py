@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import groupby
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 SCHEMA_VERSION = 1
@@ -170,13 +171,8 @@ class Table:
 def ranges(samples: Iterable[str], index: Mapping[str, int]) -> str:
     """Samples by their places in the run, as text: ``0-39,80``. Those that the index does not know are left out."""
     places = sorted({index[sample] for sample in samples if sample in index})
-    found: list[list[int]] = []
-    for place in places:
-        if found and found[-1][1] == place - 1:
-            found[-1][1] = place
-        else:
-            found.append([place, place])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
+    runs = [list(run) for _, run in groupby(enumerate(places), key=lambda pair: pair[1] - pair[0])]
+    return ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
 
 
 def blank(why: str) -> Cell:
@@ -190,9 +186,8 @@ def _row_record(row: Row, index: Mapping[str, int] | None) -> dict[str, Any]:
 
 
 def _cell_record(cell: Cell, index: Mapping[str, int] | None) -> dict[str, Any]:
-    record: dict[str, Any] = {"value": cell.value}
-    record |= {key: found for key in ("low", "high", "n", "clusters") if (found := getattr(cell, key)) is not None}
-    record |= {key: found for key in ("why", "mark") if (found := getattr(cell, key))}
+    names = ("low", "high", "n", "clusters", "why", "mark")
+    record = {"value": cell.value, **{name: own for name in names if (own := getattr(cell, name)) not in (None, "")}}
     if index is not None and cell.samples is not None:
         record["samples"] = ranges(cell.samples, index)
     return record

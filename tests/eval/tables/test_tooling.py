@@ -12,7 +12,7 @@ import pytest
 from eval.datasets import load_protocol, packaged_protocols
 from eval.runs import DatasetRecord
 from eval.tables import Cell, Labels, LibraryFacts, SampleRow, Study, evidence_of, library_rows, table_of, tables_of
-from eval.tables.budgets import overlap, winner
+from eval.tables.budgets import winner
 from eval.tables.tools import break_even
 from eval.tables.transfer import Incomplete, components
 from tests.support.sample_rows import hier_row, sample_row, spend, use
@@ -121,7 +121,6 @@ def test_stretches_vote_by_overlap() -> None:
         vote({"start_time": a, "end_time": b}, seed=place, kind="interval") for place, (a, b) in enumerate(spans, 1)
     ]
     assert winner(rows, seed="1").seed in (2, 3)
-    assert overlap((0, 10), (5, 15)) == pytest.approx(1 / 3)
 
 
 def test_ties_are_broken_by_the_seed_alone() -> None:
