@@ -55,10 +55,7 @@ class Sources:
 
     def other(self, what: str, *names: str) -> Path | None:
         """A further file: the one that was given for it, or one of these names beside the annotations."""
-        if what in self.files:
-            return self.files[what]
-        folder = self.annotations if self.annotations.is_dir() else self.annotations.parent
-        return next((folder / name for name in names if (folder / name).is_file()), None)
+        return self.files.get(what) or self._named(names)
 
     def main(self, *names: str) -> Path:
         """The annotations themselves: the file that was given, or the first of these names in the folder that was given.
@@ -66,9 +63,7 @@ class Sources:
         Raises:
             EvalFault: ``no_annotations``.
         """
-        if not self.annotations.is_dir():
-            return self.annotations
-        found = next((self.annotations / name for name in names if (self.annotations / name).is_file()), None)
+        found = self._named(names) if self.annotations.is_dir() else self.annotations
         if found is None:
             raise EvalFault(
                 "no_annotations",
@@ -76,6 +71,10 @@ class Sources:
                 hint="give the file of annotations as it was published",
             )
         return found
+
+    def _named(self, names: Iterable[str]) -> Path | None:
+        folder = self.annotations if self.annotations.is_dir() else self.annotations.parent
+        return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 Entries = Iterator[Raw | SkippedEntry]

@@ -205,7 +205,8 @@ def assemble(
     """
     items: list[Item] = []
     left_out: list[SkippedEntry] = []
-    names, videos = _ItemIds(), _Videos(wanted, texts)
+    given: dict[str, int] = {}
+    videos = _Videos(wanted, texts)
     for entry in entries:
         if isinstance(entry, SkippedEntry):
             left_out.append(entry)
@@ -221,7 +222,7 @@ def assemble(
             continue
         if len(items) >= MAX_ITEMS:
             raise EvalFault("dataset_too_large", f"{wanted.name} has more than {MAX_ITEMS:,} questions", hint="")
-        own = names.own_id(entry.id)
+        own = _own_id(entry.id, given)
         item = Item(
             id=own,
             video_id=videos.id_of(entry),
@@ -257,20 +258,15 @@ def _is_wanted(entry: Raw, only: Mapping[str, tuple[str, ...]]) -> bool:
     return True
 
 
-class _ItemIds:
-    """Published ids in letters that ids may have, each given once."""
-
-    def __init__(self) -> None:
-        self._given: dict[str, int] = {}  #: how often an id, or what it begins with, was given
-
-    def own_id(self, published: str) -> str:
-        base = re.sub(r"[^A-Za-z0-9._+-]+", "-", published).strip("-.+_")[:110] or "q"
-        own, number = base, self._given.get(base, 0) + 1
-        while number > 1 and (own := f"{base}-{number}") in self._given:
-            number += 1
-        self._given[base] = number
-        self._given.setdefault(own, 1)
-        return own
+def _own_id(published: str, given: dict[str, int]) -> str:
+    """A published id in letters that ids may have, once; ``given`` counts how often an id, or what it begins with, was given."""
+    base = re.sub(r"[^A-Za-z0-9._+-]+", "-", published).strip("-.+_")[:110] or "q"
+    own, number = base, given.get(base, 0) + 1
+    while number > 1 and (own := f"{base}-{number}") in given:
+        number += 1
+    given[base] = number
+    given.setdefault(own, 1)
+    return own
 
 
 class _Videos:
@@ -354,15 +350,16 @@ def read_domain_labels(path: Path) -> dict[str, str]:
     """A file of labels: task domains by question id, as a JSON object or as csv with columns ``id`` and ``domain``."""
     if path.suffix.lower() == ".csv":
         text = read_bytes(path, most=_LABEL_BYTES).decode("utf-8-sig", errors="replace")
-        rows = csv.DictReader(io.StringIO(text, newline=""))
         try:
-            found: object = {row["id"]: row["domain"] for row in rows}
-        except (KeyError, csv.Error):
-            raise bad(f"{path.name} has no columns id and domain", "docs/datasets.md shows the file") from None
+            rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        except csv.Error:
+            rows = [{}]
+        found: object = {row.get("id"): row.get("domain") for row in rows}
     else:
         found = read_json(path, most=_LABEL_BYTES)
     if not isinstance(found, dict) or not all(isinstance(x, str) and x for pair in found.items() for x in pair):
-        raise bad(f"{path.name} does not map question ids to domains", "docs/datasets.md shows the file")
+        wanted = "does not map question ids to domains (a JSON object, or csv with columns id and domain)"
+        raise bad(f"{path.name} {wanted}", "docs/datasets.md shows the file")
     return found
 
 

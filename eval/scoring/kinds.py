@@ -251,16 +251,6 @@ class JudgeSettings:
     instead: str = "text"
 
 
-def score_text(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Exact match and token F1 as SQuAD defines them, the best over all accepted answers."""
-    return _by_words(item, value, answer, context, squad_tokens)
-
-
-def score_text_cjk(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """The same with characters of Chinese, Japanese and Korean as tokens."""
-    return _by_words(item, value, answer, context, cjk_tokens)
-
-
 def score_judged(item: Item, value: Any, answer: str | None, context: Context) -> Score:
     """Correct: the judge says that the answer says what an accepted one says."""
     context.read(JudgeSettings)
@@ -287,7 +277,10 @@ def given_text(value: Any, answer: str | None) -> str | None:
     return said.strip() if isinstance(said, str) and said.strip() else None
 
 
-def _by_words(item: Item, value: Any, answer: str | None, context: Context, tokens: Tokeniser) -> Score:
+def score_words(
+    item: Item, value: Any, answer: str | None, context: Context, *, tokens: Tokeniser = squad_tokens
+) -> Score:
+    """Exact match and token F1 as SQuAD defines them, the best over all accepted answers."""
     settings = context.read(TextSettings)
     accepted = accepted_texts(item)
     given = given_text(value, answer)

@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, is_dataclass, replace
+from functools import partial
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -35,13 +36,13 @@ from eval.scoring.kinds import (
     NoSettings,
     OrderSettings,
     TextSettings,
+    cjk_tokens,
     score_choice,
     score_count,
     score_interval,
     score_judged,
     score_order,
-    score_text,
-    score_text_cjk,
+    score_words,
     text_scorer_for,
 )
 from eval.scoring.published import LocomoSettings, ReplySettings, score_choice_reply, score_locomo
@@ -80,8 +81,8 @@ _OWN: Mapping[str, Named] = {
         ("interval", score_interval, IntervalSettings),
         ("count", score_count, CountSettings),
         ("order", score_order, OrderSettings),
-        ("text", score_text, TextSettings),
-        ("text_cjk", score_text_cjk, TextSettings),
+        ("text", score_words, TextSettings),
+        ("text_cjk", partial(score_words, tokens=cjk_tokens), TextSettings),
         ("judge", score_judged, JudgeSettings),
         ("locomo", score_locomo, LocomoSettings),
     )

@@ -287,16 +287,10 @@ def cohen_kappa(
     kappas = _kappas(drawn.reshape(draws, len(names), len(names)).astype(np.float64))
     kappas = kappas[np.isfinite(kappas)]
     [kappa] = _kappas(table[None])
-    tail = (1 - level) / 2
     known = bool(np.isfinite(kappa)) and len(kappas) > 0
-    low, high = np.quantile(kappas, [tail, 1 - tail]) if known else (None, None)
-    return Kappa(
-        agreement=float(np.trace(table) / many),
-        kappa=float(kappa) if known else None,
-        low=float(low) if low is not None else None,
-        high=float(high) if high is not None else None,
-        pairs=many,
-    )
+    low, high = np.quantile(kappas, [(1 - level) / 2, (1 + level) / 2]).tolist() if known else (None, None)
+    agreement = float(np.trace(table) / many)
+    return Kappa(agreement=agreement, kappa=float(kappa) if known else None, low=low, high=high, pairs=many)
 
 
 def correlation(

@@ -13,7 +13,7 @@ from eval.statistics.bootstrap import cohen_kappa
 from eval.tables.cells import correct, count, mean, money_cell, score, share, tokens_cell, value_cell
 from eval.tables.rows import SampleRow
 from eval.tables.study import PLACE, Group, Line, Rows, Study, grouped, keys, videos, words
-from eval.tables.table import Cell, Figure, Figures, Kind, Table, Value, blank, figure
+from eval.tables.table import CellsByKey, Figure, Figures, Kind, Table, TableCell, blank, figure
 
 VIDEOS: Figure[Group] = figure("videos", "count", lambda group: len(videos(group.rows)))
 SAMPLES: Figure[Group] = figure("n", "count", lambda group: len(group.rows))
@@ -25,14 +25,14 @@ def library_figure(why: str = "") -> Figure[Group]:
     return figure("library", "text", lambda group: value_cell(group.first.library, why), aside=True)
 
 
-def _counter(name: str) -> Callable[[Group], Cell]:
+def _counter(name: str) -> Callable[[Group], TableCell]:
     """The mean of a counter of episodes."""
     return lambda group: mean(
         group.rows, lambda row: float(getattr(row, name)) if row.spend else None, why="no episodes"
     )
 
 
-def _failed(group: Group) -> Cell:
+def _failed(group: Group) -> TableCell:
     failed = [row for row in group.rows if row.outcome == "failed"]
     return count(len(failed), failed)
 
@@ -88,7 +88,7 @@ def _cost_figures() -> Iterator[Figure[Group]]:
         yield _cost(f"{way}_money", "money", partial(money_cell, way=way), f"USD, {way}")
 
 
-def _cost(key: str, kind: Kind, cell: Callable[[Rows], Cell], title: str, *, aside: bool = False) -> Figure[Group]:
+def _cost(key: str, kind: Kind, cell: Callable[[Rows], TableCell], title: str, *, aside: bool = False) -> Figure[Group]:
     return figure(key, kind, lambda group: cell(group.rows), title=title, aside=aside)
 
 
@@ -127,7 +127,7 @@ def _by_table(study: Study, name: str, title: str) -> Table:
 def share_figure(name: str, value: str) -> Figure[Group]:
     """Accuracy on the questions with one value of an attribute."""
 
-    def cell(group: Group) -> Cell:
+    def cell(group: Group) -> TableCell:
         own = [row for row in group.rows if getattr(row, name) == value]
         return replace(share(own, seed=group.seed), samples=keys(own))
 
@@ -167,7 +167,7 @@ def _measures(kind: str, rows: Rows) -> tuple[ShownMeasure, ...]:
 
 
 def _measure_figure(shown: ShownMeasure) -> Figure[Group]:
-    def cell(group: Group) -> Cell:
+    def cell(group: Group) -> TableCell:
         own = {measure.name: measure for measure in _measures(group.first.kind, group.rows)}.get(shown.name)
         if own is None:
             return blank("not of this kind of answer")
@@ -195,7 +195,7 @@ def endings_table(study: Study) -> Table:
     for group in study.groups():
         parts = grouped(group.rows, lambda row: (row.outcome, row.reason))
         for _, own in sorted(parts.items(), key=lambda item: (-len(item[1]), str(item[0]))):
-            among = Cell(value=len(own) / len(group.rows), n=len(group.rows))
+            among = TableCell(value=len(own) / len(group.rows), n=len(group.rows))
             ends.append(replace(group, rows=own, cells={"share": among}))
     return study.table(
         "endings",
@@ -247,7 +247,7 @@ def _scorer(row: SampleRow) -> tuple[str, str, str]:
     return row.scorer, instead if isinstance(instead, str) else "", judge if isinstance(judge, str) else ""
 
 
-def _agreement(study: Study, rows: Rows) -> dict[str, Cell]:
+def _agreement(study: Study, rows: Rows) -> dict[str, TableCell]:
     """The agreement of scores with labels of people, on the samples that have one."""
     label = study.labels.right
     known = [row for row in rows if row.sample in label]
@@ -255,7 +255,7 @@ def _agreement(study: Study, rows: Rows) -> dict[str, Cell]:
         unknown = dict.fromkeys(("agreement", "kappa", "false_right", "false_wrong"), blank(study.labels.why))
         return {"labelled": count(0, ()), **unknown}
     found = cohen_kappa([row.correct for row in known], [label[row.sample] for row in known], seed=study.seed)
-    agreement = Cell(value=found.agreement, n=len(known), samples=keys(known))
+    agreement = TableCell(value=found.agreement, n=len(known), samples=keys(known))
     kappa = replace(agreement, value=found.kappa, low=found.low, high=found.high)
     false_right = [row for row in known if row.correct and not label[row.sample]]
     false_wrong = [row for row in known if not row.correct and label[row.sample]]
@@ -293,7 +293,7 @@ def baselines_table(study: Study) -> Table:
 
 
 def _our_line(group: Group) -> Group:
-    cells: dict[str, Cell | Value] = {
+    cells: CellsByKey = {
         "kind": "floor" if group.first.system == "blind" else "ours",
         "system": group.arm,
         "model": group.first.model,
@@ -317,7 +317,7 @@ def _other_lines(study: Study) -> Iterator[Line]:
                 yield Line(cells={"dataset": name, **_published(entry)})
 
 
-def _chance(chance: Any, on: Any) -> dict[str, Cell | Value]:
+def _chance(chance: Any, on: Any) -> CellsByKey:
     """The accuracy of guessing, a share from 0 to 1."""
     known = isinstance(chance, int | float) and not isinstance(chance, bool) and 0 <= chance <= 1
     why = str(on or "not given") if chance is None else f"{str(chance)[:40]} is no share from 0 to 1"
@@ -325,13 +325,13 @@ def _chance(chance: Any, on: Any) -> dict[str, Cell | Value]:
         "kind": "chance",
         **dict.fromkeys(("system", "model", "world", "budget"), blank("no system")),
         "n": blank("not given"),
-        "accuracy": Cell(value=float(chance)) if known else blank(why),
+        "accuracy": TableCell(value=float(chance)) if known else blank(why),
         "on": value_cell(str(on) if on else None, "all"),
         "source": "the dataset's protocol",
     }
 
 
-def _published(entry: Mapping[str, Any]) -> dict[str, Cell | Value]:
+def _published(entry: Mapping[str, Any]) -> CellsByKey:
     """A published figure, in percent as its source gives it."""
     texts = {key: None if (said := entry.get(key)) is None else str(said) for key in entry}
     percent, number = entry.get("accuracy"), entry.get("n")

@@ -33,7 +33,7 @@ from eval.tables.cells import (
 )
 from eval.tables.rows import SampleRow
 from eval.tables.study import Group, Line, Rows, Setting, Study, baseline_of, grouped, keys, videos, words
-from eval.tables.table import Cell, Figure, Figures, Table, Value, blank, figure
+from eval.tables.table import CellsByKey, Figure, Figures, Table, TableCell, Value, blank, figure
 from world_api.core.canonical import canonical_json
 
 
@@ -208,7 +208,7 @@ def _spending(
     *,
     why: str,
     mark: str = "",
-    **cells: Cell | Value,
+    **cells: TableCell | Value,
 ) -> Line:
     """An arm at a budget, or over several, less the baseline at some spend: the mean of the parts on each question all have."""
     values = Values()
@@ -217,7 +217,7 @@ def _spending(
             behind = [row for part in parts for row in part[item][1]]
             values.add(sum(part[item][0] for part in parts) / len(parts), behind[0], *behind[1:])
     difference = interval(values, seed=seed, within=POINTS, why=why)
-    own: dict[str, Cell | Value] = {
+    own: CellsByKey = {
         **asdict(point.setting),
         "arm": point.arm,
         "tokens": tokens_cell(point.rows),
@@ -303,11 +303,11 @@ def _along(found: Sequence[tuple[Point, list[Point]]], seed: int) -> list[Line]:
         own, against, why = [], blank(outside), outside
         if mixed:
             own, why = [_differences(point, mixed)], "no question in common"
-            against = Cell(value=" and ".join(f"{100 * part:.0f} % {rival.name}" for part, rival in mixed))
+            against = TableCell(value=" and ".join(f"{100 * part:.0f} % {rival.name}" for part, rival in mixed))
             within += samples
         parts += own
         lines.append(_spending(point, samples, own, seed, why=why, against=against))
-    against = Cell(value=f"{len(parts)} of {len(found)} budgets") if parts else blank(_OUTSIDE)
+    against = TableCell(value=f"{len(parts)} of {len(found)} budgets") if parts else blank(_OUTSIDE)
     whole = _spending(found[0][0], tuple(dict.fromkeys(within)), parts, seed, why=_OUTSIDE, against=against)
     return [replace(whole, cells={**whole.cells, "budget": "all", "tokens": blank("of several budgets")}), *lines]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from eval.statistics.bootstrap import FEW_CLUSTERS, Interval, mean_interval
 from eval.tables.rows import SampleRow
 from eval.tables.study import Rows, cluster, keys, videos
-from eval.tables.table import Cell, Value, blank
+from eval.tables.table import TableCell, Value, blank
 
 Measure = Callable[[SampleRow], float | None]
 Bounds = tuple[float, float]
@@ -68,14 +68,14 @@ def money(row: SampleRow) -> float | None:
     return spent.money if spent is not None else None
 
 
-def share(rows: Rows, *, seed: int, measure: Measure = correct) -> Cell:
+def share(rows: Rows, *, seed: int, measure: Measure = correct) -> TableCell:
     """The mean of a measure between 0 and 1 with its interval."""
     return mean(rows, measure, seed=seed, within=SHARE)
 
 
 def mean(
     rows: Rows, measure: Measure, *, seed: int | None = None, why: str = NO_SAMPLES, within: Bounds | None = None
-) -> Cell:
+) -> TableCell:
     """The mean of a measure over the samples that have it; with a seed, its interval."""
     values, held = Values(), []
     for row in rows:
@@ -86,7 +86,7 @@ def mean(
         return blank(why if rows else NO_SAMPLES)
     if seed is None:
         average = sum(values.numbers) / len(held)
-        cell = Cell(value=average, n=len(held), clusters=len(videos(held)))
+        cell = TableCell(value=average, n=len(held), clusters=len(videos(held)))
     else:
         cell = interval(values, seed=seed, within=within)
     return replace(cell, samples=keys(held) if len(held) < len(rows) else None)
@@ -100,7 +100,7 @@ def interval(
     why: str = NO_SAMPLES,
     crossed: bool = False,
     also: Sequence[Sequence[str]] = (),
-) -> Cell:
+) -> TableCell:
     """The mean of numbers with its interval; ``crossed``: seeds, libraries and the labels in ``also`` are draws as videos are."""
     if not values.numbers:
         return blank(why)
@@ -110,18 +110,18 @@ def interval(
     return replace(interval_cell(found), samples=tuple(dict.fromkeys(values.samples)))
 
 
-def interval_cell(found: Interval) -> Cell:
+def interval_cell(found: Interval) -> TableCell:
     """An estimate with its interval as a cell."""
     low, high = found.low, found.high
-    return Cell(value=found.estimate, low=low, high=high, n=found.rows, clusters=found.clusters, mark=found.note)
+    return TableCell(value=found.estimate, low=low, high=high, n=found.rows, clusters=found.clusters, mark=found.note)
 
 
-def is_sure(cell: Cell) -> bool:
+def is_sure(cell: TableCell) -> bool:
     """Whether an interval is above zero and over enough videos: a few that all agree make a narrow one."""
     return cell.low is not None and cell.low > 0 and (cell.clusters or 0) >= FEW_CLUSTERS
 
 
-def money_cell(rows: Rows, *, way: str = "logical") -> Cell:
+def money_cell(rows: Rows, *, way: str = "logical") -> TableCell:
     """Mean money; marked if it leaves something out."""
     spends = [row.spent(way) for row in rows]
     cell = mean(rows, lambda row: None if (spent := row.spent(way)) is None else spent.money, why="no price is known")
@@ -129,7 +129,7 @@ def money_cell(rows: Rows, *, way: str = "logical") -> Cell:
     return marked(cell, "at least") if cell.value is not None and least else cell
 
 
-def tokens_cell(rows: Rows, *, way: str = "logical", part: str = "total", of: str = "tokens") -> Cell:
+def tokens_cell(rows: Rows, *, way: str = "logical", part: str = "total", of: str = "tokens") -> TableCell:
     """Mean tokens; marked if a server did not count them."""
 
     def measure(row: SampleRow) -> float | None:
@@ -141,16 +141,16 @@ def tokens_cell(rows: Rows, *, way: str = "logical", part: str = "total", of: st
     return marked(cell, "estimated") if cell.value is not None and guessed else cell
 
 
-def marked(cell: Cell, mark: str) -> Cell:
+def marked(cell: TableCell, mark: str) -> TableCell:
     """The cell with one more remark."""
     return replace(cell, mark=f"{cell.mark}; {mark}" if cell.mark else mark)
 
 
-def count(number: int, rows: Iterable[SampleRow] | None = None) -> Cell:
+def count(number: int, rows: Iterable[SampleRow] | None = None) -> TableCell:
     """A whole number, and the samples behind it if these are not those of its row."""
-    return Cell(value=number, samples=tuple(dict.fromkeys(keys(rows))) if rows is not None else None)
+    return TableCell(value=number, samples=tuple(dict.fromkeys(keys(rows))) if rows is not None else None)
 
 
-def value_cell(value: Value, why: str = "") -> Cell:
+def value_cell(value: Value, why: str = "") -> TableCell:
     """A value, or a blank with the reason."""
-    return Cell(value=value) if value is not None else blank(why)
+    return TableCell(value=value) if value is not None else blank(why)

@@ -39,7 +39,7 @@ from eval.tables.study import (
     setting_of,
     words,
 )
-from eval.tables.table import Cell, Figure, Figures, Table, Value, blank, figure
+from eval.tables.table import CellsByKey, Figure, Figures, Table, TableCell, Value, blank, figure
 from world_api.core.faults import EvalFault
 
 Pair = tuple[SampleRow, SampleRow]
@@ -204,7 +204,7 @@ class Contrast:
     domain: str = "all"
     name: str = ""
     p_holm: float | None = None
-    cells: Mapping[str, Cell | Value] = field(default_factory=dict)
+    cells: Mapping[str, TableCell | Value] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -231,28 +231,28 @@ class Contrast:
         """The clustered p value; None with fewer than two videos, or if libraries are draws too."""
         return None if self.values.are_drawn else clustered_p(self.values, self.seed)
 
-    def p_cell(self, p: float | None) -> Cell:
+    def p_cell(self, p: float | None) -> TableCell:
         """A p value, or why there is none."""
         return value_cell(p, "no pairs" if not self.pairs.pairs else DRAWN if self.values.are_drawn else "one video")
 
-    def mcnemar(self) -> Cell:
+    def mcnemar(self) -> TableCell:
         """The exact p value over questions."""
         is_known = self.pairs.pairs and not self.values.are_drawn
         return self.p_cell(mcnemar(self.pairs.questions) if is_known else None)
 
-    def side(self, place: int) -> Cell:
+    def side(self, place: int) -> TableCell:
         """The accuracy of one side, on the pairs."""
         rows = [pair[place] for pair in self.pairs.pairs]
         return replace(mean(rows, correct), samples=keys(rows))
 
-    def difference(self, measure: Measure = correct, why: str = "no pairs") -> Cell:
+    def difference(self, measure: Measure = correct, why: str = "no pairs") -> TableCell:
         """The mean difference of a measure with its interval."""
         within = POINTS if measure in (correct, score) else None
         values = self.values if measure is correct else self.pairs.differences(measure)
         return interval(values, seed=self.seed, within=within, why=why, crossed=self.values.are_drawn)
 
 
-def _count_pairs(pairs: Sequence[Pair]) -> Cell:
+def _count_pairs(pairs: Sequence[Pair]) -> TableCell:
     return count(len(pairs), [row for pair in pairs for row in pair])
 
 
@@ -446,7 +446,7 @@ def _against_controls(group: Group, controls: Mapping[str, Group]) -> Group:
     found = {name: item for name, item in found.items() if item.pairs.pairs}
     differences = {name: item.difference() for name, item in found.items()}
     also = [f"{name}: {what}" for name, item in found.items() for what in concerns(item.pairs)]
-    cells: dict[str, Cell | Value] = {
+    cells: CellsByKey = {
         f"minus {name}": differences.get(name, blank("no pairs" if name in controls else "not run"))
         for name in CONTROLS
     }
@@ -466,11 +466,11 @@ def _against_controls(group: Group, controls: Mapping[str, Group]) -> Group:
     return replace(group, rows=list(rows.values()), cells=cells)
 
 
-def _is_beaten(difference: Cell, p: float | None) -> bool:
+def _is_beaten(difference: TableCell, p: float | None) -> bool:
     return is_sure(difference) and p is not None and p <= _LEVEL
 
 
-def _composite(found: Mapping[str, Contrast], differences: Mapping[str, Cell]) -> dict[str, Cell | Value]:
+def _composite(found: Mapping[str, Contrast], differences: Mapping[str, TableCell]) -> CellsByKey:
     """The smallest of the differences, and what it may claim: all controls must be beaten.
 
     Its interval is from the smallest lower to the smallest upper end.
@@ -478,7 +478,7 @@ def _composite(found: Mapping[str, Contrast], differences: Mapping[str, Cell]) -
     cells = list(differences.values())
     lows, highs = ([end for cell in cells if (end := getattr(cell, side)) is not None] for side in ("low", "high"))
     whole = len(lows) == len(highs) == len(cells)
-    smallest = Cell(
+    smallest = TableCell(
         value=min(cell.number or 0.0 for cell in cells),
         low=min(lows) if whole else None,
         high=min(highs) if whole else None,

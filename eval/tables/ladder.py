@@ -13,7 +13,7 @@ from eval.statistics.bootstrap import Interval, mean_interval
 from eval.tables.cells import interval_cell, share
 from eval.tables.comparisons import P_CLUSTERED, PAIRS, Contrast, pairs_of
 from eval.tables.study import Line, Rows, Study, baseline_of, grouped, setting_of, videos, words
-from eval.tables.table import Cell, Figures, Table, Value, blank, figure
+from eval.tables.table import CellsByKey, Figures, Table, blank, figure
 from world_api.core.faults import EvalFault
 
 #: The worlds that are the truth, whole or for one operation.
@@ -138,7 +138,7 @@ def _steps(study: Study) -> Iterator[Line]:
             names |= {TRUTH: "everything"} if TRUTH in worlds else {}
             for world, name in names.items() if len(names) > 1 else ():
                 rows, why = worlds[world], blank("it is what the others are compared with")
-                cells: dict[str, Cell | Value] = {"dataset": dataset, "budget": budget, "arm": arm, "world": name}
+                cells: CellsByKey = {"dataset": dataset, "budget": budget, "arm": arm, "world": name}
                 cells |= {"accuracy": share(rows, seed=study.seed)}
                 cells |= dict.fromkeys(("pairs", "gain", "p_clustered"), why)
                 if world != below:
@@ -186,7 +186,7 @@ def _losses(study: Study) -> Iterator[Line]:
                     continue
                 for loss in losses:
                     part = {"operation": loss.step, "together": "operations together"}.get(loss.part, loss.part)
-                    lost: dict[str, Cell | Value] = {
+                    lost: CellsByKey = {
                         "part": part,
                         "questions": rungs[0].questions,
                         "lost": interval_cell(loss.lost),

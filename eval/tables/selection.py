@@ -20,7 +20,7 @@ from eval.tables.cells import POINTS, correct, interval, is_sure, tokens
 from eval.tables.comparisons import Pair, Pairs, pairs_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import Rows, Study, baseline_of, grouped, setting_of
-from eval.tables.table import Cell
+from eval.tables.table import TableCell
 from eval.tables.tools import left_out_contrasts, library_uses
 from tool_induction.curation.fork import Edits, Fork, fork_library
 from tool_induction.domains import Domain
@@ -38,8 +38,8 @@ class Evidence:
     tool: str
     by: By
     pairs: int
-    accuracy: Cell
-    saved: Cell
+    accuracy: TableCell
+    saved: TableCell
     enters: bool
     why: str
 
@@ -126,7 +126,7 @@ def _judged(tool: str, by: By, pairs: Pairs, seed: int, *, sure: bool) -> Eviden
     )
 
 
-def _verdict(accuracy: Cell, saved: Cell, *, sure: bool) -> tuple[bool, str]:
+def _verdict(accuracy: TableCell, saved: TableCell, *, sure: bool) -> tuple[bool, str]:
     raises, saves = (is_sure(cell) if sure else (cell.number or 0.0) > 0 for cell in (accuracy, saved))
     if accuracy.number is None:
         return False, "nothing is known of it"
@@ -139,7 +139,7 @@ def _verdict(accuracy: Cell, saved: Cell, *, sure: bool) -> tuple[bool, str]:
     return False, why + f" with fewer than {FEW_CLUSTERS} videos" * few
 
 
-def _ends(cell: Cell) -> Mapping[str, float | None]:
+def _ends(cell: TableCell) -> Mapping[str, float | None]:
     return {"estimate": cell.number, "low": cell.low, "high": cell.high}
 
 

@@ -20,7 +20,7 @@ from eval.runs.scoring import scored_now
 from eval.scoring.kinds import given_text
 from eval.scoring.labels import answer_key, own_pairs
 from eval.tables.rows import LibraryFacts, RunRows, SampleRow, read_rows
-from eval.tables.table import Cell, Figure, Row, Table, Value, figure
+from eval.tables.table import Figure, Row, Table, TableCell, Value, figure
 from tool_induction.language.diagnostics import did_you_mean
 from world_api.core.faults import EvalFault
 
@@ -57,7 +57,7 @@ class Line:
     ``rows`` are the samples that count for the table, ``behind`` the keys of those behind its figures, if they are others.
     """
 
-    cells: Mapping[str, Cell | Value] = field(default_factory=dict)
+    cells: Mapping[str, TableCell | Value] = field(default_factory=dict)
     rows: Rows = ()
     behind: tuple[str, ...] | None = None
 

@@ -35,7 +35,7 @@ class Column:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class TableCell:
     """One figure or word. ``value`` None is blank, and ``why`` says why; a figure that is not known is never 0.
 
     ``low`` and ``high`` are the ends of the interval. ``n`` counts what the figure is a mean or share of, ``clusters`` the videos.
@@ -62,7 +62,7 @@ class Cell:
 class Row:
     """Cells in the order of the columns; ``samples`` are behind all of them that do not name their own."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     samples: tuple[str, ...] = ()
 
 
@@ -71,16 +71,18 @@ class Figure(Generic[Subject_contra]):
     """A column together with the function that computes its cell from the subject of a row: an arm, a pair of arms, a tool."""
 
     column: Column
-    cell: Callable[[Subject_contra], Cell]
+    cell: Callable[[Subject_contra], TableCell]
 
 
+#: What a row holds, by the keys of its columns.
+CellsByKey: TypeAlias = dict[str, TableCell | Value]
 Figures: TypeAlias = tuple[Figure[Subject_contra], ...]
 
 
 def figure(
     key: str,
     kind: Kind,
-    value: Callable[[Subject_contra], Cell | Value] | None = None,
+    value: Callable[[Subject_contra], TableCell | Value] | None = None,
     *,
     title: str | None = None,
     about: str = "",
@@ -91,9 +93,9 @@ def figure(
     Without a function the subject holds the cell under the key: in its ``cells``, as an attribute, or in its ``setting``.
     """
 
-    def cell(subject: Subject_contra) -> Cell:
+    def cell(subject: Subject_contra) -> TableCell:
         found = _held(subject, key) if value is None else value(subject)
-        return found if isinstance(found, Cell) else Cell(value=found)
+        return found if isinstance(found, TableCell) else TableCell(value=found)
 
     return Figure(column=Column(key=key, title=title or key, kind=kind, about=about, aside=aside), cell=cell)
 
@@ -135,7 +137,7 @@ class Table:
         places = {column.key: place for place, column in enumerate(self.columns)}
         return places[key]
 
-    def cell(self, row: int, key: str) -> Cell:
+    def cell(self, row: int, key: str) -> TableCell:
         """A cell by the number of its row and the key of its column."""
         return self.rows[row].cells[self.place(key)]
 
@@ -175,9 +177,9 @@ def ranges(samples: Iterable[str], index: Mapping[str, int]) -> str:
     return ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
 
 
-def blank(why: str) -> Cell:
+def blank(why: str) -> TableCell:
     """A cell for a figure that cannot be computed."""
-    return Cell(why=why)
+    return TableCell(why=why)
 
 
 def _row_record(row: Row, index: Mapping[str, int] | None) -> dict[str, Any]:
@@ -185,7 +187,7 @@ def _row_record(row: Row, index: Mapping[str, int] | None) -> dict[str, Any]:
     return record if index is None else {**record, "samples": ranges(row.samples, index)}
 
 
-def _cell_record(cell: Cell, index: Mapping[str, int] | None) -> dict[str, Any]:
+def _cell_record(cell: TableCell, index: Mapping[str, int] | None) -> dict[str, Any]:
     names = ("low", "high", "n", "clusters", "why", "mark")
     record = {"value": cell.value, **{name: own for name in names if (own := getattr(cell, name)) not in (None, "")}}
     if index is not None and cell.samples is not None:

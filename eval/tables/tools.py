@@ -13,7 +13,7 @@ from eval.tables.cells import correct, count, interval, mean, money, share, toke
 from eval.tables.comparisons import P_CLUSTERED, PAIR_VIDEOS, PAIRS, Contrast, pairs_of, tokens_difference
 from eval.tables.rows import LibraryFacts, SampleRow, ToolUse
 from eval.tables.study import PLACE, Group, Line, Rows, Study, words
-from eval.tables.table import Cell, Figures, Table, Value, blank, figure
+from eval.tables.table import CellsByKey, Figures, Table, TableCell, blank, figure
 
 Uses = list[tuple[SampleRow, ToolUse]]
 _NO_TEMPLATES = "the questions name no templates"
@@ -29,11 +29,11 @@ def _uses(rows: Rows) -> Uses:
     return [(row, use) for row in rows for use in library_uses(row)]
 
 
-def _ratio(part: float, whole: float, why: str) -> Cell:
-    return Cell(value=part / whole) if whole else blank(why)
+def _ratio(part: float, whole: float, why: str) -> TableCell:
+    return TableCell(value=part / whole) if whole else blank(why)
 
 
-def _samples(rows: Rows) -> Cell:
+def _samples(rows: Rows) -> TableCell:
     return count(len(rows), rows)
 
 
@@ -84,7 +84,7 @@ def _tool(group: Group, name: str) -> Group:
     right = [row for row in rows if row.correct]
     templates = {row.template for row in right if row.template is not None}
     no_templates = bool(rows) and all(row.template is None for row in rows)
-    cells: dict[str, Cell | Value] = {
+    cells: CellsByKey = {
         "library": value_cell(group.first.library),
         "tool": name,
         "hash": value_cell("; ".join(sorted(filter(None, known))) or None, "the library is not there any more"),
@@ -137,7 +137,7 @@ def _library_use(group: Group) -> Group:
         made[use.name] += use.calls
     right = {(use.name, row.template) for row, use in uses if row.correct and row.template is not None}
     reused = sum(number > 1 for number in Counter(name for name, _ in right).values())
-    cells: dict[str, Cell | Value] = {
+    cells: CellsByKey = {
         "accuracy_used": mean(used, correct) if used else blank("no episode used a tool"),
         "accuracy_unused": mean(unused, correct) if unused else blank("every episode used a tool"),
         "share": _ratio(made.total(), calls, "no calls"),
@@ -233,7 +233,7 @@ def _funnel(group: Group) -> Group:
     uses = _uses(group.rows)
     found = [(row, use) for row, use in uses if use.found]
     right = [(row, use) for row, use in found if row.correct]
-    cells: dict[str, Cell | Value] = {
+    cells: CellsByKey = {
         "written": written if isinstance(written, int) else blank(_NOT_INDUCED),
         "compiled": len(facts.tools) if facts is not None and facts.tools else blank(_gone(facts)),
         "exposed": len({name for row in group.rows for name in row.offered}),
@@ -254,12 +254,12 @@ def missing_induction(facts: LibraryFacts) -> str:
     return "the manifest does not say" if facts.is_induced else _NOT_INDUCED
 
 
-def _induction_tokens(facts: LibraryFacts) -> Cell:
+def _induction_tokens(facts: LibraryFacts) -> TableCell:
     """The tokens of the induction, marked if a server did not count them."""
     cost = facts.induction.get("cost")
     estimated = isinstance(cost, Mapping) and bool(cost.get("tokens_estimated"))
     return (
-        Cell(value=facts.tokens, mark="estimated" * estimated)
+        TableCell(value=facts.tokens, mark="estimated" * estimated)
         if facts.tokens is not None
         else blank(missing_induction(facts))
     )
@@ -308,14 +308,14 @@ def yields_table(study: Study) -> Table:
     )
 
 
-def _library_cells(facts: LibraryFacts) -> dict[str, Cell | Value]:
+def _library_cells(facts: LibraryFacts) -> CellsByKey:
     counts = {name: facts.figure("yields", name) for name in _COUNTED}
     why, written = missing_induction(facts), counts["written"]
 
-    def share_of(name: str) -> Cell:
+    def share_of(name: str) -> TableCell:
         passed = counts[name]
         none = "nothing was written" if facts.is_induced else _NOT_INDUCED
-        return Cell(value=passed / written) if written and passed is not None else blank(none)
+        return TableCell(value=passed / written) if written and passed is not None else blank(none)
 
     return {
         "library": facts.name,
@@ -372,7 +372,7 @@ def _earned(group: Group, baseline: Group, facts: LibraryFacts) -> Contrast:
     saved = interval(pairs.swapped.differences(tokens), seed=group.seed, why="no pair with episodes")
     money_saved = interval(pairs.swapped.differences(money), seed=group.seed, why="no price is known")
     paid, unpriced = facts.figure("cost", "money"), why if spent is None else "no price is known"
-    cells: dict[str, Cell | Value] = {
+    cells: CellsByKey = {
         "saved": saved,
         "induction": _induction_tokens(facts),
         "amortised": blank(why) if spent is None else spent / len({row.item for row in group.rows}),
@@ -386,7 +386,7 @@ def _earned(group: Group, baseline: Group, facts: LibraryFacts) -> Contrast:
     )
 
 
-def break_even(spent: float | None, saved: Cell, why: str) -> Cell:
+def break_even(spent: float | None, saved: TableCell, why: str) -> TableCell:
     """After how many questions the amount spent is saved again."""
     if spent is None or saved.number is None:
         return blank(why if spent is None else saved.why)
@@ -395,4 +395,6 @@ def break_even(spent: float | None, saved: Cell, why: str) -> Cell:
     ends = [math.ceil(spent / end) if end > 0 else None for end in (saved.high, saved.low) if end is not None]
     low, high = ends if len(ends) == 2 else (None, None)
     unbounded = saved.low is not None and saved.low <= 0
-    return Cell(value=math.ceil(spent / saved.number), low=low, high=high, mark="perhaps never" if unbounded else "")
+    return TableCell(
+        value=math.ceil(spent / saved.number), low=low, high=high, mark="perhaps never" if unbounded else ""
+    )

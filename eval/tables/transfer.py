@@ -33,7 +33,7 @@ from eval.tables.study import (
     setting_of,
     words,
 )
-from eval.tables.table import Cell, Figures, Table, Value, blank, figure
+from eval.tables.table import CellsByKey, Figures, Table, TableCell, Value, blank, figure
 
 #: With this number of independent inductions a claim is about a way of inducing, and not about one library.
 ENOUGH = 5
@@ -89,7 +89,7 @@ def _domains(rows: Rows) -> list[str]:
     return sorted({row.domain for row in rows if row.domain is not None})
 
 
-def _difference_in(domain: str, pairs: Pairs, seed: int) -> Cell:
+def _difference_in(domain: str, pairs: Pairs, seed: int) -> TableCell:
     own = Pairs(pairs=tuple(pair for pair in pairs.pairs if pair[0].domain == domain))
     return interval(own.differences(correct), seed=seed, within=POINTS, why="no pairs")
 
@@ -260,7 +260,7 @@ def _draws(study: Study) -> Iterator[tuple[Line, Values, list[str]]]:
                     yield Line(rows=rows, behind=tuple(dict.fromkeys(values.samples)), cells=cells), values, forks
 
 
-def _gain_cells(values: Values, study: Study, names: Collection[str]) -> dict[str, Cell | Value]:
+def _gain_cells(values: Values, study: Study, names: Collection[str]) -> CellsByKey:
     gains: dict[str, list[float]] = {}
     for number, label in zip(values.numbers, values.libraries, strict=True):
         gains.setdefault(label, []).append(number)
@@ -281,7 +281,7 @@ def _gain_cells(values: Values, study: Study, names: Collection[str]) -> dict[st
     }
 
 
-def _component_cells(values: Values) -> Iterator[dict[str, Cell | Value]]:
+def _component_cells(values: Values) -> Iterator[CellsByKey]:
     """Each variance component of the gains: source, levels, variance and share."""
     factors = {
         "library": list(values.libraries),
@@ -299,8 +299,8 @@ def _component_cells(values: Values) -> Iterator[dict[str, Cell | Value]]:
         yield {
             "source": "rest" if len(effect) == len(kept) else " x ".join(effect),
             "levels": math.prod(len(set(kept[name])) for name in effect),
-            "variance": Cell(value=max(0.0, variance), mark="estimated below zero" if variance < 0 else ""),
-            "share": Cell(value=max(0.0, variance) / whole) if whole > 0 else blank("nothing varies"),
+            "variance": TableCell(value=max(0.0, variance), mark="estimated below zero" if variance < 0 else ""),
+            "share": TableCell(value=max(0.0, variance) / whole) if whole > 0 else blank("nothing varies"),
         }
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from eval.extras import from_extra
-from eval.tables.table import Cell, Column, Table
+from eval.tables.table import Column, Table, TableCell
 from world_api.core.files import not_writable, write_atomically
 from world_api.core.identifiers import columns as width_of
 
@@ -30,7 +30,7 @@ def heading(column: Column) -> str:
     return f"{column.title}, {unit}" if unit and unit not in column.title else column.title
 
 
-def cell_text(cell: Cell, column: Column, *, interval: bool = True) -> str:
+def cell_text(cell: TableCell, column: Column, *, interval: bool = True) -> str:
     """A cell as text: its value, its interval in brackets, and ``*`` if there is a remark."""
     if cell.value is None:
         return BLANK if cell.why else ""
@@ -58,7 +58,7 @@ def value_text(value: str | float | int | bool, column: Column) -> str:
     return text.lstrip("+-") if not text.strip("+-0.,") else text
 
 
-def remarks(cell: Cell) -> str:
+def remarks(cell: TableCell) -> str:
     """Why a cell is blank, or how it is to be read."""
     return cell.why or cell.mark
 
