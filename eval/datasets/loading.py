@@ -198,11 +198,7 @@ class BenchmarkSelection:
 def assemble(
     entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: BenchmarkSelection, texts: Mapping[str, Dialogue]
 ) -> Dataset:
-    """The dataset of a file's entries; those that cannot be asked are reported.
-
-    Raises:
-        EvalFault: ``bad_dataset``: nothing in it can be asked; ``dataset_too_large``.
-    """
+    """The dataset of a file's entries; those that cannot be asked are reported."""
     items: list[Item] = []
     left_out: list[SkippedEntry] = []
     given: dict[str, int] = {}
@@ -312,12 +308,7 @@ def _inside(folder: Path, name: str) -> Path | None:
 
 
 def _question(entry: Raw) -> tuple[Question, tuple[Any, ...]]:
-    """The question and other right answers; options that occur twice get a mark each, and are right together.
-
-    Raises:
-        EpisodeFault: ``bad_question``.
-        ValueError: the answer is not of its kind.
-    """
+    """The question and other right answers; options that occur twice get a mark each, and are right together."""
     options, same = distinct(entry.options)
     question = Question(text=entry.question, kind=entry.kind, options=options, as_of=entry.as_of)
     also = entry.also

@@ -75,11 +75,7 @@ def read_pairs(file: Path) -> tuple[LabelledPair, ...]:
 
 
 def own_pairs(file: Path) -> tuple[LabelledPair, ...]:
-    """The pairs of one file, without the file beside it.
-
-    Raises:
-        EvalFault: ``bad_pairs``.
-    """
+    """The pairs of one file, without the file beside it."""
     return _read(_text(file), file.name)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from controller.accounts import PARTS
 from eval.scoring.kinds import ShownMeasure, measures_of
 from eval.statistics.bootstrap import cohen_kappa
-from eval.tables.cells import correct, count, mean, money_cell, score, share, tokens_cell, value_cell
+from eval.tables.cells import correct, counted, mean, money_cell, score, share, tokens_cell, value_cell
 from eval.tables.rows import SampleRow
 from eval.tables.study import PLACE, Group, Line, Rows, Study, grouped, keys, videos, words
 from eval.tables.table import CellsByKey, Figure, Figures, Kind, Table, TableCell, blank, figure
@@ -32,17 +32,13 @@ def _counter(name: str) -> Callable[[Group], TableCell]:
     )
 
 
-def _failed(group: Group) -> TableCell:
-    failed = [row for row in group.rows if row.outcome == "failed"]
-    return count(len(failed), failed)
-
-
 _MAIN: Figures[Group] = (
     *PLACE,
     library_figure("no library"),
     figure("n", "count", SAMPLES.cell, about="samples: questions times seeds", aside=True),
     VIDEOS,
-    figure("failed", "count", _failed, about="samples without an answer; they count as wrong"),
+    figure("failed", "count", lambda group: counted([row for row in group.rows if row.outcome == "failed"]),
+           about="samples without an answer; they count as wrong"),
     ACCURACY,
     figure("score", "share", lambda group: share(group.rows, seed=group.seed, measure=score),
            about="the finer score of each kind of question, 0 to 1"),
@@ -253,18 +249,16 @@ def _agreement(study: Study, rows: Rows) -> dict[str, TableCell]:
     known = [row for row in rows if row.sample in label]
     if not known:
         unknown = dict.fromkeys(("agreement", "kappa", "false_right", "false_wrong"), blank(study.labels.why))
-        return {"labelled": count(0, ()), **unknown}
+        return {"labelled": counted(()), **unknown}
     found = cohen_kappa([row.correct for row in known], [label[row.sample] for row in known], seed=study.seed)
     agreement = TableCell(value=found.agreement, n=len(known), samples=keys(known))
     kappa = replace(agreement, value=found.kappa, low=found.low, high=found.high)
-    false_right = [row for row in known if row.correct and not label[row.sample]]
-    false_wrong = [row for row in known if not row.correct and label[row.sample]]
     return {
-        "labelled": count(len(known), known),
+        "labelled": counted(known),
         "agreement": agreement,
         "kappa": kappa if found.kappa is not None else blank("scorer and labels say one thing only"),
-        "false_right": count(len(false_right), false_right),
-        "false_wrong": count(len(false_wrong), false_wrong),
+        "false_right": counted([row for row in known if row.correct and not label[row.sample]]),
+        "false_wrong": counted([row for row in known if not row.correct and label[row.sample]]),
     }
 
 

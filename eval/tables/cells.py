@@ -151,6 +151,11 @@ def count(number: int, rows: Iterable[SampleRow] | None = None) -> TableCell:
     return TableCell(value=number, samples=tuple(dict.fromkeys(keys(rows))) if rows is not None else None)
 
 
+def counted(rows: Sequence[SampleRow]) -> TableCell:
+    """The number of some of the samples of a row, with their keys."""
+    return count(len(rows), rows)
+
+
 def value_cell(value: Value, why: str = "") -> TableCell:
     """A value, or a blank with the reason."""
     return TableCell(value=value) if value is not None else blank(why)

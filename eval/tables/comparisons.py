@@ -245,15 +245,16 @@ class Contrast:
         rows = [pair[place] for pair in self.pairs.pairs]
         return replace(mean(rows, correct), samples=keys(rows))
 
+    def side_right(self, place: int) -> TableCell:
+        """The number of pairs of which only one side is right."""
+        pairs = self.pairs.worse if place else self.pairs.better
+        return count(len(pairs), [row for pair in pairs for row in pair])
+
     def difference(self, measure: Measure = correct, why: str = "no pairs") -> TableCell:
         """The mean difference of a measure with its interval."""
         within = POINTS if measure in (correct, score) else None
         values = self.values if measure is correct else self.pairs.differences(measure)
         return interval(values, seed=self.seed, within=within, why=why, crossed=self.values.are_drawn)
-
-
-def _count_pairs(pairs: Sequence[Pair]) -> TableCell:
-    return count(len(pairs), [row for pair in pairs for row in pair])
 
 
 def _pairs_figure(about: str = "") -> Figure[Contrast]:
@@ -284,8 +285,8 @@ _FIGURES: Figures[Contrast] = (
     figure("accuracy_against", "share", lambda item: item.side(1), title="of the other",
            about="accuracy of the other, on the pairs"),
     figure("difference", "points", Contrast.difference),
-    figure("only_arm", "count", lambda item: _count_pairs(item.pairs.better), title="only arm right", aside=True),
-    figure("only_against", "count", lambda item: _count_pairs(item.pairs.worse), title="only other right", aside=True),
+    figure("only_arm", "count", lambda item: item.side_right(0), title="only arm right", aside=True),
+    figure("only_against", "count", lambda item: item.side_right(1), title="only other right", aside=True),
     figure("p_clustered", "p", lambda item: item.p_cell(item.p), title="p, clustered",
            about="sign flips of whole videos"),
     figure("p_mcnemar", "p", Contrast.mcnemar, title="p, McNemar",
@@ -542,11 +543,7 @@ def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = (
 
 
 def compare(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> ArmComparison:
-    """Compare two groups of samples, with a table of all and, if there are several task domains, one by domain.
-
-    Raises:
-        EvalFault: as ``paired_groups``.
-    """
+    """Compare two groups of samples, with a table of all and, if there are several task domains, one by domain."""
     found = paired_groups(study, one, other, filters)
     title = f"{one} against {other}"
     note = f"The first ({one}) less the second ({other}) on the same questions; intervals (95 %) over videos. "

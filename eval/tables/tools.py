@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import product
 
 from eval.tables.accuracy import SAMPLES, VIDEOS, library_figure
-from eval.tables.cells import correct, count, interval, mean, money, share, tokens, value_cell
+from eval.tables.cells import correct, count, counted, interval, mean, money, share, tokens, value_cell
 from eval.tables.comparisons import P_CLUSTERED, PAIR_VIDEOS, PAIRS, Contrast, pairs_of, tokens_difference
 from eval.tables.rows import LibraryFacts, SampleRow, ToolUse
 from eval.tables.study import PLACE, Group, Line, Rows, Study, words
@@ -31,10 +31,6 @@ def _uses(rows: Rows) -> Uses:
 
 def _ratio(part: float, whole: float, why: str) -> TableCell:
     return TableCell(value=part / whole) if whole else blank(why)
-
-
-def _samples(rows: Rows) -> TableCell:
-    return count(len(rows), rows)
 
 
 _TOOL: Figures[Group] = (
@@ -90,8 +86,8 @@ def _tool(group: Group, name: str) -> Group:
         "hash": value_cell("; ".join(sorted(filter(None, known))) or None, "the library is not there any more"),
         "calls": calls,
         "share": _ratio(calls, sum(row.calls for row in group.rows), "no calls"),
-        "right": _samples(right),
-        "wrong": _samples([row for row in rows if not row.correct]),
+        "right": counted(right),
+        "wrong": counted([row for row in rows if not row.correct]),
         "found": _ratio(found, calls, "never called"),
         "failed": failed,
         "inner": _ratio(inner, calls, "never called"),
@@ -237,11 +233,11 @@ def _funnel(group: Group) -> Group:
         "written": written if isinstance(written, int) else blank(_NOT_INDUCED),
         "compiled": len(facts.tools) if facts is not None and facts.tools else blank(_gone(facts)),
         "exposed": len({name for row in group.rows for name in row.offered}),
-        "episodes_exposed": _samples([row for row in group.rows if row.offered]),
+        "episodes_exposed": counted([row for row in group.rows if row.offered]),
     }
     for step, passed in (("called", uses), ("found", found), ("right", right)):
         cells[step] = count(len({use.name for _, use in passed}), (row for row, _ in passed))
-        cells[f"episodes_{step}"] = _samples(list({row.sample: row for row, _ in passed}.values()))
+        cells[f"episodes_{step}"] = counted(list({row.sample: row for row, _ in passed}.values()))
     return replace(group, cells=cells)
 
 
