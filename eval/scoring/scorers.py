@@ -73,20 +73,18 @@ class Named:
         return f"{self.name}/{self.version}"
 
 
-_OWN: Mapping[str, Named] = {
-    name: Named(name=name, scorer=scorer, settings=settings)
-    for name, scorer, settings in (
-        ("choice", score_choice, NoSettings),
-        ("choice_reply", score_choice_reply, ReplySettings),
-        ("interval", score_interval, IntervalSettings),
-        ("count", score_count, CountSettings),
-        ("order", score_order, OrderSettings),
-        ("text", score_words, TextSettings),
-        ("text_cjk", partial(score_words, tokens=cjk_tokens), TextSettings),
-        ("judge", score_judged, JudgeSettings),
-        ("locomo", score_locomo, LocomoSettings),
-    )
-}
+_SCORERS: tuple[tuple[str, Scorer, type[DataclassInstance] | None], ...] = (
+    ("choice", score_choice, NoSettings),
+    ("choice_reply", score_choice_reply, ReplySettings),
+    ("interval", score_interval, IntervalSettings),
+    ("count", score_count, CountSettings),
+    ("order", score_order, OrderSettings),
+    ("text", score_words, TextSettings),
+    ("text_cjk", partial(score_words, tokens=cjk_tokens), TextSettings),
+    ("judge", score_judged, JudgeSettings),
+    ("locomo", score_locomo, LocomoSettings),
+)
+_OWN = {name: Named(name=name, scorer=scorer, settings=settings) for name, scorer, settings in _SCORERS}
 
 
 def scorer_names() -> tuple[str, ...]:

@@ -318,10 +318,11 @@ def contrasts(study: Study, *, by_domain: bool = False) -> Iterator[Contrast]:
         for domain in dict.fromkeys(row.domain for row in group.rows) if by_domain else ("all",):
             sides = ([row for row in side.rows if domain in ("all", row.domain)] for side in (group, baseline))
             if domain is not None:
-                yield replace(_contrast(group, baseline.arm, pairs_of(*sides)), domain=domain)
+                yield replace(contrast_of(group, baseline.arm, pairs_of(*sides)), domain=domain)
 
 
-def _contrast(group: Group, against: str, pairs: Pairs) -> Contrast:
+def contrast_of(group: Group, against: str, pairs: Pairs) -> Contrast:
+    """An arm against another one in its setting, whose pairs these are."""
     return Contrast(setting=group.setting, arm=group.arm, against=against, pairs=pairs, seed=group.seed)
 
 
@@ -443,7 +444,7 @@ def _controls(row: SampleRow, groups: Sequence[Group]) -> Iterator[tuple[str, Gr
 
 def _against_controls(group: Group, controls: Mapping[str, Group]) -> Group:
     """An arm against each control of its setting that was run; its rows are those that have a pair with one of them."""
-    found = {name: _contrast(group, name, pairs_of(group.rows, rival.rows)) for name, rival in controls.items()}
+    found = {name: contrast_of(group, name, pairs_of(group.rows, rival.rows)) for name, rival in controls.items()}
     found = {name: item for name, item in found.items() if item.pairs.pairs}
     differences = {name: item.difference() for name, item in found.items()}
     also = [f"{name}: {what}" for name, item in found.items() for what in concerns(item.pairs)]

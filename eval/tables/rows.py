@@ -16,7 +16,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from controller.accounts import Account, accounts_of, total
+from controller.accounts import PARTS, Account, accounts_of, total
 from controller.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode
 from controller.records.journal import Journal, JournalEntry
@@ -231,15 +231,8 @@ _TEXT_RESULTS = {"describe_segment": "caption", "query_entity_state": "answer"}
 def spend_of(episode: Episode) -> dict[str, dict[str, Account]]:
     """Tokens and money, logical and physical, by purpose and in total."""
     accounts = accounts_of(episode)
-    found: dict[str, dict[str, Account]] = {}
-    for way, held in (("logical", accounts.logical), ("physical", accounts.physical)):
-        parts = (*held.items(), ("total", total(held)))
-        # Most parts of most episodes cost nothing: one object for all of them.
-        found[way] = {part: _NOTHING_SPENT if own == _NOTHING_SPENT else own for part, own in parts}
-    return found
-
-
-_NOTHING_SPENT = Account()
+    ways = {"logical": accounts.logical, "physical": accounts.physical}
+    return {way: {**{str(part): held[part] for part in PARTS}, "total": total(held)} for way, held in ways.items()}
 
 
 def found_nothing(call: CallRecord) -> bool:

@@ -10,7 +10,7 @@ from itertools import product
 
 from eval.tables.accuracy import SAMPLES, VIDEOS, library_figure
 from eval.tables.cells import correct, count, counted, interval, mean, money, share, tokens, value_cell
-from eval.tables.comparisons import P_CLUSTERED, PAIR_VIDEOS, PAIRS, Contrast, pairs_of, tokens_difference
+from eval.tables.comparisons import P_CLUSTERED, PAIR_VIDEOS, PAIRS, Contrast, contrast_of, pairs_of, tokens_difference
 from eval.tables.rows import LibraryFacts, SampleRow, ToolUse
 from eval.tables.study import PLACE, Group, Line, Rows, Study, words
 from eval.tables.table import CellsByKey, Figures, Table, TableCell, blank, figure
@@ -182,14 +182,7 @@ def left_out_contrasts(study: Study) -> Iterator[Contrast]:
             if facts is None or facts.left_out is None or whole.library_hash != facts.of:
                 continue
             if (whole.system, whole.exposure) == (less.system, less.exposure):
-                yield Contrast(
-                    setting=one.setting,
-                    arm=one.arm,
-                    against=other.arm,
-                    pairs=pairs_of(one.rows, other.rows),
-                    seed=study.seed,
-                    name=facts.left_out,
-                )
+                yield replace(contrast_of(one, other.arm, pairs_of(one.rows, other.rows)), name=facts.left_out)
 
 
 _FUNNEL: Figures[Group] = (
@@ -377,9 +370,7 @@ def _earned(group: Group, baseline: Group, facts: LibraryFacts) -> Contrast:
         "induction_money": value_cell(paid, unpriced),
         "break_even_money": break_even(paid, money_saved, unpriced),
     }
-    return Contrast(
-        setting=group.setting, arm=group.arm, against=baseline.arm, pairs=pairs, seed=group.seed, cells=cells
-    )
+    return replace(contrast_of(group, baseline.arm, pairs), cells=cells)
 
 
 def break_even(spent: float | None, saved: TableCell, why: str) -> TableCell:
