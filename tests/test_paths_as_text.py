@@ -14,7 +14,7 @@ import pytest
 import tool_induction
 import world_api
 from controller import Budget, Journal, Question, SystemContext, answer_recorded, build_system
-from eval.ladder import open_ladder
+from eval.runs import open_ladder
 from eval.sandbox import FilmFiles, work_folder
 from tests.support.building import Silent
 from world_api import SystemClock
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Surfaces that scripts of users call; those of other areas are for code that extends the project, which is given paths.
 SURFACES = (
     "videoworld", "world_api", "world_api.operations", "tool_induction", "tool_induction.domains", "controller",
-    "controller.systems", "eval.ladder", "eval.questions", "eval.sandbox",
+    "controller.systems", "eval.questions", "eval.sandbox",
 )  # fmt: skip
 
 

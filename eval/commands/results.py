@@ -200,12 +200,12 @@ def judge(
     as_json: JsonOption = False,
 ) -> None:
     """Measure a judge against labelled pairs."""
-    from eval.scoring.judge import WordsJudge, judge_of
+    from eval.scoring.judge import WordsJudge, answer_judge
     from eval.scoring.labels import measure_agreement, read_pairs, shipped_pairs
     from world_api.core.ports import SystemClock
 
     labelled = shipped_pairs() if pairs is None else read_pairs(pairs)
-    chosen = judge_of(judge_model, prompt=prompt, record=record, clock=SystemClock(), environment=os.environ)
+    chosen = answer_judge(judge_model, prompt=prompt, record=record, clock=SystemClock(), environment=os.environ)
     found = measure_agreement(chosen or WordsJudge(), labelled, seed=seed)
     show(found.record(), as_json=as_json, text=lambda: found.text)
 

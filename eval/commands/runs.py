@@ -179,7 +179,7 @@ def score(
     from eval.runs.configuration import JudgePart
     from eval.runs.records import RunFolder, read_manifest
     from eval.runs.scoring import judge_part_of, judging_of, score_run
-    from eval.scoring import ModelJudge, judge_of
+    from eval.scoring import ModelJudge, answer_judge
     from world_api.core.ports import SystemClock
 
     if run.is_file():
@@ -192,7 +192,7 @@ def score(
     manifest, clock = read_manifest(folder.manifest), SystemClock()
     part = JudgePart.model_construct(model=judge_model) if judge_model is not None else judge_part_of(manifest)
     if part is None:
-        judge = judge_of(None, prompt=judge_prompt, record=folder.verdicts, clock=clock, environment=os.environ)
+        judge = answer_judge(None, prompt=judge_prompt, record=folder.verdicts, clock=clock, environment=os.environ)
     else:
         judging = judging_of(
             part, folder, models=[manifest.model], prompt=judge_prompt, clock=clock, environment=os.environ

@@ -14,7 +14,7 @@ from tool_induction.judge.options import AllowJudgeOption
 from world_api.commands.cli import JsonOption, WithOption, command_app, show
 
 if TYPE_CHECKING:
-    from eval.tables import Compared, Selected, Study, Which
+    from eval.tables import ArmComparison, Selected, Study, Which
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or a bundle of one.")]
 ArmArgument = Annotated[
@@ -73,7 +73,7 @@ def warned(study: Study, text: str) -> str:
     return f"{study.warning}\n`videoworld eval run RUN` asks them again.\n\n{text}"
 
 
-def _compared_record(found: Compared) -> dict[str, Any]:
+def _compared_record(found: ArmComparison) -> dict[str, Any]:
     return {
         "a": found.one,
         "b": found.other,
@@ -83,7 +83,7 @@ def _compared_record(found: Compared) -> dict[str, Any]:
     }
 
 
-def _compared_text(found: Compared) -> str:
+def _compared_text(found: ArmComparison) -> str:
     from eval.tables import fields_text, table_text
 
     first = found.tables[0]

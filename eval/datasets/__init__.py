@@ -17,17 +17,17 @@ from eval.datasets.items import (
     Dataset,
     Dialogue,
     Item,
-    LeftOut,
+    SkippedEntry,
     VideoFile,
     item_from_record,
     item_record,
 )
-from eval.datasets.loading import Described, Wanted, assemble, load_dataset, subtitles_to_build_with
+from eval.datasets.loading import BenchmarkSelection, Described, assemble, load_dataset, subtitles_to_build_with
 from eval.datasets.protocols import Protocol, load_protocol, packaged_protocols
 
 __all__ = [
-    "ADAPTERS", "ENDINGS", "OPTIONAL", "REQUIRED", "Adapter", "Availability", "BadItem", "Dataset", "Described",
-    "Dialogue", "Entry", "Item", "LeftOut", "Protocol", "Raw", "Sources", "Unusable", "VideoFile", "VideoFolder",
-    "Wanted", "assemble", "check_availability", "ensure_text_worlds", "entries_of", "item_from_record", "item_record",
-    "load_dataset", "load_protocol", "packaged_protocols", "subtitles_to_build_with",
+    "ADAPTERS", "ENDINGS", "OPTIONAL", "REQUIRED", "Adapter", "Availability", "BadItem", "BenchmarkSelection",
+    "Dataset", "Described", "Dialogue", "Entry", "Item", "Protocol", "Raw", "SkippedEntry", "Sources", "Unusable",
+    "VideoFile", "VideoFolder", "assemble", "check_availability", "ensure_text_worlds", "entries_of",
+    "item_from_record", "item_record", "load_dataset", "load_protocol", "packaged_protocols", "subtitles_to_build_with",
 ]  # fmt: skip

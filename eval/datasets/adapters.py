@@ -10,7 +10,7 @@ from typing import Any
 
 from controller.questions import Kind
 from eval.datasets.files import bad
-from eval.datasets.items import Dialogue, LeftOut
+from eval.datasets.items import Dialogue, SkippedEntry
 from world_api.core.faults import EvalFault
 
 _SHOWN = 80
@@ -55,10 +55,7 @@ class Sources:
 
     def other(self, what: str, *names: str) -> Path | None:
         """A further file: the one that was given for it, or one of these names beside the annotations."""
-        if what in self.files:
-            return self.files[what]
-        folder = self.annotations if self.annotations.is_dir() else self.annotations.parent
-        return next((folder / name for name in names if (folder / name).is_file()), None)
+        return self.files.get(what) or self._named(names)
 
     def main(self, *names: str) -> Path:
         """The annotations themselves: the file that was given, or the first of these names in the folder that was given.
@@ -66,9 +63,7 @@ class Sources:
         Raises:
             EvalFault: ``no_annotations``.
         """
-        if not self.annotations.is_dir():
-            return self.annotations
-        found = next((self.annotations / name for name in names if (self.annotations / name).is_file()), None)
+        found = self._named(names) if self.annotations.is_dir() else self.annotations
         if found is None:
             raise EvalFault(
                 "no_annotations",
@@ -77,8 +72,12 @@ class Sources:
             )
         return found
 
+    def _named(self, names: Iterable[str]) -> Path | None:
+        folder = self.annotations if self.annotations.is_dir() else self.annotations.parent
+        return next((folder / name for name in names if (folder / name).is_file()), None)
 
-Entries = Iterator[Raw | LeftOut]
+
+Entries = Iterator[Raw | SkippedEntry]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,32 +111,28 @@ class Entry:
 
     def text(self, *keys: str) -> str:
         """The first of these fields that is there, as text that is not empty."""
-        for key in keys:
-            if self.has(key):
-                found = text_of(self._value[key])
-                if not found or len(found) > _MAX_TEXT:
-                    raise Unusable(f"{key} is empty, too long or no text")
-                return found
-        raise Unusable(f"{keys[0]} is missing")
+        key = next(filter(self.has, keys), None)
+        if key is None:
+            raise Unusable(f"{keys[0]} is missing")
+        found = text_of(self._value[key])
+        if not found or len(found) > _MAX_TEXT:
+            raise Unusable(f"{key} is empty, too long or no text")
+        return found
 
     def maybe(self, *keys: str) -> str:
         """The same, or nothing."""
-        found = (text_of(self._value[key]) for key in keys if self.has(key))
-        return next((text for text in found if text), "")
+        return next(filter(None, (text_of(self.raw(key)) for key in keys)), "")
 
     def number(self, key: str) -> int:
         """A whole number; a number in quotes is one too."""
-        value = self._value.get(key)
-        text = text_of(value) if not isinstance(value, float) or value.is_integer() else ""
-        text = text.removesuffix(".0")
+        text = text_of(self.raw(key)).removesuffix(".0")
         if not text.removeprefix("-").isdecimal() or len(text) > 12:
-            raise Unusable(f"{key}: {shown(value)} is not a whole number")
+            raise Unusable(f"{key}: {repr(self.raw(key))[:_SHOWN]} is not a whole number")
         return int(text)
 
     def texts(self, *keys: str) -> tuple[str, ...]:
         """The first of these fields that is there, as a list of texts."""
-        for key in keys:
-            value = self._value.get(key)
+        for value in map(self.raw, keys):
             if isinstance(value, str):
                 return (value,)
             if isinstance(value, list | tuple):
@@ -157,19 +152,25 @@ def entries_of(entries: Iterable[tuple[str, object]], make: Callable[[Entry], Ra
         try:
             yield make(Entry(value, where))
         except Unusable as error:
-            yield LeftOut(where=where, reason=str(error))
+            yield SkippedEntry(where=where, reason=str(error))
 
 
 def numbered(value: object, name: str, *, what: str = "entry") -> Iterator[tuple[str, object]]:
-    """The entries of a list with their places.
-
-    Raises:
-        EvalFault: ``bad_dataset``: it is no list.
-    """
+    """The entries of a list with their places."""
     if not isinstance(value, list):
         raise bad(f"{name} is not a list of entries", "give the file of annotations as it was published")
     for number, item in enumerate(value):
         yield f"{name}, {what} {number}", item
+
+
+def nested(where: str, holder: object, key: str, shared: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """The questions listed under ``key`` of a video, each with the fields that it shares with the others."""
+    listed = holder.get(key) if isinstance(holder, dict) else None
+    if not isinstance(listed, list):
+        yield where, None
+        return
+    for number, question in enumerate(listed):
+        yield f"{where}, question {number}", {**question, **shared} if isinstance(question, dict) else question
 
 
 def text_of(value: object) -> str:
@@ -193,12 +194,6 @@ def seconds_of(clock: str) -> float | None:
             return None
         total = total * 60 + float(part)
     return total
-
-
-def shown(value: object) -> str:
-    """A value, cut for a message."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
 _LED = re.compile(r"^\s*[(\[]?([A-Z])[.)\]:]\s*(.*)$", re.DOTALL)

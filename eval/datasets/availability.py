@@ -53,6 +53,8 @@ class Availability:
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
+        from world_api.build.truth import truth_path
+
         data = self.dataset
         videos = [data.videos[video_id] for video_id in self.videos() if video_id in data.videos]
         states = Counter(self.worlds.values())
@@ -78,7 +80,7 @@ class Availability:
                 "there": sum(video.is_there and video.text is None for video in videos),
                 "texts": sum(video.text is not None for video in videos),
                 "with_subtitles": sum(video.subtitles is not None for video in videos),
-                "with_truth": sum(_has_truth(video) for video in videos),
+                "with_truth": sum(video.path is not None and truth_path(video.path).is_file() for video in videos),
                 "missing": list(data.missing),
                 "missing_hash": data.missing_hash,
             },
@@ -113,20 +115,18 @@ def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") 
         if there:
             profiles[video_id] = tuple(sorted(manifest.profile for manifest in there))
             ends[video_id] = max(manifest.video.duration for manifest in there)
-    late = [
-        item.id
-        for item in dataset.items
-        if item.video_id in ends and any(span.start > ends[item.video_id] for span in item.spans)
-    ]
     known = set(packaged_domains())
-    unknown = sorted({item.domain for item in dataset.items if item.domain and item.domain not in known})
     return Availability(
         dataset=dataset,
         store=store,
         worlds=states,
         profiles=profiles,
-        late=tuple(late),
-        unknown_domains=tuple(unknown),
+        late=tuple(
+            item.id
+            for item in dataset.items
+            if any(span.start > ends.get(item.video_id, span.start) for span in item.spans)
+        ),
+        unknown_domains=tuple(sorted({item.domain for item in dataset.items if item.domain} - known)),
         leaks=tuple(_leaks(dataset, known)),
         bad_scoring=bad_scoring,
     )
@@ -151,13 +151,6 @@ def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
             yield fault.message
 
 
-def _has_truth(video: VideoFile) -> bool:
-    """Whether a world could be made of the truth beside the video."""
-    from world_api.build.truth import truth_path
-
-    return video.path is not None and truth_path(video.path).is_file()
-
-
 def _look(store: Path, video: VideoFile) -> tuple[WorldState, Manifest | None]:
     """The state of a video's world in one store, and its manifest if it can be read."""
     from world_api.world.manifest import read_manifest
@@ -172,18 +165,14 @@ def _look(store: Path, video: VideoFile) -> tuple[WorldState, Manifest | None]:
     if video.text is not None:
         same = manifest.profile == PROFILE and manifest.source.sha256 == video.text.sha256
         return ("there" if same else "other"), manifest
-    size = _size(video.path)
+    try:
+        size = video.path.stat().st_size if video.path is not None else None
+    except OSError:
+        size = None
     # A file of another size is another file; one of the same size is taken for the same, as reading it takes long.
     if manifest.profile == PROFILE or (size is not None and size != manifest.source.bytes):
         return "other", manifest
     return ("there" if manifest.complete else "unfinished"), manifest
-
-
-def _size(path: Path | None) -> int | None:
-    try:
-        return path.stat().st_size if path is not None else None
-    except OSError:
-        return None
 
 
 def _counted(values: Iterable[str | None]) -> dict[str, int]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -21,13 +22,14 @@ from eval.datasets.adapters import (
     Unusable,
     entries_of,
     letter_of,
+    nested,
     numbered,
     seconds_of,
     split_question,
     without_letters,
 )
 from eval.datasets.dialogues import LOCOMO
-from eval.datasets.files import bad, numbered_lines, read_bytes, read_json
+from eval.datasets.files import bad, decoded, numbered_lines, read_bytes, read_json
 from eval.datasets.items import is_seconds
 from world_api.core.faults import EvalFault
 
@@ -40,23 +42,20 @@ _CSV_COLUMNS = {"video", "question", "answer", "qid", "type"}
 _MLVU_TASK = re.compile(r"\d_[A-Za-z_]+\.json")
 
 
-def _nested(where: str, video: object, key: str, shared: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """The questions listed under ``key`` of a video, each with the fields that it shares with the others."""
-    listed = video.get(key) if isinstance(video, dict) else None
-    if not isinstance(listed, list):
-        yield where, None
-        return
-    for number, question in enumerate(listed):
-        yield f"{where}, question {number}", {**question, **shared} if isinstance(question, dict) else question
-
-
 def _names(*names: str) -> tuple[str, ...]:
     """The names that are not empty, each once."""
     return tuple(dict.fromkeys(filter(None, names)))
 
 
-def _filled(labels: Mapping[str, str]) -> dict[str, str]:
+def _labels(**labels: str) -> dict[str, str]:
+    """The labels that are not empty."""
     return {key: value for key, value in labels.items() if value}
+
+
+def _choice(entry: Entry, options: tuple[str, ...], answer: str, **fields: Any) -> Raw:
+    """A question with options; its words are in the field ``question`` if none are given."""
+    fields = {"question": entry.text("question"), **fields} if "question" not in fields else fields
+    return Raw(where=entry.where, kind="choice", options=options, answer=answer, **fields)
 
 
 def _types(entry: Entry, key: str) -> list[str]:
@@ -90,7 +89,7 @@ def _m3bench(sources: Sources, name: str) -> Entries:
     def questions() -> Iterator[tuple[str, object]]:
         for video, entry in value.items():
             shared = {"video": video, "video_path": entry.get("video_path") if isinstance(entry, dict) else None}
-            yield from _nested(f"{path.name}, {video[:80]}", entry, "qa_list", shared)
+            yield from nested(f"{path.name}, {video[:80]}", entry, "qa_list", shared)
 
     return entries_of(questions(), _m3bench_question)
 
@@ -98,8 +97,7 @@ def _m3bench(sources: Sources, name: str) -> Entries:
 def _m3bench_question(entry: Entry) -> Raw:
     video, path = entry.text("video"), entry.maybe("video_path")
     labels: dict[str, object] = {"type": _types(entry, "type")}
-    timestamp = seconds_of(entry.maybe("timestamp"))
-    if timestamp is not None:
+    if (timestamp := seconds_of(entry.maybe("timestamp"))) is not None:
         labels["timestamp"] = timestamp
     as_of = None
     if entry.has("before_clip"):
@@ -135,31 +133,24 @@ def _videomme(sources: Sources) -> Entries:
 
     def questions() -> Iterator[tuple[str, object]]:
         for where, item in numbered(content, path.name):
-            if not isinstance(item, dict) or not isinstance(item.get("questions"), list):
+            if isinstance(item, dict) and isinstance(item.get("questions"), list):
+                yield from nested(where, item, "questions", {key: item[key] for key in item if key != "questions"})
+            else:
                 yield where, item
-                continue
-            video = {key: part for key, part in item.items() if key != "questions"}
-            for place, question in _nested(where, item, "questions", {}):
-                yield place, {**video, **question} if isinstance(question, dict) else question
 
     return entries_of(questions(), _videomme_question)
 
 
 def _parquet_rows(path: Path) -> list[object]:
-    """The rows of a parquet file; only the columns that are used, so that a column of subtitles costs nothing."""
     import pyarrow as pa
     import pyarrow.parquet
 
-    wanted = (
-        "video_id", "duration", "domain", "sub_category", "url", "videoID", "question_id", "task_type", "question",
-        "options", "answer",
-    )  # fmt: skip
     content = read_bytes(path)
     try:
         file = pa.parquet.ParquetFile(io.BytesIO(content))
         if file.metadata.num_rows > _MAX_ROWS:
             raise bad(f"{path.name} has more than {_MAX_ROWS:,} rows", "give the table as published")
-        rows: list[object] = file.read(columns=[name for name in wanted if name in file.schema_arrow.names]).to_pylist()
+        rows: list[object] = file.read().to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise bad(f"{path.name} is not a parquet table: {reason}", "give the file as published") from None
@@ -169,23 +160,20 @@ def _parquet_rows(path: Path) -> list[object]:
 def _videomme_question(entry: Entry) -> Raw:
     options = without_letters(entry.texts("options", "choices"))
     name = entry.maybe("videoID") or _youtube_id(entry.maybe("url"))
-    labels = {
-        "type": entry.maybe("task_type"),
-        "duration": entry.maybe("duration", "duration_category"),
-        "category": entry.maybe("sub_category", "video_subcategory"),
-    }
-    return Raw(
-        where=entry.where,
+    return _choice(
+        entry,
+        options,
+        letter_of(entry.text("answer"), options),
         id=entry.text("question_id"),
         video=name or entry.text("video_id"),
         names=_names(name, entry.maybe("video_id")),
         subtitles=f"{name}.srt" if name else "",
-        question=entry.text("question"),
-        kind="choice",
-        options=options,
-        answer=letter_of(entry.text("answer"), options),
         content=entry.maybe("domain", "video_category") or None,
-        labels=_filled(labels),
+        labels=_labels(
+            type=entry.maybe("task_type"),
+            duration=entry.maybe("duration", "duration_category"),
+            category=entry.maybe("sub_category", "video_subcategory"),
+        ),
     )
 
 
@@ -213,21 +201,20 @@ def _lvbench(sources: Sources) -> Entries:
         for line in numbered_lines(path):
             video = line.value if isinstance(line.value, dict) else {}
             shared = {"key": video.get("key"), "content": video.get("type")}
-            yield from _nested(f"{path.name}, line {line.number}", video, "qa", shared)
+            yield from nested(f"{path.name}, line {line.number}", video, "qa", shared)
 
     return entries_of(questions(), _lvbench_question)
 
 
 def _lvbench_question(entry: Entry) -> Raw:
     text, options = split_question(entry.text("question"))
-    return Raw(
-        where=entry.where,
+    return _choice(
+        entry,
+        options,
+        letter_of(entry.text("answer"), options),
         id=entry.text("uid"),
         video=entry.text("key"),
         question=text,
-        kind="choice",
-        options=options,
-        answer=letter_of(entry.text("answer"), options),
         spans=_time_references(entry.maybe("time_reference")),
         content=entry.maybe("content") or None,
         labels={"type": _types(entry, "question_type")},
@@ -267,26 +254,19 @@ def _longvideobench_question(entry: Entry) -> Raw:
     options = entry.texts("candidates")
     if not entry.has("correct_choice") or entry.number("correct_choice") < 0:
         raise Unusable(NO_ANSWER)
-    video = entry.text("video_id", "video_path")
-    labels = {
-        "type": entry.maybe("question_category"),
-        "level": entry.maybe("level"),
-        "duration_group": entry.maybe("duration_group"),
-    }
-    begin = entry.raw("starting_timestamp_for_subtitles")
-    return Raw(
-        where=entry.where,
+    video, begin = entry.text("video_id", "video_path"), entry.raw("starting_timestamp_for_subtitles")
+    names = {"type": "question_category", "level": "level", "duration_group": "duration_group"}
+    return _choice(
+        entry,
+        options,
+        entry.letter(entry.number("correct_choice"), options),
         id=entry.maybe("id") or f"{video}-{_place(entry)}",
         video=video,
         names=_names(entry.maybe("video_path"), video),
         subtitles=entry.maybe("subtitle_path"),
         subtitles_begin=float(begin) if is_seconds(begin) else 0.0,
-        question=entry.text("question"),
-        kind="choice",
-        options=options,
-        answer=entry.letter(entry.number("correct_choice"), options),
         content=entry.maybe("topic_category") or None,
-        labels=_filled(labels),
+        labels=_labels(**{label: entry.maybe(name) for label, name in names.items()}),
     )
 
 
@@ -319,15 +299,7 @@ def _egoschema(sources: Sources) -> Entries:
             raise Unusable(NO_ANSWER)
         options = tuple(entry.maybe(f"option {number}") for number in range(5))
         right = Entry({"answer": answers[uid]}, entry.where).number("answer")
-        return Raw(
-            where=entry.where,
-            id=uid,
-            video=uid,
-            question=entry.text("question"),
-            kind="choice",
-            options=options,
-            answer=entry.letter(right, options),
-        )
+        return _choice(entry, options, entry.letter(right, options), id=uid, video=uid)
 
     return entries_of(numbered(read_json(path), path.name), question)
 
@@ -350,15 +322,13 @@ def _nextqa(sources: Sources) -> Entries:
     def question(entry: Entry) -> Raw:
         video, folder = entry.text("video"), folders.get(entry.text("video"))
         options = tuple(entry.maybe(f"a{number}") for number in range(5))
-        return Raw(
-            where=entry.where,
+        return _choice(
+            entry,
+            options,
+            entry.letter(entry.number("answer"), options),
             id=f"{video}-{entry.text('qid')}",
             video=video,
-            names=(*((folder,) if isinstance(folder, str) else ()), video),
-            question=entry.text("question"),
-            kind="choice",
-            options=options,
-            answer=entry.letter(entry.number("answer"), options),
+            names=_names(folder if isinstance(folder, str) else "", video),
             labels={"type": entry.maybe("type")},
         )
 
@@ -366,13 +336,8 @@ def _nextqa(sources: Sources) -> Entries:
 
 
 def _csv_rows(content: bytes, name: str) -> Iterator[tuple[str, object]]:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise bad(f"{name}, line {line}: it is not UTF-8", "give the csv file as published") from None
     csv.field_size_limit(_MAX_CSV_FIELD)
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=False)
+    reader = csv.DictReader(io.StringIO(decoded(content, name), newline=""), strict=False)
     try:
         if missing := _CSV_COLUMNS - set(reader.fieldnames or ()):
             raise bad(f"{name} has no column {min(missing)}", "give the csv file as published, its first line too")
@@ -398,19 +363,19 @@ def _mlvu(sources: Sources) -> Entries:
     paths = [path]
     if path.is_dir():
         paths = sorted(item for item in path.iterdir() if _MLVU_TASK.fullmatch(item.name))
-        if not paths:
-            raise EvalFault(
-                "no_annotations",
-                f"the folder {path.name} holds no file such as 1_plotQA.json",
-                hint="give the folder json of the dataset, or one of its files",
-            )
+    if not paths:
+        raise EvalFault(
+            "no_annotations",
+            f"the folder {path.name} holds no file such as 1_plotQA.json",
+            hint="give the folder json of the dataset, or one of its files",
+        )
 
-    def questions(files: Iterable[Path]) -> Iterator[tuple[str, object]]:
-        for file in files:
+    def questions() -> Iterator[tuple[str, object]]:
+        for file in paths:
             for where, item in numbered(read_json(file), file.name):
                 yield where, {**item, "task": file.stem.partition("_")[2]} if isinstance(item, dict) else item
 
-    return entries_of(questions(paths), _mlvu_question)
+    return entries_of(questions(), _mlvu_question)
 
 
 def _mlvu_question(entry: Entry) -> Raw:
@@ -421,9 +386,8 @@ def _mlvu_question(entry: Entry) -> Raw:
         raise Unusable(NO_ANSWER)
     answer: Any = entry.text("answer")
     if options:
-        same = [place for place, option in enumerate(options) if option == answer][:1] or [
-            place for place, option in enumerate(options) if option.casefold() == answer.casefold()
-        ]
+        exact = [place for place, option in enumerate(options) if option == answer][:1]
+        same = exact or [at for at, option in enumerate(options) if option.casefold() == answer.casefold()]
         if len(same) != 1:
             raise Unusable(f"the answer {answer[:60]!r} is none of the candidates")
         answer = entry.letter(same[0], options)
@@ -441,20 +405,18 @@ def _mlvu_question(entry: Entry) -> Raw:
     )
 
 
-ADAPTERS: dict[str, Adapter] = {
-    adapter.name: adapter
-    for adapter in (
-        Adapter(name="m3bench-robot", read=lambda sources: _m3bench(sources, "robot.json")),
-        Adapter(name="m3bench-web", read=lambda sources: _m3bench(sources, "web.json")),
-        Adapter(name="videomme", read=_videomme),
-        Adapter(name="lvbench", read=_lvbench),
-        Adapter(name="longvideobench", read=_longvideobench),
-        Adapter(name="egoschema", read=_egoschema),
-        Adapter(name="nextqa", read=_nextqa),
-        Adapter(name="mlvu", read=_mlvu),
-        LOCOMO,
-    )
+_READERS: dict[str, Callable[[Sources], Entries]] = {
+    "m3bench-robot": partial(_m3bench, name="robot.json"),
+    "m3bench-web": partial(_m3bench, name="web.json"),
+    "videomme": _videomme,
+    "lvbench": _lvbench,
+    "longvideobench": _longvideobench,
+    "egoschema": _egoschema,
+    "nextqa": _nextqa,
+    "mlvu": _mlvu,
 }
+ADAPTERS: dict[str, Adapter] = {name: Adapter(name=name, read=read) for name, read in _READERS.items()}
+ADAPTERS[LOCOMO.name] = LOCOMO
 
 
 def adapter_named(name: str) -> Adapter:

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.datasets.adapters import Adapter, Entries, Entry, Raw, Sources, Unusable, entries_of, text_of
+from eval.datasets.adapters import Adapter, Entries, Entry, Raw, Sources, Unusable, entries_of, nested, text_of
 from eval.datasets.files import bad, json_files, read_json
-from eval.datasets.items import Dataset, Dialogue, Session, Turn
+from eval.datasets.items import Dataset, Dialogue, DialogueSession, Turn
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.spans import round_time
@@ -43,29 +44,20 @@ _AS_PUBLISHED = "give the file of dialogues as it was published"
 
 
 def dialogue_of(name: str, conversation: object) -> Dialogue:
-    """The dialogue of LoCoMo's ``session_N`` and ``session_N_date_time``, with times.
-
-    Raises:
-        EvalFault: ``bad_dataset``.
-    """
+    """The dialogue of LoCoMo's ``session_N`` and ``session_N_date_time``, with times."""
     if not isinstance(conversation, Mapping):
         raise bad(f"dialogue {name} is not an object of sessions", _AS_PUBLISHED)
-    numbers = sorted(
-        int(found[1]) for key in conversation if isinstance(key, str) and (found := _SESSION.fullmatch(key))
-    )
-    sessions = []
+    found = (_SESSION.fullmatch(key) for key in conversation if isinstance(key, str))
+    sessions: list[DialogueSession] = []
     at, count = 0.0, 0
-    for number in numbers:
-        raw = conversation[f"session_{number}"]
-        if not isinstance(raw, list):
-            raise bad(f"dialogue {name}, session {number} is not a list of turns", _AS_PUBLISHED)
-        turns = _turns(raw, f"dialogue {name}, session {number}", at)
+    for number in sorted(int(match[1]) for match in found if match):
+        turns = _turns(conversation[f"session_{number}"], f"dialogue {name}, session {number}", at)
         count += len(turns)
         if count > MAX_TURNS:
             raise bad(f"dialogue {name} has more than {MAX_TURNS:,} turns", _AS_PUBLISHED)
         if turns:
-            when = _text(conversation.get(f"session_{number}_date_time"))
-            sessions.append(Session(number=number, when=when, start=at, end=turns[-1].end, turns=turns))
+            when = _text(conversation, f"session_{number}_date_time")
+            sessions.append(DialogueSession(number=number, when=when, start=at, end=turns[-1].end, turns=turns))
             at = round_time(turns[-1].end + BREAK)
     if not sessions:
         raise bad(f"dialogue {name} has no turns", _AS_PUBLISHED)
@@ -77,21 +69,24 @@ def dialogue_of(name: str, conversation: object) -> Dialogue:
     return Dialogue(title=name, speakers=tuple(speakers), sessions=tuple(sessions), sha256=content_hash(text))
 
 
-def _turns(raw: list[object], where: str, at: float) -> tuple[Turn, ...]:
+def _turns(raw: object, where: str, at: float) -> tuple[Turn, ...]:
+    if not isinstance(raw, list):
+        raise bad(f"{where} is not a list of turns", _AS_PUBLISHED)
     found = []
     for place, item in enumerate(raw):
-        text = _text(item.get("text")) if isinstance(item, Mapping) else ""
-        picture = _text(item.get("blip_caption")) if isinstance(item, Mapping) else ""
-        if not isinstance(item, Mapping) or not (text or picture):
+        turn = item if isinstance(item, Mapping) else {}
+        text, picture, speaker = (_text(turn, key) for key in ("text", "blip_caption", "speaker"))
+        if not (text or picture):
             raise bad(f"{where}, turn {place} says nothing", _AS_PUBLISHED)
         end = round_time(at + max(SHORTEST, WORD * len(text.split())))
-        name = _text(item.get("dia_id")) or f"turn {place}"
-        found.append(Turn(id=name, speaker=_text(item.get("speaker")), text=text, start=at, end=end, picture=picture))
+        name = _text(turn, "dia_id") or f"turn {place}"
+        found.append(Turn(id=name, speaker=speaker, text=text, start=at, end=end, picture=picture))
         at = round_time(end + PAUSE)
     return tuple(found)
 
 
-def _text(value: object) -> str:
+def _text(record: Mapping[str, Any], key: str) -> str:
+    value = record.get(key)
     return value.encode("utf-8", "replace").decode().strip()[:MAX_TEXT] if isinstance(value, str) else ""
 
 
@@ -105,11 +100,7 @@ def read(sources: Sources) -> Entries:
     """The questions of all dialogues."""
     samples = _samples(sources)
     dialogues = _dialogues(samples)
-
-    def question(entry: Entry) -> Raw:
-        return _question(entry, dialogues)
-
-    return entries_of(_questions(samples), question)
+    return entries_of(_questions(samples), lambda entry: _question(entry, dialogues))
 
 
 def read_texts(sources: Sources) -> Mapping[str, Dialogue]:
@@ -122,13 +113,14 @@ LOCOMO = Adapter(name="locomo", read=read, texts=read_texts)
 
 def _samples(sources: Sources) -> dict[str, Mapping[str, Any]]:
     path = sources.annotations
-    if path.is_dir():
-        main = path / "locomo10.json"
-        files = {main.name: read_json(main)} if main.is_file() else {item.name: read_json(item) for item in _json(path)}
-    elif path.suffix.lower() == ".zip":
+    if path.suffix.lower() == ".zip" and not path.is_dir():
         files = json_files(path)
     else:
-        files = {path.name: read_json(path)}
+        paths = [path]
+        if path.is_dir():
+            inside = sorted(item for item in path.iterdir() if item.suffix == ".json" and item.is_file())
+            paths = [item for item in inside if item.name == "locomo10.json"] or inside
+        files = {item.name: read_json(item) for item in paths}
     found: dict[str, Mapping[str, Any]] = {}
     for name, value in files.items():
         for stem, sample in _parts(name, value):
@@ -139,10 +131,6 @@ def _samples(sources: Sources) -> dict[str, Mapping[str, Any]]:
     if not found:
         raise EvalFault("no_annotations", f"{path.name} holds no dialogue", hint="give locomo10.json or locomo10.zip")
     return dict(sorted(found.items()))
-
-
-def _json(folder: Path) -> list[Path]:
-    return sorted(item for item in folder.iterdir() if item.suffix == ".json" and item.is_file())
 
 
 def _parts(name: str, value: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -164,13 +152,8 @@ def _dialogues(samples: Mapping[str, Mapping[str, Any]]) -> dict[str, Dialogue]:
 
 def _questions(samples: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, object]]:
     for name, sample in samples.items():
-        questions = sample.get("qa")
-        if not isinstance(questions, list):
-            yield f"dialogue {name}", None
-            continue
-        for number, item in enumerate(questions):
-            where = f"dialogue {name}, question {number}"
-            yield where, {**item, "sample": name, "number": number} if isinstance(item, dict) else item
+        for where, item in nested(f"dialogue {name}", sample, "qa", {"sample": name}):
+            yield where, {**item, "number": int(where.rpartition(" ")[2])} if isinstance(item, dict) else item
 
 
 def _question(entry: Entry, dialogues: Mapping[str, Dialogue]) -> Raw:
@@ -180,21 +163,22 @@ def _question(entry: Entry, dialogues: Mapping[str, Dialogue]) -> Raw:
     name = f"locomo-{sample}"
     own = f"{name}-q{entry.number('number'):03d}"
     spans, unknown = _evidence(entry.raw("evidence"), dialogues[name])
-    common: dict[str, Any] = {
-        "where": entry.where,
-        "id": own,
-        "video": name,
-        "question": entry.text("question"),
-        "spans": spans,
-        "labels": {"category": category, "type": CATEGORIES[category]}
-        | ({"unknown_evidence": unknown} if unknown else {}),
-    }
-    if category == 5:
-        wrong = entry.text("adversarial_answer", "answer")
-        not_said_first = hashlib.sha256(own.encode()).digest()[0] % 2 == 0
-        options = (NOT_SAID, wrong) if not_said_first else (wrong, NOT_SAID)
-        return Raw(**common, kind="choice", options=options, answer="A" if not_said_first else "B")
-    return Raw(**common, answer=entry.text("answer"))
+    labels = {"category": category, "type": CATEGORIES[category]}
+    asked = Raw(
+        where=entry.where,
+        id=own,
+        video=name,
+        question=entry.text("question"),
+        spans=spans,
+        labels={**labels, "unknown_evidence": unknown} if unknown else labels,
+        answer=None,
+    )
+    if category != 5:
+        return replace(asked, answer=entry.text("answer"))
+    wrong = entry.text("adversarial_answer", "answer")
+    not_said_first = hashlib.sha256(own.encode()).digest()[0] % 2 == 0
+    options = (NOT_SAID, wrong) if not_said_first else (wrong, NOT_SAID)
+    return replace(asked, kind="choice", options=options, answer="A" if not_said_first else "B")
 
 
 def _evidence(value: object, dialogue: Dialogue) -> tuple[tuple[tuple[float, float], ...], list[str]]:
@@ -242,12 +226,8 @@ def ensure_text_worlds(dataset: Dataset, store: Path) -> tuple[str, ...]:
 
 
 def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
-    """Whether the store holds the world of this very dialogue, whole: a damaged one is as good as none, since it can be written again.
-
-    Raises:
-        EvalFault: ``world_in_the_way``: the id holds a world built from a video.
-        StoreFault: ``bad_video_id``.
-    """
+    """Whether the store holds the world of this very dialogue, whole: a damaged one can be written again."""
+    from world_api.core.files import hash_file
     from world_api.world.manifest import read_manifest
     from world_api.world.store import world_folder
 
@@ -263,25 +243,14 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
             hint="choose another --store for this dataset",
         )
     same = manifest.source.sha256 == dialogue.sha256 and all(stage.version == PRODUCER for stage in manifest.stages)
-    return same and all(_is_whole(folder / file.path, file.sha256) for file in manifest.files)
-
-
-def _is_whole(path: Path, sha256: str) -> bool:
-    from world_api.core.files import hash_file
-
     try:
-        return hash_file(path) == sha256
+        return same and all(hash_file(folder / file.path) == file.sha256 for file in manifest.files)
     except OSError:
         return False
 
 
 def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
-    """Write the world of a dialogue where it is not there; the same words, the same bytes.
-
-    Raises:
-        EvalFault: ``world_in_the_way``.
-        StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
-    """
+    """Write the world of a dialogue where it is not there; the same words, the same bytes."""
     from world_api.api import text_embedder
     from world_api.core.files import world_lock
     from world_api.search.documents import prepare
@@ -336,48 +305,35 @@ def _tables(dialogue: Dialogue) -> dict[str, list[Row]]:
     return {
         "cuts": [{"time": time, "score": 1.0, "kind": "cut", "known_at": time} for time in starts],
         "scene_cuts": [{"time": time, "strength": 1.0, "known_at": time} for time in starts],
-        "speech": list(_speech(dialogue)),
+        "speech": [_speech(turn) for session in dialogue.sessions for turn in session.turns if turn.text],
         "screen_texts": [row for session in dialogue.sessions for row in _dates(session)],
-        "captions": list(_captions(dialogue)),
+        "captions": [row for session in dialogue.sessions for row in _captions(session)],
     }
 
 
-def _speech(dialogue: Dialogue) -> Iterable[Row]:
-    for session in dialogue.sessions:
-        for turn in session.turns:
-            if turn.text:
-                # The operations tell what is said and not by whom, and a dialogue cannot be followed without.
-                text = f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
-                yield {
-                    "start": turn.start, "end": turn.end, "text": text, "speaker": turn.speaker, "language": "",
-                    "source": "truth", "confidence": 1.0, "known_at": turn.end,
-                }  # fmt: skip
+def _speech(turn: Turn) -> Row:
+    # The operations tell what is said and not by whom, and a dialogue cannot be followed without.
+    text = f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
+    fixed = {"language": "", "source": "truth", "confidence": 1.0, "known_at": turn.end}
+    return {"start": turn.start, "end": turn.end, "text": text, "speaker": turn.speaker, **fixed}
 
 
-def _dates(session: Session) -> Iterable[Row]:
+def _dates(session: DialogueSession) -> Iterator[Row]:
     """The date and time, read at even distances and once more at the end."""
-    if not session.when:
-        return
-    time = session.start
+    times, time = [], session.start
     while time < session.end:
-        yield _reading(time, session.when)
+        times.append(time)
         time = round(time + READING_STEP, 3)
-    yield _reading(round(session.end - _BEFORE_END, 3), session.when)
+    for time in (*times, round(session.end - _BEFORE_END, 3)) if session.when else ():
+        yield {"time": time, "text": session.when, **_BOX, "confidence": 1.0, "known_at": time}
 
 
-def _reading(time: float, text: str) -> Row:
-    return {"time": time, "text": text, **_BOX, "confidence": 1.0, "known_at": time}
-
-
-def _captions(dialogue: Dialogue) -> Iterable[Row]:
-    for session in dialogue.sessions:
-        speakers = " and ".join(dict.fromkeys(turn.speaker for turn in session.turns))
-        text = f"{speakers} talk" + (f", {session.when}" if session.when else "")
-        yield _caption(session.start, session.end, text)
-        for turn in session.turns:
-            if turn.picture:
-                yield _caption(turn.start, turn.end, f"{turn.speaker} shares a picture: {turn.picture}")
-
-
-def _caption(start: float, end: float, text: str) -> Row:
-    return {"start": start, "end": end, "text": text, "confidence": 1.0, "known_at": end}
+def _captions(session: DialogueSession) -> Iterator[Row]:
+    speakers = " and ".join(dict.fromkeys(turn.speaker for turn in session.turns))
+    said = f"{speakers} talk" + (f", {session.when}" if session.when else "")
+    rows = [(session.start, session.end, said)]
+    for turn in session.turns:
+        if turn.picture:
+            rows.append((turn.start, turn.end, f"{turn.speaker} shares a picture: {turn.picture}"))
+    for start, end, text in rows:
+        yield {"start": start, "end": end, "text": text, "confidence": 1.0, "known_at": end}

@@ -1,4 +1,7 @@
-"""Bounded, strict reading of dataset files (JSON, JSON lines, zip archives), and finding videos by name in a folder."""
+"""Bounded, strict reading of dataset files (JSON, JSON lines, zip archives), and finding videos by name in a folder.
+
+What cannot be read raises ``EvalFault``: ``dataset_unreadable``, ``dataset_too_large`` or ``bad_dataset``.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count, takewhile
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
@@ -36,21 +40,19 @@ class NumberedLine:
 
 
 def read_bytes(path: Path, *, most: int = MAX_BYTES) -> bytes:
-    """The content of a regular file.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``.
-    """
+    """The content of a regular file."""
     try:
         with open_regular(path) as file:
             content = file.read(most + 1)
     except OSError as error:
         raise unreadable(path, error) from None
     if len(content) > most:
-        raise EvalFault(
-            "dataset_too_large", f"{path.name} has more than {most:,} bytes", hint="split it, or give the file itself"
-        )
+        raise _too_large(f"{path.name} has more than {most:,} bytes", "split it, or give the file itself")
     return content
+
+
+def _too_large(message: str, hint: str) -> EvalFault:
+    return EvalFault("dataset_too_large", message, hint=hint)
 
 
 def unreadable(path: Path, error: OSError) -> EvalFault:
@@ -63,51 +65,47 @@ def unreadable(path: Path, error: OSError) -> EvalFault:
 
 
 def read_json(path: Path, *, most: int = MAX_BYTES) -> Any:
-    """The JSON value of a file.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``.
-    """
+    """The JSON value of a file."""
     return json_of(read_bytes(path, most=most), path.name)
 
 
 def json_of(content: bytes, name: str) -> Any:
-    """The JSON value that some bytes spell; ``name`` is the file's, for messages.
-
-    Raises:
-        EvalFault: ``bad_dataset``.
-    """
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise bad(f"{name}, line {line}: it is not UTF-8", "save the file as UTF-8") from None
-    try:
-        value = parse_json(text)
-    except ValueError as error:
-        raise bad(f"{name}: it is not JSON: {str(error)[:200]}", "give the file as it was published") from None
-    if is_deep(value, levels=MAX_LEVELS):
-        raise bad(f"{name}: it is nested more than {MAX_LEVELS} deep", "give the file as it was published")
+    """The JSON value that some bytes spell; ``name`` is the file's, for messages."""
+    value, fault = _parsed(decoded(content, name))
+    if fault:
+        raise bad(f"{name}: {fault}", "give the file as it was published")
     return value
 
 
-def numbered_lines(path: Path) -> Iterator[NumberedLine]:
-    """The JSON values of a file's lines; empty lines are passed over. The fault of a line is reported in its place.
+def decoded(content: bytes, name: str) -> str:
+    """The text of a file in UTF-8, with or without a byte order mark."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise bad(f"{name}, line {line}: it is not UTF-8", "save the file as UTF-8") from None
 
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``.
-    """
+
+def _parsed(text: str) -> tuple[Any, str]:
+    """A JSON value, or why there is none."""
+    try:
+        value = parse_json(text)
+    except ValueError as error:
+        return None, f"it is not JSON: {str(error)[:120]}"
+    return (None, f"it is nested more than {MAX_LEVELS} deep") if is_deep(value, levels=MAX_LEVELS) else (value, "")
+
+
+def numbered_lines(path: Path) -> Iterator[NumberedLine]:
+    """The JSON values of a file's lines; empty lines are passed over. The fault of a line is reported in its place."""
     total = 0
     try:
         with open_regular(path) as file:
-            number = 0
-            while data := file.readline(MAX_LINE_BYTES + 1):
-                number += 1
+            for number in count(1):
+                if not (data := file.readline(MAX_LINE_BYTES + 1)):
+                    return
                 total += len(data)
                 if total > MAX_BYTES:
-                    raise EvalFault(
-                        "dataset_too_large", f"{path.name} has more than {MAX_BYTES:,} bytes", hint="split it"
-                    )
+                    raise _too_large(f"{path.name} has more than {MAX_BYTES:,} bytes", "split it")
                 if len(data) > MAX_LINE_BYTES:
                     yield NumberedLine(number=number, fault=f"it has more than {MAX_LINE_BYTES:,} bytes")
                     while data and not data.endswith(b"\n"):  # the rest of it
@@ -121,14 +119,10 @@ def numbered_lines(path: Path) -> Iterator[NumberedLine]:
 
 def _line(number: int, data: bytes) -> NumberedLine:
     try:
-        value = parse_json(data.decode("utf-8-sig" if number == 1 else "utf-8"))
+        value, fault = _parsed(data.decode("utf-8-sig" if number == 1 else "utf-8"))
     except UnicodeDecodeError:
-        return NumberedLine(number=number, fault="it is not UTF-8")
-    except ValueError as error:
-        return NumberedLine(number=number, fault=f"it is not JSON: {str(error)[:120]}")
-    if is_deep(value, levels=MAX_LEVELS):
-        return NumberedLine(number=number, fault=f"it is nested more than {MAX_LEVELS} deep")
-    return NumberedLine(number=number, value=value)
+        value, fault = None, "it is not UTF-8"
+    return NumberedLine(number=number, value=value, fault=fault)
 
 
 def expanded(path: str) -> Path:
@@ -152,11 +146,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def validated(shape: type[Shape], value: object, name: str, hint: str, line: LineOf | None = None) -> Shape:
-    """A value that was read from a file, in its shape; ``line`` gives the line of a place in the file.
-
-    Raises:
-        EvalFault: ``bad_dataset``, with up to eight faults.
-    """
+    """A value that was read from a file, in its shape; ``line`` gives the line of a place in the file."""
     try:
         return shape.model_validate(value)
     except ValidationError as error:
@@ -182,32 +172,19 @@ MAX_TOTAL_BYTES = 256 * 2**20
 #: What reading a damaged archive may raise, beside ``OSError``. RuntimeError: it wants a password, or is packed in a way that the
 #: standard library does not read; ``struct.error``: it ends within a header.
 UNREADABLE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    RuntimeError,
-    ValueError,
-    EOFError,
-    OverflowError,
-)
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError, ValueError, EOFError, OverflowError,
+)  # fmt: skip
 _AS_PUBLISHED = "give the archive as it was published"
 
 
 def json_files(path: Path) -> dict[str, Any]:
-    """The JSON files of an archive, by their names.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``.
-    """
+    """The JSON files of an archive, by their names."""
     found: dict[str, Any] = {}
     total = 0
     try:
         with zipfile.ZipFile(path) as archive:
             if len(archive.infolist()) > MAX_FILES:
-                raise EvalFault(
-                    "dataset_too_large", f"{path.name} holds more than {MAX_FILES:,} entries", hint="unpack it"
-                )
+                raise _too_large(f"{path.name} holds more than {MAX_FILES:,} entries", "unpack it")
             for info in archive.infolist():
                 if info.is_dir() or not info.filename.lower().endswith(".json"):
                     continue
@@ -215,9 +192,7 @@ def json_files(path: Path) -> dict[str, Any]:
                     content = file.read(MAX_FILE_BYTES + 1)  # the actual size, not the one in the header
                 total += len(content)
                 if len(content) > MAX_FILE_BYTES or total > MAX_TOTAL_BYTES:
-                    raise EvalFault(
-                        "dataset_too_large", f"{path.name} holds more than can be read", hint="unpack it, give a file"
-                    )
+                    raise _too_large(f"{path.name} holds more than can be read", "unpack it, give a file")
                 name = PurePosixPath(info.filename).name
                 if name in found:
                     raise bad(f"{path.name} holds two files named {name[:60]!r}", _AS_PUBLISHED)
@@ -274,27 +249,25 @@ class VideoFolder:
     @cached_property
     def _by_stem(self) -> dict[str, list[Path]]:
         found: dict[str, list[Path]] = {}
-        count = 0
+        seen = 0
         for root, folders, files in os.walk(self.folder, followlinks=True):
             at = Path(root)
             folders[:] = sorted(item for item in folders if not item.startswith("."))
             if len(at.relative_to(self.folder).parts) >= _MAX_DEPTH:
                 folders.clear()
+            seen += len(files)
             for file in sorted(files):
-                count += 1
                 if PurePosixPath(file).suffix.lower() in ENDINGS:
                     found.setdefault(PurePosixPath(file).stem.casefold(), []).append(at / file)
-            if count > MAX_FOLDER_FILES:
+            if seen > MAX_FOLDER_FILES:
                 break
         return found
 
 
 def _shared(path: Path, wanted: list[str]) -> int:
-    own = [part.casefold() for part in path.parts[:-1]]
-    count = 0
-    while count < min(len(own), len(wanted)) and own[-1 - count] == wanted[-1 - count]:
-        count += 1
-    return count
+    """How many folders a path has in common with those that are wanted, from the end."""
+    pairs = zip((part.casefold() for part in reversed(path.parts[:-1])), reversed(wanted), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _is_file(path: Path) -> bool:

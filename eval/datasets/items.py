@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from controller.questions import KINDS, Question
 from tool_induction.domains.domain import SplitName
@@ -30,7 +29,7 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Session:
+class DialogueSession:
     """Turns that were spoken at one sitting. ``when`` is its date and time, in the words of the file."""
 
     number: int
@@ -46,7 +45,7 @@ class Dialogue:
 
     title: str
     speakers: tuple[str, ...]
-    sessions: tuple[Session, ...]
+    sessions: tuple[DialogueSession, ...]
     sha256: str
 
     @property
@@ -106,7 +105,7 @@ class VideoFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeftOut:
+class SkippedEntry:
     """A question of a published file that cannot be asked: its place, and why."""
 
     where: str
@@ -127,7 +126,7 @@ class Dataset:
     videos: Mapping[str, VideoFile]
     protocol: Mapping[str, Any] = field(default_factory=dict)
     hash: str = ""
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[SkippedEntry, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -161,36 +160,24 @@ class BadItem(ValueError):
         self.faults = faults
 
 
-def is_item_id(text: object) -> bool:
-    """Whether it may name an item (and so a part of a file's name)."""
-    return isinstance(text, str) and _ID.fullmatch(text) is not None
-
-
 def item_record(item: Item) -> dict[str, Any]:
     """The line of an item. What is empty is left out."""
     question = item.question
-    record: dict[str, Any] = {
+    record = {
         "schema_version": SCHEMA_VERSION,
         "id": item.id,
         "video": item.video_id,
         "question": question.text,
         "kind": question.kind,
+        "options": list(question.options),
+        "answer": item.answer,
+        "also": list(item.also),
+        "spans": [[span.start, span.end] for span in item.spans],
+        "as_of": question.as_of,
+        **{name: getattr(item, name) for name in ("domain", "content", "template", "split")},
+        "labels": dict(item.labels),
     }
-    if question.options:
-        record["options"] = list(question.options)
-    record["answer"] = item.answer
-    if item.also:
-        record["also"] = list(item.also)
-    if item.spans:
-        record["spans"] = [[span.start, span.end] for span in item.spans]
-    optional = {
-        "as_of": question.as_of, "domain": item.domain, "content": item.content, "template": item.template,
-        "split": item.split,
-    }  # fmt: skip
-    record |= {key: value for key, value in optional.items() if value is not None}
-    if item.labels:
-        record["labels"] = dict(item.labels)
-    return record
+    return {key: value for key, value in record.items() if key in REQUIRED or value not in (None, [], {})}
 
 
 def item_from_record(record: object) -> Item:
@@ -204,84 +191,63 @@ def item_from_record(record: object) -> Item:
     faults = _shape_faults(record)
     if faults:
         raise BadItem(faults)
-    question = _question(record, faults)
-    if question is not None:
-        also = record.get("also", [])
-        if record["answer"] is not None:  # null: the answer is not known; such a question is asked and not scored
-            faults += [f"answer: {fault}" for fault in value_faults(question, record["answer"])]
-        faults += [
-            f"also[{place}]: {fault}" for place, item in enumerate(also) for fault in value_faults(question, item)
-        ]
+    also, options, as_of = record.get("also", []), tuple(record.get("options", ())), record.get("as_of")
     spans = _spans(record.get("spans", []), faults)
-    if faults or question is None:
+    try:
+        question = Question(text=record["question"], kind=record["kind"], options=options, as_of=as_of)
+    except EpisodeFault as fault:
+        raise BadItem([f"{fault.message}; {fault.hint}", *faults]) from None
+    if record["answer"] is not None:  # null: the answer is not known; such a question is asked and not scored
+        faults += [f"answer: {fault}" for fault in value_faults(question, record["answer"])]
+    faults += [f"also[{place}]: {fault}" for place, item in enumerate(also) for fault in value_faults(question, item)]
+    if faults:
         raise BadItem(faults)
     return Item(
         id=record["id"],
         video_id=record["video"],
         question=question,
         answer=record["answer"],
-        also=tuple(record.get("also", ())),
+        also=tuple(also),
         spans=spans,
-        domain=record.get("domain"),
-        content=record.get("content"),
-        template=record.get("template"),
-        split=record.get("split"),
         labels=dict(record.get("labels", {})),
+        **{name: record.get(name) for name in ("domain", "content", "template", "split")},
     )
 
 
 def value_faults(question: Question, value: object) -> list[str]:
-    """What is wrong with an answer of a question of this kind; see ``Question`` for the types."""
-    if question.kind == "open":
-        if not isinstance(value, str) or not value.strip():
-            return [f"an open question is answered by text, not {_shown(value)}"]
-        return [] if len(value) <= MAX_ANSWER_CHARACTERS else [f"it has more than {MAX_ANSWER_CHARACTERS:,} characters"]
-    if question.kind == "choice":
-        if value in question.letters:
-            return []
-        return [f"a choice is answered by its letter, one of {', '.join(question.letters)}, not {_shown(value)}"]
-    if question.kind == "count":
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**15:
-            return []
-        return [f"a count is a whole number from 0, not {_shown(value)}"]
-    if question.kind == "order":
-        if (
-            isinstance(value, list)
-            and all(isinstance(x, str) for x in value)
-            and sorted(value) == list(question.letters)
-        ):
-            return []
-        return [f"an order is a list of all letters {', '.join(question.letters)}, each once, not {_shown(value)}"]
-    if not isinstance(value, Mapping) or set(value) != {"start_time", "end_time"}:
-        return [f'an interval is {{"start_time": seconds, "end_time": seconds}}, not {_shown(value)}']
-    return _interval_faults(value["start_time"], value["end_time"])
+    """What is wrong with an answer of a question of this kind; see ``Value`` for the types."""
+    letters = question.letters
+    listed, ends = ", ".join(letters), {"start_time", "end_time"}
+    holds, what = {
+        "open": (isinstance(value, str) and bool(value.strip()), "an open question is answered by text"),
+        "choice": (value in letters, f"a choice is answered by its letter, one of {listed}"),
+        "count": (type(value) is int and 0 <= value < 10**15, "a count is a whole number from 0"),
+        "order": (
+            _are_texts(value) and sorted(cast("list[str]", value)) == list(letters),
+            f"an order is a list of all letters {listed}, each once",
+        ),
+        "interval": (
+            isinstance(value, Mapping) and set(value) == ends,
+            'an interval is {"start_time": seconds, "end_time": seconds}',
+        ),
+    }[question.kind]
+    if not holds:
+        return [f"{what}, not {_shown(value)}"]
+    if isinstance(value, Mapping):
+        return _interval_faults(value["start_time"], value["end_time"])
+    is_long = isinstance(value, str) and len(value) > MAX_ANSWER_CHARACTERS
+    return [f"it has more than {MAX_ANSWER_CHARACTERS:,} characters"] if is_long else []
 
 
 def _shape_faults(record: Mapping[str, Any]) -> list[str]:
-    known = (*REQUIRED, *OPTIONAL)
     faults = [f"{key} is missing" for key in REQUIRED if key not in record]
-    unknown = [key for key in record if key not in known]
-    faults += [f"{_shown(key)} is not a key here; the keys are {', '.join(known)}" for key in unknown[:1]]
-    version = record.get("schema_version")
-    if "schema_version" in record and (version != SCHEMA_VERSION or isinstance(version, bool)):
-        faults.append(f"schema version {_shown(version)}; this program reads {SCHEMA_VERSION}")
-    for key, holds, what in _FIELDS:
+    unknown = [key for key in record if key not in _FIELDS]
+    faults += [f"{_shown(key)} is not a key here; the keys are {', '.join(_FIELDS)}" for key in unknown[:1]]
+    for key, (holds, what) in _FIELDS.items():
         if key in record and not holds(record[key]):
-            faults.append(f"{key}: {_shown(record[key])} is not {what}")
+            label = "schema version" if key == "schema_version" else f"{key}:"
+            faults.append(f"{label} {_shown(record[key])} {what}")
     return faults
-
-
-def _question(record: Mapping[str, Any], faults: list[str]) -> Question | None:
-    try:
-        return Question(
-            text=record["question"],
-            kind=record["kind"],
-            options=tuple(record.get("options", ())),
-            as_of=record.get("as_of"),
-        )
-    except EpisodeFault as fault:
-        faults.append(f"{fault.message}; {fault.hint}")
-        return None
 
 
 def _spans(value: list[Any], faults: list[str]) -> tuple[TimeSpan, ...]:
@@ -306,42 +272,43 @@ def _interval_faults(start: object, end: object) -> list[str]:
 
 def is_seconds(value: object) -> bool:
     """Whether it is a time of a video: a finite number from 0, below a hundred years."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return math.isfinite(value) and 0 <= value < 3.2e9
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 3.2e9
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+def _matches(pattern: re.Pattern[str], value: object) -> bool:
+    return isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
 def _is_word(value: object) -> bool:
-    return isinstance(value, str) and _WORD.fullmatch(value) is not None
+    return _matches(_WORD, value)
 
 
 def _are_texts(value: object) -> bool:
-    return isinstance(value, list) and len(value) <= MAX_LIST and all(isinstance(item, str) for item in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _is_short_list(value: object) -> bool:
+def _is_list(value: object) -> bool:
     return isinstance(value, list) and len(value) <= MAX_LIST
 
 
-_FIELDS = (
-    ("id", is_item_id, "a name of letters, digits and ._+-"),
-    ("video", lambda value: isinstance(value, str) and is_name(value), "a video id: 1 to 64 of a-z 0-9 . _ -"),
-    ("question", _is_text, "text"),
-    ("kind", lambda value: isinstance(value, str) and value in KINDS, "a kind: " + ", ".join(KINDS)),
-    ("options", _are_texts, "a list of texts"),
-    ("also", _is_short_list, "a list of answers"),
-    ("spans", _is_short_list, "a list of [start, end]"),
-    ("as_of", is_seconds, "a time in seconds from 0"),
-    ("domain", _is_word, "the name of a domain"),
-    ("content", _is_word, "a word or two"),
-    ("template", _is_word, "the id of a template"),
-    ("split", lambda value: isinstance(value, str) and value in SPLITS, "a split: " + ", ".join(SPLITS)),
-    ("labels", lambda value: isinstance(value, Mapping), "a JSON object"),
-)
+#: What each key of a line must hold, required ones first, and what is said of a value that does not.
+_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "schema_version": (lambda value: type(value) is int and value == SCHEMA_VERSION, "is not read by this program"),
+    "id": (lambda value: _matches(_ID, value), "is not a name of letters, digits and ._+-"),
+    "video": (lambda value: isinstance(value, str) and is_name(value), "is not a video id: 1 to 64 of a-z 0-9 . _ -"),
+    "question": (lambda value: isinstance(value, str), "is not text"),
+    "kind": (lambda value: isinstance(value, str) and value in KINDS, "is not a kind: " + ", ".join(KINDS)),
+    "answer": (lambda _: True, ""),  # depends on the kind
+    "options": (lambda value: _is_list(value) and _are_texts(value), "is not a list of texts"),
+    "also": (_is_list, "is not a list of answers"),
+    "spans": (_is_list, "is not a list of [start, end]"),
+    "as_of": (is_seconds, "is not a time in seconds from 0"),
+    "domain": (_is_word, "is not the name of a domain"),
+    "content": (_is_word, "is not a word or two"),
+    "template": (_is_word, "is not the id of a template"),
+    "split": (lambda value: isinstance(value, str) and value in SPLITS, "is not a split: " + ", ".join(SPLITS)),
+    "labels": (lambda value: isinstance(value, Mapping), "is not a JSON object"),
+}
 
 
 def _shown(value: object) -> str:

@@ -34,7 +34,7 @@ from eval.datasets.items import (
     Dataset,
     Dialogue,
     Item,
-    LeftOut,
+    SkippedEntry,
     VideoFile,
     item_from_record,
     item_record,
@@ -61,49 +61,38 @@ def dataset_hash(items: tuple[Item, ...], protocol: Mapping[str, Any]) -> str:
 
 
 def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
-    """The dataset of a folder with ``dataset.json``; videos are where it says, or in ``videos``.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
-    """
+    """The dataset of a folder with ``dataset.json``; videos are where it says, or in ``videos``."""
     described = _manifest(folder / DATASET_FILE)
     files = {video_id: video.file for video_id, video in described.videos.items()}
     items = tuple(read_items(folder / described.questions))
-    unknown = sorted({item.video_id for item in items} - set(files)) if files else []
+    asked = {item.video_id for item in items}
+    unknown = sorted(asked - set(files)) if files else []
     if unknown:
         names = ", ".join(unknown[:_MAX_SHOWN])
         raise bad(f"{DATASET_FILE} does not name the videos that are asked about: {names}", "name each under videos")
     own, given = VideoFolder(folder), VideoFolder(videos) if videos is not None else None
-    found = {}
-    for video_id in sorted({*files, *(item.video_id for item in items)}):
+    paths = {}
+    for video_id in sorted({*files, *asked}):
         path = folder / files[video_id] if video_id in files else own.find(video_id)
         if given is not None and (path is None or not path.is_file()):
             path = given.find(files.get(video_id, video_id), video_id) or path
-        found[video_id] = VideoFile(video_id=video_id, path=path)
-    return Dataset(
-        name=described.name,
-        items=items,
-        videos=found,
-        protocol=described.protocol,
-        hash=dataset_hash(items, described.protocol),
-    )
+        paths[video_id] = path
+    return _own_dataset(described.name, items, paths, described.protocol)
 
 
 def load_questions(path: Path, *, videos: Path | None = None) -> Dataset:
-    """The dataset of a bare file of questions; videos are beside it, or in ``videos``, under their ids.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
-    """
+    """The dataset of a bare file of questions; videos are beside it, or in ``videos``, under their ids."""
     items = tuple(read_items(path))
     folder = VideoFolder(videos if videos is not None else path.parent)
-    ids = sorted({item.video_id for item in items})
-    return Dataset(
-        name=path.stem,
-        items=items,
-        videos={video_id: VideoFile(video_id=video_id, path=folder.find(video_id)) for video_id in ids},
-        hash=dataset_hash(items, {}),
-    )
+    paths = {video_id: folder.find(video_id) for video_id in sorted({item.video_id for item in items})}
+    return _own_dataset(path.stem, items, paths, {})
+
+
+def _own_dataset(
+    name: str, items: tuple[Item, ...], paths: Mapping[str, Path | None], protocol: Mapping[str, Any]
+) -> Dataset:
+    videos = {video_id: VideoFile(video_id=video_id, path=path) for video_id, path in paths.items()}
+    return Dataset(name=name, items=items, videos=videos, protocol=protocol, hash=dataset_hash(items, protocol))
 
 
 def read_items(path: Path, parse: Callable[[Any, int], Item | None] | None = None, *, hint: str = _SHAPE) -> list[Item]:
@@ -136,37 +125,42 @@ def read_items(path: Path, parse: Callable[[Any, int], Item | None] | None = Non
     return items
 
 
-def _relative(path: str) -> str:
-    if not is_inside(path):
-        raise ValueError("it is not the path of a file inside this folder")
-    return path
+def is_inside(path: str) -> bool:
+    """Whether it is a relative path that does not lead out of its folder."""
+    parts = PurePosixPath(path).parts
+    is_plain = not path.startswith("/") and not set(path) & set("\\\0") and len(path) <= 1000
+    return bool(parts) and is_plain and ".." not in parts
 
 
-def _video_id(name: str) -> str:
-    if not is_name(name):
-        raise ValueError("it is not a video id: 1 to 64 of a-z 0-9 . _ -")
-    return name
+def _checked(holds: Callable[[str], bool], fault: str) -> AfterValidator:
+    def check(value: str) -> str:
+        if not holds(value):
+            raise ValueError(fault)
+        return value
+
+    return AfterValidator(check)
 
 
-_Inside = Annotated[str, AfterValidator(_relative)]
+_Inside = Annotated[str, _checked(is_inside, "it is not the path of a file inside this folder")]
+_VideoId = Annotated[str, _checked(is_name, "it is not a video id: 1 to 64 of a-z 0-9 . _ -")]
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$")]
 
 
-class _Video(BaseModel):
+class _Shape(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
+
+class _Video(_Shape):
     file: _Inside
 
 
-class _Manifest(BaseModel):
+class _Manifest(_Shape):
     """The shape of ``dataset.json``."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     schema_version: int
     name: _Name
     questions: _Inside = QUESTIONS_FILE
-    videos: dict[Annotated[str, AfterValidator(_video_id)], _Video] = {}
+    videos: dict[_VideoId, _Video] = {}
     protocol: dict[str, Any] = {}
 
 
@@ -182,21 +176,13 @@ def _manifest(path: Path) -> _Manifest:
     return validated(_Manifest, value, path.name, _SHAPE)
 
 
-def is_inside(path: object) -> bool:
-    """Whether it is a relative path that does not lead out of its folder."""
-    if not isinstance(path, str) or not path or "\\" in path or "\0" in path or len(path) > 1000:
-        return False
-    parts = PurePosixPath(path).parts
-    return bool(parts) and not path.startswith("/") and ".." not in parts
-
-
 _LABEL_BYTES = 32 * 2**20
 #: The text of an option without words.
 BLANK = "(blank)"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class BenchmarkSelection:
     """The parts of a benchmark that a user wants: its videos, task domains by question, and the part of it that is asked.
 
     ``only`` keeps the questions whose labels have one of the values. ``domains`` maps published question ids to domains.
@@ -210,126 +196,104 @@ class Wanted:
 
 
 def assemble(
-    entries: Iterable[Raw | LeftOut], protocol: Protocol, wanted: Wanted, texts: Mapping[str, Dialogue]
+    entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: BenchmarkSelection, texts: Mapping[str, Dialogue]
 ) -> Dataset:
-    """The dataset of a file's entries.
-
-    Raises:
-        EvalFault: ``bad_dataset``: nothing in it can be asked; ``dataset_too_large``.
-    """
-    builder = _Builder(protocol, wanted, texts)
+    """The dataset of a file's entries; those that cannot be asked are reported."""
+    items: list[Item] = []
+    left_out: list[SkippedEntry] = []
+    given: dict[str, int] = {}
+    videos = _Videos(wanted, texts)
     for entry in entries:
-        builder.add(entry)
-    if not builder.items:
-        raise bad(
-            f"{wanted.name}: no question can be asked{builder.why_none()}", "give the files as they were published"
+        if isinstance(entry, SkippedEntry):
+            left_out.append(entry)
+            continue
+        if not _is_wanted(entry, wanted.only):
+            continue
+        try:
+            question, also = _question(entry)
+            spans = tuple(TimeSpan(start=start, end=end) for start, end in entry.spans)
+        except (EpisodeFault, ValueError) as fault:
+            reason = fault.message if isinstance(fault, EpisodeFault) else str(fault)
+            left_out.append(SkippedEntry(where=entry.where, reason=reason))
+            continue
+        if len(items) >= MAX_ITEMS:
+            raise EvalFault("dataset_too_large", f"{wanted.name} has more than {MAX_ITEMS:,} questions", hint="")
+        own = _own_id(entry.id, given)
+        item = Item(
+            id=own,
+            video_id=videos.id_of(entry),
+            question=question,
+            answer=entry.answer,
+            also=also,
+            spans=spans,
+            domain=wanted.domains.get(entry.id) or protocol.domain_of(entry.question, entry.labels),
+            content=entry.content,
+            labels={**entry.labels, **({"published_id": entry.id} if own != entry.id else {})},
         )
+        items.append(item)
+    if not items:
+        why = f" ({left_out[0].where}: {left_out[0].reason})" if left_out else ""
+        raise bad(f"{wanted.name}: no question can be asked{why}", "give the files as they were published")
     recorded = _recorded(protocol, wanted)
-    items = tuple(builder.items)
     return Dataset(
         name=wanted.name,
-        items=items,
-        videos=builder.videos,
+        items=tuple(items),
+        videos=videos.files,
         protocol=recorded,
-        hash=dataset_hash(items, recorded),
-        left_out=tuple(builder.left_out),
+        hash=dataset_hash(tuple(items), recorded),
+        left_out=tuple(left_out),
     )
 
 
-class _Builder:
-    """Items and videos as they come; names are given once each."""
+def _is_wanted(entry: Raw, only: Mapping[str, tuple[str, ...]]) -> bool:
+    for name, values in only.items():
+        there = entry.labels.get(name) if name != "content" else entry.content
+        listed = there if isinstance(there, list | tuple) else [there]
+        if not {str(item) for item in listed if item is not None} & set(values):
+            return False
+    return True
 
-    def __init__(self, protocol: Protocol, wanted: Wanted, texts: Mapping[str, Dialogue]) -> None:
-        self.items: list[Item] = []
-        self.videos: dict[str, VideoFile] = {}
-        self.left_out: list[LeftOut] = []
-        self._protocol, self._wanted, self._texts = protocol, wanted, texts
+
+def _own_id(published: str, given: dict[str, int]) -> str:
+    """A published id in letters that ids may have, once; ``given`` counts how often an id, or what it begins with, was given."""
+    base = re.sub(r"[^A-Za-z0-9._+-]+", "-", published).strip("-.+_")[:110] or "q"
+    own, number = base, given.get(base, 0) + 1
+    while number > 1 and (own := f"{base}-{number}") in given:
+        number += 1
+    given[base] = number
+    given.setdefault(own, 1)
+    return own
+
+
+class _Videos:
+    """The videos of the entries: their ids, and where their files are."""
+
+    def __init__(self, wanted: BenchmarkSelection, texts: Mapping[str, Dialogue]) -> None:
+        self.files: dict[str, VideoFile] = {}
+        self._texts, self._subtitles = texts, wanted.subtitles
         self._folder = VideoFolder(wanted.videos) if wanted.videos is not None else None
-        self._ids: dict[str, int] = {}  #: how often an id, or what it begins with, was given
-        self._video_ids: dict[str, str] = {}
+        self._ids: dict[str, str] = {}
 
-    def add(self, entry: Raw | LeftOut) -> None:
-        """Add one entry; one that cannot be asked is reported."""
-        if isinstance(entry, LeftOut):
-            self.left_out.append(entry)
-            return
-        if not self._is_wanted(entry):
-            return
-        try:
-            question, answer, also = _question(entry)
-            spans = tuple(TimeSpan(start=start, end=end) for start, end in entry.spans)
-        except (EpisodeFault, ValueError) as fault:
-            message = fault.message if isinstance(fault, EpisodeFault) else str(fault)
-            self.left_out.append(LeftOut(where=entry.where, reason=message))
-            return
-        if len(self.items) >= MAX_ITEMS:
-            raise EvalFault("dataset_too_large", f"{self._wanted.name} has more than {MAX_ITEMS:,} questions", hint="")
-        own = self._own_id(entry.id)
-        self.items.append(
-            Item(
-                id=own,
-                video_id=self._video(entry),
-                question=question,
-                answer=answer,
-                also=also,
-                spans=spans,
-                domain=self._wanted.domains.get(entry.id) or self._protocol.domain_of(entry.question, entry.labels),
-                content=entry.content,
-                labels={**entry.labels, **({"published_id": entry.id} if own != entry.id else {})},
-            )
-        )
-
-    def why_none(self) -> str:
-        """Why the first item was dropped."""
-        return f" ({self.left_out[0].where}: {self.left_out[0].reason})" if self.left_out else ""
-
-    def _is_wanted(self, entry: Raw) -> bool:
-        for name, values in self._wanted.only.items():
-            there = entry.labels.get(name) if name != "content" else entry.content
-            listed = there if isinstance(there, list | tuple) else [there]
-            if not {str(item) for item in listed if item is not None} & set(values):
-                return False
-        return True
-
-    def _own_id(self, published: str) -> str:
-        """The published id in letters that ids may have, once."""
-        base = re.sub(r"[^A-Za-z0-9._+-]+", "-", published).strip("-.+_")[:110] or "q"
-        own, number = base, self._ids.get(base, 0) + 1
-        while number > 1 and (own := f"{base}-{number}") in self._ids:
-            number += 1
-        self._ids[base] = number
-        self._ids.setdefault(own, 1)
-        return own
-
-    def _video(self, entry: Raw) -> str:
-        """The id that building the video would give it; a hash is added where two names would share one."""
-        known = self._video_ids.get(entry.video)
+    def id_of(self, entry: Raw) -> str:
+        """The id that building the video would give it; a hash is added if two names would share one."""
+        known = self._ids.get(entry.video)
         if known is not None:
             return known
         stem = re.sub(r"\.(mp4|mkv|webm|mov|avi|m4v)$", "", entry.video.rpartition("/")[2], flags=re.IGNORECASE)
         video_id = video_id_from_file_name(stem)
-        if video_id in self.videos:
+        if video_id in self.files:
             video_id = f"{video_id[:52].rstrip('-._')}-{content_hash(entry.video)[:8]}"
-        self._video_ids[entry.video] = video_id
-        self.videos[video_id] = self._file(entry, video_id)
-        return video_id
-
-    def _file(self, entry: Raw, video_id: str) -> VideoFile:
-        text = self._texts.get(entry.video)
-        path = None
-        if text is None and self._folder is not None:
-            path = self._folder.find(*(entry.names or (entry.video,)))
-        subtitles = None
-        if entry.subtitles and self._wanted.subtitles is not None:
-            subtitles = _inside(self._wanted.subtitles, entry.subtitles)
-        return VideoFile(
+        self._ids[entry.video] = video_id
+        text, folder, has_subtitles = self._texts.get(entry.video), self._folder, bool(entry.subtitles)
+        self.files[video_id] = VideoFile(
             video_id=video_id,
-            path=path,
+            path=folder.find(*(entry.names or (entry.video,))) if text is None and folder is not None else None,
             name=entry.video,
-            subtitles=subtitles,
+            subtitles=_inside(self._subtitles, entry.subtitles) if has_subtitles and self._subtitles else None,
             subtitles_begin=entry.subtitles_begin,
             text=text,
         )
+        return video_id
 
 
 def _inside(folder: Path, name: str) -> Path | None:
@@ -343,66 +307,54 @@ def _inside(folder: Path, name: str) -> Path | None:
         return None
 
 
-def _question(entry: Raw) -> tuple[Question, Any, tuple[Any, ...]]:
-    """The question, its answer and other right ones; options that occur twice get a mark each.
-
-    Raises:
-        EpisodeFault: ``bad_question``.
-        ValueError: the answer is not of its kind.
-    """
+def _question(entry: Raw) -> tuple[Question, tuple[Any, ...]]:
+    """The question and other right answers; options that occur twice get a mark each, and are right together."""
     options, same = distinct(entry.options)
     question = Question(text=entry.question, kind=entry.kind, options=options, as_of=entry.as_of)
     also = entry.also
     if entry.kind == "choice" and same:
         letters = question.letters
-        place = letters.index(entry.answer)
-        also += tuple(letters[other] for other in same.get(place, ()))
+        also += tuple(letters[other] for other in same.get(letters.index(entry.answer), ()))
     faults = [fault for value in (entry.answer, *also) for fault in value_faults(question, value)]
     if faults:
         raise ValueError(faults[0])
-    return question, entry.answer, also
+    return question, also
 
 
 def distinct(options: tuple[str, ...]) -> tuple[tuple[str, ...], dict[int, tuple[int, ...]]]:
     """The options, each once: one that repeats another gets a number; and which are the same, by place."""
     cleaned = [(" ".join(option.split()) and option.strip()) or BLANK for option in options]
     shown: list[str] = []
-    groups: dict[str, list[int]] = {}
     for place, option in enumerate(cleaned):
-        group = groups.setdefault(option, [])
-        group.append(place)
-        text, number = option, len(group)
+        text, number = option, cleaned[: place + 1].count(option)
         while text in shown or (number > 1 and text == option):
             text = f"{option} ({number})"
             number += 1
         shown.append(text)
-    same = {
-        place: tuple(x for x in group if x != place) for group in groups.values() if len(group) > 1 for place in group
-    }
-    return tuple(shown), same
+    others = (
+        tuple(x for x, other in enumerate(cleaned) if other == option and x != at) for at, option in enumerate(cleaned)
+    )
+    return tuple(shown), {place: same for place, same in enumerate(others) if same}
 
 
 def read_domain_labels(path: Path) -> dict[str, str]:
-    """A file of labels: task domains by question id, as a JSON object or as csv with columns ``id`` and ``domain``.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``bad_dataset``.
-    """
+    """A file of labels: task domains by question id, as a JSON object or as csv with columns ``id`` and ``domain``."""
     if path.suffix.lower() == ".csv":
         text = read_bytes(path, most=_LABEL_BYTES).decode("utf-8-sig", errors="replace")
-        rows = csv.DictReader(io.StringIO(text, newline=""))
         try:
-            found: object = {row["id"]: row["domain"] for row in rows}
-        except (KeyError, csv.Error):
-            raise bad(f"{path.name} has no columns id and domain", "docs/datasets.md shows the file") from None
+            rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        except csv.Error:
+            rows = [{}]
+        found: object = {row.get("id"): row.get("domain") for row in rows}
     else:
         found = read_json(path, most=_LABEL_BYTES)
     if not isinstance(found, dict) or not all(isinstance(x, str) and x for pair in found.items() for x in pair):
-        raise bad(f"{path.name} does not map question ids to domains", "docs/datasets.md shows the file")
+        wanted = "does not map question ids to domains (a JSON object, or csv with columns id and domain)"
+        raise bad(f"{path.name} {wanted}", "docs/datasets.md shows the file")
     return found
 
 
-def _recorded(protocol: Protocol, wanted: Wanted) -> dict[str, Any]:
+def _recorded(protocol: Protocol, wanted: BenchmarkSelection) -> dict[str, Any]:
     """The protocol as it is recorded beside figures: the whole file, its hash, and what the user changed."""
     changed: dict[str, Any] = {}
     if wanted.only:
@@ -415,7 +367,7 @@ def _recorded(protocol: Protocol, wanted: Wanted) -> dict[str, Any]:
 _Path = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class Described(BaseModel):
+class Described(_Shape):
     """A YAML file that names an adapter and its files; paths are relative to it::
 
     schema_version: 1
@@ -429,8 +381,6 @@ class Described(BaseModel):
     files: {video_map: map_vid_vidorID.json}
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
     schema_version: Literal[1]
     adapter: str
     annotations: _Path
@@ -443,48 +393,28 @@ class Described(BaseModel):
 
 
 def load_described(path: Path, *, videos: Path | None = None) -> Dataset:
-    """The dataset that a YAML file describes.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``bad_dataset``, ``no_such_adapter``, and what reading the annotations says.
-    """
-    described = _read(path)
-    folder = path.parent
-    wanted = Wanted(
+    """The dataset that a YAML file describes."""
+    try:
+        text = read_yaml(read_bytes(path, most=MAX_BYTES), path.name)
+    except ToolFault as fault:
+        raise bad(fault.message, _SHAPE) from None
+    described, folder = validated(Described, text.value, path.name, _SHAPE, text.line), path.parent
+    wanted = BenchmarkSelection(
         name=described.name or described.adapter,
-        videos=videos or _at(folder, described.videos),
-        subtitles=_at(folder, described.subtitles),
+        videos=videos or (folder / expanded(described.videos) if described.videos else None),
+        subtitles=folder / expanded(described.subtitles) if described.subtitles else None,
         domains=read_domain_labels(folder / described.domains) if described.domains else {},
         only={name: tuple(values) for name, values in described.only.items()},
     )
-    sources = Sources(
-        annotations=folder / described.annotations,
-        files={what: folder / file for what, file in described.files.items()},
-    )
+    files = {what: folder / file for what, file in described.files.items()}
+    sources = Sources(annotations=folder / described.annotations, files=files)
     return load_adapted(adapter_named(described.adapter), sources, wanted)
 
 
-def load_adapted(adapter: Adapter, sources: Sources, wanted: Wanted) -> Dataset:
-    """The dataset that an adapter reads.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``no_annotations``, ``no_answers``.
-    """
+def load_adapted(adapter: Adapter, sources: Sources, wanted: BenchmarkSelection) -> Dataset:
+    """The dataset that an adapter reads."""
     texts = adapter.texts(sources) if adapter.texts is not None else {}
     return assemble(adapter.read(sources), load_protocol(adapter.name), wanted, texts)
-
-
-def _read(path: Path) -> Described:
-    content = read_bytes(path, most=MAX_BYTES)
-    try:
-        text = read_yaml(content, path.name)
-    except ToolFault as fault:
-        raise bad(fault.message, _SHAPE) from None
-    return validated(Described, text.value, path.name, _SHAPE, text.line)
-
-
-def _at(folder: Path, path: str | None) -> Path | None:
-    return None if path is None else folder / expanded(path)
 
 
 def load_dataset(
@@ -500,19 +430,24 @@ def load_dataset(
         EvalFault: ``no_such_dataset``, ``no_such_adapter``, ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``,
             ``other_schema_version``, ``no_annotations``, ``no_answers``.
     """
-    path = Path(named)
-    videos = None if videos is None else Path(videos)
-    annotations = None if annotations is None else Path(annotations)
+    path, folder = Path(named), None if videos is None else Path(videos)
     if _is_there(path / DATASET_FILE):
-        return load_folder(path, videos=videos)
+        return load_folder(path, videos=folder)
     if _is_there(path):
         if path.name == DATASET_FILE:
-            return load_folder(path.parent, videos=videos)
+            return load_folder(path.parent, videos=folder)
         if path.suffix == ".jsonl":
-            return load_questions(path, videos=videos)
+            return load_questions(path, videos=folder)
         if path.suffix in (".yaml", ".yml"):
-            return load_described(path, videos=videos)
-    return _adapted(str(named), videos, annotations)
+            return load_described(path, videos=folder)
+    name, _, file = str(named).partition(":")
+    if name not in ADAPTERS or not (file or annotations):
+        hint = f"give a folder with {DATASET_FILE}, a .jsonl file of questions, a .yaml file, or ADAPTER:FILE with one of: "
+        if name in ADAPTERS:
+            hint = f"give its annotations as well: {name}:FILE, "
+        raise EvalFault("no_such_dataset", f"there is no dataset {str(named)[:200]!r}", hint=hint + ", ".join(ADAPTERS))
+    sources = Sources(annotations=Path(annotations) if annotations is not None else expanded(file))
+    return load_adapted(ADAPTERS[name], sources, BenchmarkSelection(name=name, videos=folder))
 
 
 def _is_there(path: Path) -> bool:
@@ -522,18 +457,6 @@ def _is_there(path: Path) -> bool:
         raise unreadable(path, error) from None
     except (OSError, ValueError):  # a name no file system takes
         return False
-
-
-def _adapted(named: str, videos: Path | None, annotations: Path | None) -> Dataset:
-    name, _, file = named.partition(":")
-    if name not in ADAPTERS or not (file or annotations):
-        hint = f"give a folder with {DATASET_FILE}, a .jsonl file of questions, a .yaml file, or ADAPTER:FILE with one of: "
-        if name in ADAPTERS:
-            hint = f"give its annotations as well: {name}:FILE, "
-        raise EvalFault("no_such_dataset", f"there is no dataset {named[:200]!r}", hint=hint + ", ".join(ADAPTERS))
-    sources = Sources(annotations=annotations or expanded(file))
-    wanted = Wanted(name=name, videos=videos)
-    return load_adapted(adapter_named(name), sources, wanted)
 
 
 _SUFFIXES = (".srt", ".vtt")

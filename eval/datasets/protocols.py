@@ -10,12 +10,13 @@ import hashlib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from controller.questions import Kind
-from eval.datasets.files import bad
+from eval.datasets.files import validated
 from tool_induction.domains.yaml_text import read_yaml
 
 SCHEMA_VERSION = 1
@@ -25,7 +26,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Origin(_Part):
+class AnnotationSource(_Part):
     """Where the annotations come from: ``files`` by name, as their authors publish them."""
 
     files: list[str]
@@ -34,7 +35,7 @@ class Origin(_Part):
     licence: str = "see the dataset's page"
 
 
-class Rule(_Part):
+class DomainRule(_Part):
     """A rule: questions that begin with, or hold, one of these words, or carry one of these labels, belong to ``domain``."""
 
     domain: str | None
@@ -49,21 +50,21 @@ class Rule(_Part):
         return any(set(_listed(labels.get(name))) & set(values) for name, values in self.labels.items())
 
 
-class Domains(_Part):
+class DomainRules(_Part):
     """How questions map to task domains: the first rule that fits. A file of labels, where the user has one, goes first."""
 
-    rules: list[Rule]
+    rules: list[DomainRule]
     otherwise: str | None = None
 
 
-class Judge(_Part):
+class ProtocolJudges(_Part):
     """The judges of open answers: the project's own, and that of the authors, whose prompt is read from a file the user has."""
 
     own: bool = True
     published: str = ""
 
 
-class Figure(_Part):
+class PublishedFigure(_Part):
     """A published figure: accuracy in percent, as sources give it, of which system with which model, on what, at which budget.
 
     ``source`` is the publication.
@@ -83,17 +84,17 @@ class Protocol(_Part):
     schema_version: Literal[1]
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
     title: str
-    origin: Origin
+    origin: AnnotationSource
     scoring: dict[Kind, str]  #: scorers by name and version, as ``eval.scoring.scorers`` has them
-    judge: Judge | None = None
+    judge: ProtocolJudges | None = None
     as_of: str = "the whole video"
-    domains: Domains
+    domains: DomainRules
     blind: list[str]
     chance: Annotated[float, Field(ge=0, le=1)] | None = (
         None  #: the accuracy of guessing; None where there is no one figure
     )
     chance_on: str = ""  #: why there is none, or of which questions it is
-    published: list[Figure]
+    published: list[PublishedFigure]
     notes: list[str] = []
 
     def domain_of(self, question: str, labels: Mapping[str, Any]) -> str | None:
@@ -112,23 +113,18 @@ def packaged_protocols() -> list[str]:
 
 @cache
 def load_protocol(name: str) -> Protocol:
-    """A shipped protocol.
-
-    Raises:
-        EvalFault: ``bad_dataset``: it is damaged.
-    """
-    content = (files("eval.datasets") / "protocols" / f"{name}.yaml").read_bytes()
-    try:
-        return Protocol.model_validate(read_yaml(content, f"{name}.yaml").value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise bad(f"protocol {name}: {where}: {first['msg']}", "install the project again") from None
+    """A shipped protocol."""
+    value = read_yaml(_file(name).read_bytes(), f"{name}.yaml").value
+    return validated(Protocol, value, f"protocol {name}", "install the project again")
 
 
 def protocol_hash(name: str) -> str:
     """The hash of a protocol file's bytes."""
-    return hashlib.sha256((files("eval.datasets") / "protocols" / f"{name}.yaml").read_bytes()).hexdigest()
+    return hashlib.sha256(_file(name).read_bytes()).hexdigest()
+
+
+def _file(name: str) -> Traversable:
+    return files("eval.datasets") / "protocols" / f"{name}.yaml"
 
 
 def _listed(value: object) -> list[str]:

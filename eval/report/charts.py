@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 from markupsafe import Markup
 
 from eval.report.episodes import Sets
-from eval.tables.table import Cell, Column, Table
+from eval.tables.table import Column, Table, TableCell
 from eval.tables.writing import cell_text
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class TableRow:
         """Whether the table has the column, and the row a value in it."""
         return any(column.key == key for column in self.table.columns) and self.cell(key).value is not None
 
-    def cell(self, key: str) -> Cell:
+    def cell(self, key: str) -> TableCell:
         """The cell of a column."""
         return self.table.cell(self.number, key)
 

@@ -25,7 +25,7 @@ from eval.report.writing import Choices, Written, write_report
 from eval.runs.experiment import Outcome, open_experiment, run_experiment
 from eval.runs.scoring import score_run
 from eval.runs.worlds import store_for
-from eval.scoring.judge import judge_of
+from eval.scoring.judge import answer_judge
 from world_api.api import text_embedder, world_of_file
 from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, StoreFault
@@ -128,7 +128,7 @@ def compare_own(
     )
     if not outcome.complete:
         return Compared(outcome=outcome, written=None)
-    judge = judge_of(wanted.judge, record=outcome.folder.verdicts, clock=clock, environment=environment)
+    judge = answer_judge(wanted.judge, record=outcome.folder.verdicts, clock=clock, environment=environment)
     score_run(outcome.folder, judge=judge)
     written = write_report(outcome.folder.root, wanted.out, choices=Choices(store=wanted.store, first_view="questions"))
     return Compared(outcome=outcome, written=written)

@@ -105,8 +105,8 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """The arm, with its library if it has one: ``hier/hand_A``."""
-        return self.arm.name if self.arm.library is None else f"{self.arm.name}/{self.arm.library}"
+        """The arm, with its library if it has one: ``hier@hand_A``."""
+        return self.arm.name if self.arm.library is None else f"{self.arm.name}@{self.arm.library}"
 
     def sample_key(self, item_id: str) -> str:
         """The key of one question in this cell; a finished sample is never run again.

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from eval.runs.configuration import JudgePart
 from eval.runs.records import Cell, Manifest, RunFolder, SampleLine, ScoreLine
 from eval.runs.run import Run, read_run, refuse_unreadable
-from eval.scoring.judge import BY_WORDS, judge_of, same_family
+from eval.scoring.judge import BY_WORDS, answer_judge, same_family
 from eval.scoring.score import AnswerJudge, Score
-from eval.scoring.scorers import Answered, score_all, score_value
+from eval.scoring.scorers import AnswerToScore, score_all, score_value
 from world_api.core.canonical import json_line
 from world_api.core.faults import BackendFault, EpisodeFault, EvalFault
 from world_api.core.files import write_atomically
@@ -60,12 +60,14 @@ def judging_of(
     warning = same_family(part.model, models) if part.model != BY_WORDS else None
     notes = [] if warning is None else [warning]
     try:
-        judge = judge_of(part.model, wire=part.wire, prompt=prompt, record=record, clock=clock, environment=environment)
+        judge = answer_judge(
+            part.model, wire=part.wire, prompt=prompt, record=record, clock=clock, environment=environment
+        )
     except BackendFault as fault:
         if fault.code != "endpoint_not_configured" or not record.exists():
             raise
         notes.append(f"{part.model} cannot be asked, for no endpoint is configured: the verdicts on file are taken")
-        judge = judge_of(None, prompt=prompt, record=record, clock=clock, environment=environment)
+        judge = answer_judge(None, prompt=prompt, record=record, clock=clock, environment=environment)
     return Judging(judge=judge, notes=tuple(notes))
 
 
@@ -114,10 +116,10 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
     """
     run = read_run(folder.root)
     scores: dict[str, Score] = {}
-    answers: dict[str, Answered] = {}
+    answers: dict[str, AnswerToScore] = {}
     unreadable: list[str] = []
     for cell, line, found in _answers(run):
-        if isinstance(found, Answered):
+        if isinstance(found, AnswerToScore):
             answers[line.sample] = found
         else:
             scores[line.sample] = _wrong(found.code)
@@ -149,7 +151,7 @@ def scored_now(run: Run) -> Run:
     found: dict[str, Score] = {}
     judged = "judge" in run.manifest.settings
     for _, line, one in _answers(run, skip=run.scores):
-        if not isinstance(one, Answered):
+        if not isinstance(one, AnswerToScore):
             found[line.sample] = _wrong(one.code)
         elif not (judged and one.item.question.kind == "open"):
             with suppress(EvalFault):  # such as that there is no judge
@@ -157,7 +159,9 @@ def scored_now(run: Run) -> Run:
     return replace(run, scores={**run.scores, **found}) if found else run
 
 
-def _answers(run: Run, *, skip: Collection[str] = ()) -> Iterator[tuple[Cell, SampleLine, Answered | EpisodeFault]]:
+def _answers(
+    run: Run, *, skip: Collection[str] = ()
+) -> Iterator[tuple[Cell, SampleLine, AnswerToScore | EpisodeFault]]:
     """The answers of samples whose question has a known answer; a fault where there is no episode to score."""
     for cell, lines in run.by_cell():
         protocol = run.manifest.datasets[cell.dataset].protocol if cell.dataset in run.manifest.datasets else {}
@@ -177,7 +181,7 @@ def _answers(run: Run, *, skip: Collection[str] = ()) -> Iterator[tuple[Cell, Sa
             yield (
                 cell,
                 line,
-                Answered(item=run.item(line), value=episode.value, answer=episode.answer, protocol=protocol),
+                AnswerToScore(item=run.item(line), value=episode.value, answer=episode.answer, protocol=protocol),
             )
 
 

@@ -5,7 +5,7 @@ Open answers are put to a *judge* (a chat model), whose agreement with labels of
 its overlap with the true intervals. Other packages add scorers by an entry point (``scorers``).
 """
 
-from eval.scoring.judge import JudgeCounts, ModelJudge, PublishedWording, WordsJudge, judge_of, same_family
+from eval.scoring.judge import JudgeCounts, ModelJudge, PublishedWording, WordsJudge, answer_judge, same_family
 from eval.scoring.kinds import evidence_score, measures_of
 from eval.scoring.labels import (
     GivenAnswer,
@@ -23,13 +23,13 @@ from eval.scoring.labels import (
     shipped_pairs,
     write_to_label,
 )
-from eval.scoring.score import AnswerJudge, Context, Score, Scorer, Verdict
-from eval.scoring.scorers import Answered, check_protocol, score_all, score_value, scorer_named, scorer_names
+from eval.scoring.score import AnswerJudge, AnswerVerdict, Context, Score, Scorer
+from eval.scoring.scorers import AnswerToScore, check_protocol, score_all, score_value, scorer_named, scorer_names
 
 __all__ = [
-    "AnswerJudge", "Answered", "Context", "GivenAnswer", "JudgeCounts", "LabelledPair", "LengthBias", "ModelJudge",
-    "PublishedWording", "Score", "Scorer", "Verdict", "WordsJudge", "answer_key", "arms_beside", "check_protocol",
-    "draw_to_label", "evidence_score", "judge_of", "measure_agreement", "measures_of", "merged", "of_these",
-    "own_pairs", "pairs_text", "read_pairs", "same_family", "score_all", "score_value", "scorer_named", "scorer_names",
-    "shipped_pairs", "write_to_label",
+    "AnswerJudge", "AnswerToScore", "AnswerVerdict", "Context", "GivenAnswer", "JudgeCounts", "LabelledPair",
+    "LengthBias", "ModelJudge", "PublishedWording", "Score", "Scorer", "WordsJudge", "answer_judge", "answer_key",
+    "arms_beside", "check_protocol", "draw_to_label", "evidence_score", "measure_agreement", "measures_of", "merged",
+    "of_these", "own_pairs", "pairs_text", "read_pairs", "same_family", "score_all", "score_value", "scorer_named",
+    "scorer_names", "shipped_pairs", "write_to_label",
 ]  # fmt: skip

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from controller.prompts import LANGUAGES, language_of
 from eval.scoring.kinds import cjk_tokens, has_cjk, overlap, squad_tokens
-from eval.scoring.score import AnswerJudge, Verdict
+from eval.scoring.score import AnswerJudge, AnswerVerdict
 from world_api.chat.messages import OptionalSettings, first_message, from_cache
 from world_api.chat.models import WireChoice
 from world_api.chat.prompts import PromptFiles, data_line
@@ -52,23 +52,11 @@ REPLY_FORM: dict[str, Any] = {
 }
 
 
-class Wording(Protocol):
-    """The prompts of a judge. ``hash`` names all that is not the question, ``structured`` is whether a reply has a form."""
-
-    hash: str
-    structured: bool
-
-    def messages(self, question: str, accepted: str | Sequence[str], given: str, *, again: bool) -> Messages:
-        """The messages that put an answer to the judge; ``again``: the last reply could not be read."""
-        ...
-
-    def read(self, reply: str) -> bool | None:
-        """The verdict of a reply; None if it cannot be read."""
-        ...
-
-
 class OwnWording:
-    """Our prompts, in English, and in Chinese for questions that are asked in Chinese. The answer is in a marked field."""
+    """Our prompts, in English, and in Chinese for questions that are asked in Chinese. The answer is in a marked field.
+
+    ``hash`` names all that is not the question, ``structured`` is whether a reply has a form.
+    """
 
     structured = True
 
@@ -76,15 +64,20 @@ class OwnWording:
         self._prompts = {name: PromptFiles("eval.scoring", f"prompts/{name}") for name in LANGUAGES}
         self.hash = hashlib.sha256("".join(files.hash for files in self._prompts.values()).encode()).hexdigest()
 
-    def messages(self, question: str, accepted: str | Sequence[str], given: str, *, again: bool) -> Messages:
-        """Instructions, and the material as one line of JSON in which no text can pass for a mark of the conversation."""
-        texts = [accepted] if isinstance(accepted, str) else list(accepted)
-        material = {"question": question, "accepted": texts, "answer": given[:MAX_ANSWER_CHARACTERS]}
+    def messages(self, question: str, accepted: Sequence[str], given: str, *, again: bool) -> Messages:
+        """Instructions, and the material as one line of JSON in which no text can pass for a mark of the conversation.
+
+        ``again``: the last reply could not be read.
+        """
+        material = {"question": question, "accepted": list(accepted), "answer": given[:MAX_ANSWER_CHARACTERS]}
         instructions = self._prompts[language_of(question)].render("judge", again=again)
         return [{"role": "system", "content": instructions}, {"role": "user", "content": data_line(material)}]
 
     def read(self, reply: str) -> bool | None:
-        """``{"verdict": ...}``, or one word alone. Words around it are not searched: an answer may have put them there."""
+        """The verdict of ``{"verdict": ...}``, or of one word alone; None if there is none.
+
+        Words around it are not searched: an answer may have put them there.
+        """
         text = _FENCE.sub("", _THOUGHTS.sub("", reply).strip()).strip()
         said: Any = text
         if text.startswith("{"):
@@ -119,15 +112,14 @@ class PublishedWording:
             self._text = raw.decode()
         except (OSError, ValueError) as error:
             raise _bad_prompt(file, f"it cannot be read: {type(error).__name__}") from None
-        missing = [part for part in self._PARTS if f"{{{part}}}" not in self._text]
+        missing = [f"it holds no {{{part}}}" for part in self._PARTS if f"{{{part}}}" not in self._text]
         if missing or len(raw) > _MOST_PROMPT_BYTES:
-            raise _bad_prompt(file, f"it holds no {{{missing[0]}}}" if missing else "it is too long")
+            raise _bad_prompt(file, missing[0] if missing else "it is too long")
         self.hash = hashlib.sha256(raw).hexdigest()
 
-    def messages(self, question: str, accepted: str | Sequence[str], given: str, *, again: bool) -> Messages:
+    def messages(self, question: str, accepted: Sequence[str], given: str, *, again: bool) -> Messages:
         """One message of the user's: the prompt, filled in once, so that no answer is taken for a place to fill."""
-        texts = accepted if isinstance(accepted, str) else " / ".join(accepted)
-        values = {"question": question, "ground_truth_answer": texts, "agent_answer": given}
+        values = {"question": question, "ground_truth_answer": " / ".join(accepted), "agent_answer": given}
         places = re.compile("{(" + "|".join(self._PARTS) + ")}")
         return [{"role": "user", "content": places.sub(lambda found: values[found[1]], self._text)}]
 
@@ -135,6 +127,9 @@ class PublishedWording:
         """Yes if the word is in the reply; an empty reply is no verdict."""
         text = _THOUGHTS.sub("", reply).strip().lower()
         return "yes" in text if text else None
+
+
+Wording = OwnWording | PublishedWording
 
 
 def _bad_prompt(file: Path, why: str) -> EvalFault:
@@ -164,8 +159,8 @@ class JudgeCounts:
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
-        counts = {"asked": self.requested, "remembered": self.remembered, "unreadable": self.unreadable}
-        return {**counts, "given_up": self.given_up, "usage": self.usage.record()}
+        names = {"asked": "requested", "remembered": "remembered", "unreadable": "unreadable", "given_up": "given_up"}
+        return {**{key: getattr(self, name) for key, name in names.items()}, "usage": self.usage.record()}
 
 
 class ModelJudge:
@@ -188,8 +183,9 @@ class ModelJudge:
         self._guard = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._usage = Usage()
-        self._asking: dict[str, Future[Verdict]] = {}
-        self._known, judges = _on_file(record)
+        self._asking: dict[str, Future[AnswerVerdict]] = {}
+        self._known = _on_file(record)
+        judges = {verdict.judge for verdict in self._known.values()}
         if model is None and len(judges) > 1:
             raise EvalFault(
                 "several_judges",
@@ -205,7 +201,7 @@ class ModelJudge:
         with self._guard:
             return JudgeCounts(**self._counts, usage=self._usage)
 
-    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
         """Whether the answer says what an accepted one says; two replies that cannot be read make it wrong.
 
         Raises:
@@ -213,7 +209,7 @@ class ModelJudge:
             BackendFault: what the model names.
         """
         key = content_hash([self.name, question, list(accepted), given])
-        own: Future[Verdict] = Future()
+        own: Future[AnswerVerdict] = Future()
         with self._guard:
             known = self._known.get(key)
             if known is not None:
@@ -235,7 +231,7 @@ class ModelJudge:
                 del self._asking[key]
         return own.result()
 
-    def _judged(self, key: str, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+    def _judged(self, key: str, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
         """Request a verdict, a second time if the reply cannot be read, and keep it."""
         model = self._model
         if model is None:
@@ -258,7 +254,7 @@ class ModelJudge:
                 self._counts["unreadable"] += said is None
                 if not from_cache(reply):
                     self._usage += usage_of(request, reply)
-        verdict = Verdict(yes=bool(said), judge=self.name, fault=UNREADABLE if said is None else None)
+        verdict = AnswerVerdict(yes=bool(said), judge=self.name, fault=UNREADABLE if said is None else None)
         with self._guard:
             self._counts["requested"] += 1
             self._counts["given_up"] += said is None
@@ -269,7 +265,7 @@ class ModelJudge:
         return verdict
 
 
-class _Line(BaseModel):
+class _StoredVerdict(BaseModel):
     """The shape of a verdict on file."""
 
     model_config = ConfigDict(strict=True)
@@ -280,17 +276,17 @@ class _Line(BaseModel):
     fault: Any = None
 
 
-def _on_file(file: Path | None) -> tuple[dict[str, Verdict], set[str]]:
-    """The verdicts of a file by key, and their judges."""
-    known: dict[str, Verdict] = {}
+def _on_file(file: Path | None) -> dict[str, AnswerVerdict]:
+    """The verdicts of a file by key."""
+    known: dict[str, AnswerVerdict] = {}
     if file is None or not file.exists():
-        return known, set()
+        return known
     try:
         for line in read_lines(file, hint="give the file of verdicts that a run made"):
             check_schema(line, SCHEMA_VERSION, file)
-            found = _Line.model_validate(line)
+            found = _StoredVerdict.model_validate(line)
             fault = UNREADABLE if found.fault is not None else None
-            known[found.key] = Verdict(yes=found.verdict, judge=found.judge, fault=fault)
+            known[found.key] = AnswerVerdict(yes=found.verdict, judge=found.judge, fault=fault)
     except ValidationError as error:
         part = ".".join(map(str, error.errors()[0]["loc"]))
         raise EvalFault(
@@ -298,7 +294,7 @@ def _on_file(file: Path | None) -> tuple[dict[str, Verdict], set[str]]:
         ) from None
     except EpisodeFault as error:
         raise EvalFault(error.code, error.message, hint=error.hint) from None
-    return known, {verdict.judge for verdict in known.values()}
+    return known
 
 
 BY_WORDS = "words"
@@ -309,14 +305,14 @@ class WordsJudge:
 
     name = BY_WORDS
 
-    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
         """Whether the answer shares its words with an accepted one."""
         tokens = cjk_tokens if any(map(has_cjk, accepted)) else squad_tokens
         f1 = max(overlap(tokens(given), tokens(one)).f1 for one in accepted)
-        return Verdict(yes=f1 >= 0.5, judge=self.name)
+        return AnswerVerdict(yes=f1 >= 0.5, judge=self.name)
 
 
-def judge_of(
+def answer_judge(
     model: str | None,
     *,
     clock: Clock,
@@ -344,31 +340,30 @@ def judge_of(
     return ModelJudge(chosen, clock=clock, record=record, wording=wording)
 
 
-#: family -> what its models are called. A name may belong to several: a model that was distilled into another.
-_FAMILIES: dict[str, tuple[str, ...]] = {
-    "OpenAI": ("gpt", "chatgpt", "o1", "o3", "o4", "davinci", "codex"),
-    "Anthropic": ("claude",),
-    "Google": ("gemini", "gemma", "palm", "paligemma", "medgemma"),
-    "Qwen": ("qwen", "qwq", "qvq", "tongyi"),
-    "Llama": ("llama", "codellama"),
-    "Mistral": ("mistral", "mixtral", "ministral", "magistral", "pixtral", "codestral", "devstral"),
-    "DeepSeek": ("deepseek",),
-    "GLM": ("glm", "chatglm", "cogvlm"),
-    "InternLM": ("internlm", "internvl", "intern"),
-    "Kimi": ("kimi", "moonshot"),
-    "MiniCPM": ("minicpm",),
-    "MiniMax": ("minimax", "abab"),
-    "Phi": ("phi",),
-    "Grok": ("grok",),
-    "Doubao": ("doubao", "seed"),
-    "Yi": ("yi",),
-    "Cohere": ("command", "aya"),
-    "Nemotron": ("nemotron",),
-    "Hunyuan": ("hunyuan",),
-    "ERNIE": ("ernie",),
-    "LLaVA": ("llava",),
+#: What models are called that are of one family. A name may belong to several: a model that was distilled into another.
+_FAMILIES = {
+    "OpenAI": "gpt chatgpt o1 o3 o4 davinci codex",
+    "Anthropic": "claude",
+    "Google": "gemini gemma palm paligemma medgemma",
+    "Qwen": "qwen qwq qvq tongyi",
+    "Llama": "llama codellama",
+    "Mistral": "mistral mixtral ministral magistral pixtral codestral devstral",
+    "DeepSeek": "deepseek",
+    "GLM": "glm chatglm cogvlm",
+    "InternLM": "internlm internvl intern",
+    "Kimi": "kimi moonshot",
+    "MiniCPM": "minicpm",
+    "MiniMax": "minimax abab",
+    "Phi": "phi",
+    "Grok": "grok",
+    "Doubao": "doubao seed",
+    "Yi": "yi",
+    "Cohere": "command aya",
+    "Nemotron": "nemotron",
+    "Hunyuan": "hunyuan",
+    "ERNIE": "ernie",
+    "LLaVA": "llava",
 }
-_WORD = re.compile(r"[a-z]+|o[134](?![0-9])")
 
 
 def families_of(model: str) -> frozenset[str]:
@@ -379,12 +374,12 @@ def families_of(model: str) -> frozenset[str]:
     whole = model.casefold()
     own = whole.rstrip("/").rpartition("/")[2]
     for name in (own, whole):
-        words = {found for part in re.split(r"[^a-z0-9]+", name) for found in _starts(part)}
-        found = frozenset(family for family, called in _FAMILIES.items() if words & set(called))
+        parts = re.split(r"[^a-z0-9]+", name)
+        words = {*parts, *(found for part in parts for found in re.findall("^[a-z]+", part))}  # qwen3 is qwen
+        found = frozenset(family for family, called in _FAMILIES.items() if words & set(called.split()))
         if found:
             return found
-    first = _WORD.search(own)
-    return frozenset({first[0] if first else own})
+    return frozenset({next(iter(re.findall("[a-z]+", own)), own)})
 
 
 def same_family(judge: str, judged: Iterable[str]) -> str | None:
@@ -397,9 +392,3 @@ def same_family(judge: str, judged: Iterable[str]) -> str | None:
         f"{judge} judges {', '.join(shared)}, of its own family ({', '.join(sorted(ours))}): a judge may favour answers that "
         "sound like its own; take one of another family, or report its agreement per arm"
     )
-
-
-def _starts(part: str) -> set[str]:
-    """A part of a name, and the letters it starts with: ``qwen3`` is ``qwen``."""
-    letters = re.match(r"[a-z]+", part)
-    return {part, letters[0] if letters else part}

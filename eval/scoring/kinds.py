@@ -14,7 +14,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from controller.evidence import CitedSpan
 from controller.questions import InvalidAnswer, span_of, value_of
@@ -26,11 +28,7 @@ from world_api.core.spans import TimeSpan, merge_spans
 
 
 def accepted_values(item: Item) -> tuple[Any, ...]:
-    """All accepted answers in the type of the question, the first one first.
-
-    Raises:
-        EvalFault: ``item_without_answer``.
-    """
+    """All accepted answers in the type of the question, the first one first; an unfit one is ``item_without_answer``."""
     try:
         return tuple(value_of(item.question, value) for value in (item.answer, *item.also))
     except InvalidAnswer as why:
@@ -38,11 +36,7 @@ def accepted_values(item: Item) -> tuple[Any, ...]:
 
 
 def accepted_texts(item: Item) -> tuple[str, ...]:
-    """All accepted answers of an open question as text; datasets also hold numbers.
-
-    Raises:
-        EvalFault: ``item_without_answer``.
-    """
+    """All accepted answers of an open question as text; datasets also hold numbers."""
     texts = []
     for value in (item.answer, *item.also):
         if not isinstance(value, str | int | float) or isinstance(value, bool) or not str(value).strip():
@@ -115,6 +109,9 @@ def overlap(given: Sequence[str], accepted: Sequence[str]) -> Overlap:
     return Overlap(exact=exact, f1=2 * precision * recall / (precision + recall), precision=precision, recall=recall)
 
 
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class NoSettings:
     """There is nothing to set."""
@@ -136,12 +133,8 @@ def score_choice(item: Item, value: Any, answer: str | None, context: Context) -
 class CountSettings:
     """An answer is correct up to ``within`` off, or up to this share of the true number; 0 and 0, the default: exact."""
 
-    within: int = 0
-    within_share: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.within < 0 or self.within_share < 0:
-            raise ValueError("within and within_share are not negative")
+    within: Annotated[int, Field(ge=0)] = 0
+    within_share: Annotated[float, Field(ge=0)] = 0.0
 
 
 def score_count(item: Item, value: Any, answer: str | None, context: Context) -> Score:
@@ -180,13 +173,9 @@ class IntervalSettings:
     a moment can be met; 0, the default, leaves them as they are.
     """
 
-    correct_at: float = 0.5
-    thresholds: tuple[float, ...] = (0.3, 0.5, 0.7)
-    least_seconds: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not all(0 < value <= 1 for value in (self.correct_at, *self.thresholds)) or self.least_seconds < 0:
-            raise ValueError("an IoU threshold is above 0 and at most 1, and least_seconds is not negative")
+    correct_at: PositiveShare = 0.5
+    thresholds: tuple[PositiveShare, ...] = (0.3, 0.5, 0.7)
+    least_seconds: Annotated[float, Field(ge=0)] = 0.0
 
 
 def score_interval(item: Item, value: Any, answer: str | None, context: Context) -> Score:
@@ -195,7 +184,7 @@ def score_interval(item: Item, value: Any, answer: str | None, context: Context)
     accepted = [span_of(one) for one in accepted_values(item)]
     typed = given_value(item, value)
     if typed is None:
-        return context.wrong("no_answer", iou=0.0, **{_name(at): False for at in settings.thresholds})
+        return context.wrong("no_answer", iou=0.0, **{f"{RECALL}{at:g}": False for at in settings.thresholds})
     given = span_of(typed)
     best, iou = max(
         ((one, interval_overlap(given, one, least_seconds=settings.least_seconds)) for one in accepted),
@@ -205,7 +194,7 @@ def score_interval(item: Item, value: Any, answer: str | None, context: Context)
         correct=iou >= settings.correct_at,
         score=iou,
         iou=round(iou, 6),
-        **{_name(at): iou >= at for at in settings.thresholds},
+        **{f"{RECALL}{at:g}": iou >= at for at in settings.thresholds},
         start_error=round(given.start - best.start, 3),
         end_error=round(given.end - best.end, 3),
     )
@@ -213,30 +202,20 @@ def score_interval(item: Item, value: Any, answer: str | None, context: Context)
 
 def interval_overlap(given: TimeSpan, accepted: TimeSpan, *, least_seconds: float = 0.0) -> float:
     """IoU of two intervals; two equal moments without length have 1."""
-    if given == accepted:
-        return 1.0
-    return _widened(given, least_seconds).iou(_widened(accepted, least_seconds))
-
-
-def _widened(span: TimeSpan, seconds: float) -> TimeSpan:
-    if span.duration >= seconds:
-        return span
-    return TimeSpan(start=span.center - seconds / 2, end=span.center + seconds / 2)
-
-
-def _name(threshold: float) -> str:
-    return f"{RECALL}{threshold:g}"
+    one, other = (
+        span
+        if span.duration >= least_seconds
+        else TimeSpan(start=span.center - least_seconds / 2, end=span.center + least_seconds / 2)
+        for span in (given, accepted)
+    )
+    return 1.0 if given == accepted else one.iou(other)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OrderSettings:
     """An order is correct from this tau on; 1, the default: all of it right."""
 
-    correct_at: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not -1 < self.correct_at <= 1:
-            raise ValueError("correct_at is a tau: above -1 and at most 1")
+    correct_at: Annotated[float, Field(gt=-1, le=1)] = 1.0
 
 
 def score_order(item: Item, value: Any, answer: str | None, context: Context) -> Score:
@@ -246,7 +225,8 @@ def score_order(item: Item, value: Any, answer: str | None, context: Context) ->
     given = given_value(item, value)
     if given is None:
         return context.wrong("no_answer", expected="".join(accepted[0]))
-    tau, best = max((tau_of(given, one), one) for one in accepted)
+    places = list(range(len(given)))
+    tau, best = max((kendall_tau(places, [one.index(thing) for thing in given]), one) for one in accepted)
     return context.scored(
         correct=tau >= settings.correct_at - 1e-9,
         score=(tau + 1) / 2,
@@ -257,20 +237,11 @@ def score_order(item: Item, value: Any, answer: str | None, context: Context) ->
     )
 
 
-def tau_of(given: list[str], accepted: list[str]) -> float:
-    """Kendall's tau-a of two orders of the same things."""
-    return kendall_tau(list(range(len(given))), [accepted.index(thing) for thing in given])
-
-
 @dataclass(frozen=True, kw_only=True)
 class TextSettings:
     """An answer is correct if its words are those of an accepted one; with ``f1_at`` above 0, from that F1 on."""
 
-    f1_at: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.f1_at <= 1:
-            raise ValueError("f1_at is between 0 and 1")
+    f1_at: Annotated[float, Field(ge=0, le=1)] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,16 +249,6 @@ class JudgeSettings:
     """``instead``: the scorer that is used without a judge; if it is empty, that is a fault."""
 
     instead: str = "text"
-
-
-def score_text(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Exact match and token F1 as SQuAD defines them, the best over all accepted answers."""
-    return _by_words(item, value, answer, context, squad_tokens)
-
-
-def score_text_cjk(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """The same with characters of Chinese, Japanese and Korean as tokens."""
-    return _by_words(item, value, answer, context, cjk_tokens)
 
 
 def score_judged(item: Item, value: Any, answer: str | None, context: Context) -> Score:
@@ -316,7 +277,10 @@ def given_text(value: Any, answer: str | None) -> str | None:
     return said.strip() if isinstance(said, str) and said.strip() else None
 
 
-def _by_words(item: Item, value: Any, answer: str | None, context: Context, tokens: Tokeniser) -> Score:
+def score_words(
+    item: Item, value: Any, answer: str | None, context: Context, *, tokens: Tokeniser = squad_tokens
+) -> Score:
+    """Exact match and token F1 as SQuAD defines them, the best over all accepted answers."""
     settings = context.read(TextSettings)
     accepted = accepted_texts(item)
     given = given_text(value, answer)
@@ -356,37 +320,27 @@ class ShownMeasure:
         return float(value) if isinstance(value, bool | int | float) else self.at_least
 
 
-_EXACT = "right to the last: the number, the whole order, the same words"
+def _measure(
+    name: str,
+    title: str,
+    about: str,
+    unit: Literal["share", "number"] = "share",
+    within: tuple[float, float] = (0.0, 1.0),
+) -> ShownMeasure:
+    """A share, 0 without an answer; or a number, left out without one."""
+    at_least = 0.0 if unit == "share" else None
+    return ShownMeasure(name=name, title=title, unit=unit, about=about, at_least=at_least, within=within)
+
+
+_EXACT = _measure("exact", "exact", "right to the last: the number, the whole order, the same words")
 _BY_KIND: dict[str, tuple[ShownMeasure, ...]] = {
-    "interval": (
-        ShownMeasure(name="iou", title="mean IoU", unit="share", about="of the given with the nearest true one"),
-    ),
+    "interval": (_measure("iou", "mean IoU", "of the given with the nearest true one"),),
     "count": (
-        ShownMeasure(name="exact", title="exact", unit="share", about=_EXACT),
-        ShownMeasure(
-            name="absolute_error",
-            title="mean error",
-            unit="number",
-            about="without sign, of given numbers",
-            at_least=None,
-            within=(0.0, math.inf),
-        ),
+        _EXACT,
+        _measure("absolute_error", "mean error", "without sign, of given numbers", "number", within=(0.0, math.inf)),
     ),
-    "order": (
-        ShownMeasure(name="exact", title="exact", unit="share", about=_EXACT),
-        ShownMeasure(
-            name="tau",
-            title="Kendall's tau",
-            unit="number",
-            about="tau-a, of given orders",
-            at_least=None,
-            within=(-1.0, 1.0),
-        ),
-    ),
-    "open": (
-        ShownMeasure(name="exact", title="exact", unit="share", about=_EXACT),
-        ShownMeasure(name="f1", title="token F1", unit="share", about="as the scorer has it"),
-    ),
+    "order": (_EXACT, _measure("tau", "Kendall's tau", "tau-a, of given orders", "number", within=(-1.0, 1.0))),
+    "open": (_EXACT, _measure("f1", "token F1", "as the scorer has it")),
 }
 
 
@@ -394,16 +348,10 @@ def measures_of(kind: str, details: Sequence[Mapping[str, Any]]) -> tuple[ShownM
     """The measures that scores of one kind of answer have; none for choices and judged answers, for which accuracy is enough."""
     names = list(dict.fromkeys(name for one in details for name in one))
     shown = [measure for measure in _BY_KIND.get(kind, ()) if measure.name in names]
-    if kind == "interval":
-        shown += [_recall(name) for name in sorted(name for name in names if name.startswith(RECALL))]
+    for name in sorted(name for name in names if name.startswith(RECALL)) if kind == "interval" else ():
+        threshold = name.removeprefix(RECALL)
+        shown.append(_measure(name, f"R@1, IoU {threshold}", f"answers with an IoU of {threshold} or more"))
     return tuple(shown)
-
-
-def _recall(name: str) -> ShownMeasure:
-    threshold = name.removeprefix(RECALL)
-    return ShownMeasure(
-        name=name, title=f"R@1, IoU {threshold}", unit="share", about=f"answers with an IoU of {threshold} or more"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -421,30 +369,19 @@ class EvidenceScore:
 
 def evidence_score(cited: Iterable[TimeSpan | CitedSpan], true: Iterable[TimeSpan]) -> EvidenceScore | None:
     """The score of cited intervals; None if the true intervals are not known. Nothing cited scores zero."""
-    given = [_span(span) for span in cited]
+    given = [
+        span if isinstance(span, TimeSpan) else TimeSpan(start=span.start_time, end=span.end_time) for span in cited
+    ]
     known = list(true)
     if not known:
         return None
-    shared = _shared(given, known)
-    union = _length(given) + _length(known) - shared
+    seconds, of_known, union = _length(given), _length(known), _length([*given, *known])
+    shared = max(0.0, seconds + of_known - union)
     return EvidenceScore(
         iou=round(shared / union, 6) if union > 0 else float(bool(_met(given, known))),
-        precision=round(shared / _length(given) if _length(given) > 0 else _share(given, known), 6),
-        recall=round(shared / _length(known) if _length(known) > 0 else _share(known, given), 6),
+        precision=round(shared / seconds if seconds > 0 else _share(given, known), 6),
+        recall=round(shared / of_known if of_known > 0 else _share(known, given), 6),
     )
-
-
-def _shared(first: list[TimeSpan], second: list[TimeSpan]) -> float:
-    """Seconds in both, going once through each."""
-    one, other = merge_spans(first), merge_spans(second)
-    total, i, j = 0.0, 0, 0
-    while i < len(one) and j < len(other):
-        total += one[i].overlap(other[j])
-        if one[i].end <= other[j].end:
-            i += 1
-        else:
-            j += 1
-    return total
 
 
 def _length(spans: list[TimeSpan]) -> float:
@@ -458,7 +395,3 @@ def _share(spans: list[TimeSpan], others: list[TimeSpan]) -> float:
 def _met(spans: list[TimeSpan], others: list[TimeSpan]) -> list[TimeSpan]:
     """Those that touch one of the others."""
     return [span for span in spans if any(span.start <= other.end and other.start <= span.end for other in others)]
-
-
-def _span(cited: TimeSpan | CitedSpan) -> TimeSpan:
-    return cited if isinstance(cited, TimeSpan) else TimeSpan(start=cited.start_time, end=cited.end_time)

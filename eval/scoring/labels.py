@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from eval.datasets.items import Item
 from eval.scoring.kinds import accepted_texts, given_text
-from eval.scoring.score import AnswerJudge, Verdict
+from eval.scoring.score import AnswerJudge, AnswerVerdict
 from eval.statistics.bootstrap import Interval, Kappa, cohen_kappa, correlation, mean_interval
 from world_api.core.canonical import canonical_json, content_hash, json_line, parse_json
 from world_api.core.faults import EvalFault
@@ -26,46 +25,30 @@ SCHEMA_VERSION = 1
 _MOST_BYTES = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelledPair:
-    """An answer, the accepted ones, and whether a person calls it right.
+class LabelledPair(BaseModel):
+    """An answer, the accepted ones, and whether a person calls it right; other keys of a file are passed over.
 
     ``category`` says what is tried (``paraphrase``, ``partial``, ``injection`` ...). For answers of a run ``id`` is that of
     an answer to a question about a ``video``, and ``arms`` are those of which it was drawn. ``by`` says who labelled it.
     """
 
+    model_config = ConfigDict(strict=True, frozen=True)
+
     id: str
     question: str
-    accepted: tuple[str, ...]
+    accepted: Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
     answer: str
     right: bool
     category: str = ""
     language: str = ""
     video: str = ""
     by: str = ""
-    arms: tuple[str, ...] = ()
+    arms: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
     def record(self) -> dict[str, Any]:
         """The wire form; what is empty is left out."""
-        record = {**asdict(self), "accepted": list(self.accepted), "arms": list(self.arms)}
+        record = self.model_dump(mode="json")
         return {key: value for key, value in record.items() if value or key in ("question", "answer", "right")}
-
-
-class _Pair(BaseModel):
-    """The shape of a labelled pair in a file; other keys are passed over."""
-
-    model_config = ConfigDict(strict=True)
-
-    id: str
-    question: str
-    accepted: Annotated[list[str], Field(min_length=1)]
-    answer: str
-    right: bool
-    category: str = ""
-    language: str = ""
-    video: str = ""
-    by: str = ""
-    arms: list[str] = []
 
 
 def shipped_pairs() -> tuple[LabelledPair, ...]:
@@ -88,15 +71,11 @@ def read_pairs(file: Path) -> tuple[LabelledPair, ...]:
         arms = TypeAdapter(dict[str, list[str]]).validate_python(_json(_text(beside), beside.name), strict=True)
     except ValidationError:
         raise _bad(beside.name, "it does not say by id whose answers they are") from None
-    return tuple(replace(pair, arms=tuple(arms.get(pair.id, pair.arms))) for pair in pairs)
+    return tuple(pair.model_copy(update={"arms": tuple(arms.get(pair.id, pair.arms))}) for pair in pairs)
 
 
 def own_pairs(file: Path) -> tuple[LabelledPair, ...]:
-    """The pairs of one file, without the file beside it.
-
-    Raises:
-        EvalFault: ``bad_pairs``.
-    """
+    """The pairs of one file, without the file beside it."""
     return _read(_text(file), file.name)
 
 
@@ -136,22 +115,18 @@ def _read(text: str, name: str) -> tuple[LabelledPair, ...]:
     records = whole.get("pairs")
     if not isinstance(records, list) or not records:
         raise _bad(name, "it holds no pairs")
-    pairs = tuple(_pair(record, place, name) for place, record in enumerate(records))
-    twice = [one for one, count in Counter(pair.id for pair in pairs).items() if count > 1]
-    if twice:
-        raise _bad(name, f"the id {twice[0][:40]!r} is there twice")
-    return pairs
-
-
-def _pair(record: Any, place: int, name: str) -> LabelledPair:
-    if isinstance(record, dict) and record.get("right", False) is None:
-        raise _bad(name, f"pair {place} ({str(record.get('id'))[:40]}) is not labelled: its right is null")
-    try:
-        found = _Pair.model_validate(record)
-    except ValidationError as error:
-        part = ".".join(map(str, error.errors()[0]["loc"])) or "object"
-        raise _bad(name, f"pair {place} has no {part!r}, or not as it should be") from None
-    return LabelledPair(**{**dict(found), "accepted": tuple(found.accepted), "arms": tuple(found.arms)})
+    pairs: dict[str, LabelledPair] = {}
+    for place, record in enumerate(records):
+        if isinstance(record, dict) and record.get("right", False) is None:
+            raise _bad(name, f"pair {place} ({str(record.get('id'))[:40]}) is not labelled: its right is null")
+        try:
+            pair = LabelledPair.model_validate(record)
+        except ValidationError as error:
+            part = ".".join(map(str, error.errors()[0]["loc"])) or "object"
+            raise _bad(name, f"pair {place} has no {part!r}, or not as it should be") from None
+        if pairs.setdefault(pair.id, pair) is not pair:
+            raise _bad(name, f"the id {pair.id[:40]!r} is there twice")
+    return tuple(pairs.values())
 
 
 def _bad(name: str, why: str) -> EvalFault:
@@ -196,7 +171,12 @@ def draw_to_label(
             arms.setdefault(key, []).append(arm)
     order = sorted(arms)
     drawn.shuffle(order)
-    pairs = [_record(key, *found[key]) for key in order]
+    pairs = []
+    for key in order:
+        one, said = found[key]
+        accepted, question = list(accepted_texts(one.item)), one.item.question.text
+        pair = {"id": key, "video": one.item.video_id, "question": question, "accepted": accepted, "answer": said}
+        pairs.append({**pair, "right": None})
     return {"schema_version": SCHEMA_VERSION, "pairs": pairs}, arms
 
 
@@ -221,7 +201,7 @@ def merged(before: Iterable[LabelledPair], taken: Iterable[LabelledPair], *, by:
     found = {pair.id: pair for pair in before}
     for pair in taken:
         arms = {*pair.arms, *(found[pair.id].arms if pair.id in found else ())}
-        found[pair.id] = replace(pair, by=by or pair.by, arms=tuple(sorted(arms)))
+        found[pair.id] = pair.model_copy(update={"by": by or pair.by, "arms": tuple(sorted(arms))})
     return [found[key] for key in sorted(found)]
 
 
@@ -237,18 +217,8 @@ def _said(one: GivenAnswer) -> str | None:
     return given_text(one.value, one.answer) if is_open else None
 
 
-def _record(key: str, one: GivenAnswer, said: str) -> dict[str, Any]:
-    return {
-        "id": key,
-        "video": one.item.video_id,
-        "question": one.item.question.text,
-        "accepted": list(accepted_texts(one.item)),
-        "answer": said,
-        "right": None,
-    }
-
-
 _BIAS_DRAWS = 2_000
+_Judged = list[tuple[LabelledPair, AnswerVerdict]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,7 +245,7 @@ class LengthBias:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agreement:
+class JudgeAgreement:
     """A judge against labels: accuracy with its interval, Cohen's kappa, by category and by arm, length bias.
 
     The interval draws videos where pairs name them, else questions.
@@ -302,7 +272,7 @@ class Agreement:
         return "\n".join(_lines(self))
 
 
-def measure_agreement(judge: AnswerJudge, pairs: Sequence[LabelledPair], *, seed: int = 0) -> Agreement:
+def measure_agreement(judge: AnswerJudge, pairs: Sequence[LabelledPair], *, seed: int = 0) -> JudgeAgreement:
     """Put every pair to the judge, in a seeded order, and compare.
 
     Raises:
@@ -310,100 +280,86 @@ def measure_agreement(judge: AnswerJudge, pairs: Sequence[LabelledPair], *, seed
     """
     order = list(range(len(pairs)))
     random.Random(seed).shuffle(order)  # noqa: S311 - an order, no secret
-    said: dict[int, Verdict] = {}
-    for place in order:
-        pair = pairs[place]
-        said[place] = judge.verdict(pair.question, pair.accepted, pair.answer)
-    return compared(judge.name, pairs, [said[place] for place in range(len(pairs))], seed=seed)
-
-
-def compared(judge: str, pairs: Sequence[LabelledPair], verdicts: Sequence[Verdict], *, seed: int = 0) -> Agreement:
-    """Verdicts that were given against the labels."""
-    yes = [verdict.yes for verdict in verdicts]
-    agreed = [float(verdict == pair.right) for verdict, pair in zip(yes, pairs, strict=True)]
-    arms = _grouped(pairs, lambda pair: pair.arms)
-    return Agreement(
-        judge=judge,
+    verdicts = {at: judge.verdict(pairs[at].question, pairs[at].accepted, pairs[at].answer) for at in order}
+    judged = [(pair, verdicts[at]) for at, pair in enumerate(pairs)]
+    agreed = [float(verdict.yes == pair.right) for pair, verdict in judged]
+    arms = _grouped(judged, lambda pair: pair.arms)
+    return JudgeAgreement(
+        judge=judge.name,
         seed=seed,
         accuracy=mean_interval(agreed, [pair.video or pair.question for pair in pairs], seed=seed, within=(0.0, 1.0)),
-        kappa=_kappa(pairs, yes, range(len(pairs)), seed),
-        total=_share(pairs, verdicts, range(len(pairs))),
-        categories={
-            name: _share(pairs, verdicts, at) for name, at in _grouped(pairs, lambda pair: (pair.category,)).items()
-        },
-        languages={
-            name: _share(pairs, verdicts, at) for name, at in _grouped(pairs, lambda pair: (pair.language,)).items()
-        },
-        arms={name: _share(pairs, verdicts, at) for name, at in arms.items()},
-        arm_kappas={name: _kappa(pairs, yes, at, seed) for name, at in arms.items()},
-        length_bias=length_bias(yes, [pair.right for pair in pairs], [len(pair.answer) for pair in pairs], seed=seed),
+        kappa=_kappa(judged, seed),
+        total=_share(judged),
+        categories=_shares(_grouped(judged, lambda pair: (pair.category,))),
+        languages=_shares(_grouped(judged, lambda pair: (pair.language,))),
+        arms=_shares(arms),
+        arm_kappas={name: _kappa(own, seed) for name, own in arms.items()},
+        length_bias=_length_bias(judged, seed),
     )
 
 
-def length_bias(
-    yes: Sequence[bool], labels: Sequence[bool], lengths: Sequence[int], *, seed: int, level: float = 0.95
-) -> LengthBias:
-    """Whether verdicts follow the length of answers (characters) where the label does not, with a percentile interval."""
-    said = np.array([float(one) for one in yes])
-    long = np.array([math.log1p(length) for length in lengths])
-    groups = np.array([int(label) for label in labels])
+def _length_bias(judged: _Judged, seed: int) -> LengthBias:
+    """Whether verdicts follow the length of answers where the label does not, with a percentile interval (95 %)."""
+    said = np.array([float(verdict.yes) for _, verdict in judged])
+    long = np.array([math.log1p(len(pair.answer)) for pair, _ in judged])
+    groups = np.array([int(pair.right) for pair, _ in judged])
     found = correlation(said.tolist(), long.tolist(), groups=groups.tolist())
-    if found is None:
-        return LengthBias(correlation=None, low=None, high=None)
-    drawn = np.random.default_rng(seed).integers(0, len(said), size=(_BIAS_DRAWS, len(said)))
+    drawn = np.random.default_rng(seed).integers(
+        0, len(said), size=(_BIAS_DRAWS if found is not None else 0, len(said))
+    )
     tried = (correlation(said[at].tolist(), long[at].tolist(), groups=groups[at].tolist()) for at in drawn)
     known = [one for one in tried if one is not None]
-    if not known:
-        return LengthBias(correlation=round(found, 4), low=None, high=None)
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
-    return LengthBias(correlation=round(found, 4), low=round(float(low), 4), high=round(float(high), 4))
+    low, high = (round(float(end), 4) for end in np.quantile(known, [0.025, 0.975])) if known else (None, None)
+    return LengthBias(correlation=None if found is None else round(found, 4), low=low, high=high)
 
 
-def _kappa(pairs: Sequence[LabelledPair], yes: Sequence[bool], places: Sequence[int], seed: int) -> Kappa:
-    return cohen_kappa([yes[place] for place in places], [pairs[place].right for place in places], seed=seed)
+def _kappa(judged: _Judged, seed: int) -> Kappa:
+    return cohen_kappa([verdict.yes for _, verdict in judged], [pair.right for pair, _ in judged], seed=seed)
 
 
-def _share(pairs: Sequence[LabelledPair], verdicts: Sequence[Verdict], places: Sequence[int]) -> Share:
-    both = [(verdicts[place], pairs[place].right) for place in places]
+def _shares(groups: Mapping[str, _Judged]) -> dict[str, Share]:
+    return {name: _share(judged) for name, judged in groups.items()}
+
+
+def _share(judged: _Judged) -> Share:
     return Share(
-        pairs=len(both),
-        agreed=sum(verdict.yes == right for verdict, right in both),
-        false_yes=sum(verdict.yes and not right for verdict, right in both),
-        false_no=sum(right and not verdict.yes for verdict, right in both),
-        unreadable=sum(verdict.fault is not None for verdict, _ in both),
+        pairs=len(judged),
+        agreed=sum(verdict.yes == pair.right for pair, verdict in judged),
+        false_yes=sum(verdict.yes and not pair.right for pair, verdict in judged),
+        false_no=sum(pair.right and not verdict.yes for pair, verdict in judged),
+        unreadable=sum(verdict.fault is not None for _, verdict in judged),
     )
 
 
-def _grouped(pairs: Sequence[LabelledPair], of: Callable[[LabelledPair], Iterable[str]]) -> dict[str, list[int]]:
-    groups: dict[str, list[int]] = {}
-    for place, pair in enumerate(pairs):
+def _grouped(judged: _Judged, of: Callable[[LabelledPair], Iterable[str]]) -> dict[str, _Judged]:
+    groups: dict[str, _Judged] = {}
+    for pair, verdict in judged:
         for name in filter(None, of(pair)):
-            groups.setdefault(name, []).append(place)
+            groups.setdefault(name, []).append((pair, verdict))
     return dict(sorted(groups.items()))
 
 
-def _lines(found: Agreement) -> list[str]:
-    kappa, bias = found.kappa, found.length_bias
-    lines = [
-        f"judge {found.judge}: agrees with people on {found.total.agreed} of {found.total.pairs} pairs, "
-        f"{_percent(found.accuracy.estimate)} [{_percent(found.accuracy.low)}, {_percent(found.accuracy.high)}]",
-        f"Cohen's kappa {_figure(kappa.kappa)} [{_figure(kappa.low)}, {_figure(kappa.high)}]",
-        f"says yes to {found.total.false_yes} wrong answers and no to {found.total.false_no} right ones; "
-        f"{found.total.unreadable} replies could not be read",
+def _lines(found: JudgeAgreement) -> Iterator[str]:
+    total, kappa, bias = found.total, found.kappa, found.length_bias
+    low, high = (f"{100 * end:.1f} %" if end is not None else "-" for end in (found.accuracy.low, found.accuracy.high))
+    yield (
+        f"judge {found.judge}: agrees with people on {total.agreed} of {total.pairs} pairs, "
+        f"{100 * found.accuracy.estimate:.1f} % [{low}, {high}]"
+    )
+    yield f"Cohen's kappa {_figure(kappa.kappa)} [{_figure(kappa.low)}, {_figure(kappa.high)}]"
+    yield (
+        f"says yes to {total.false_yes} wrong answers and no to {total.false_no} right ones; "
+        f"{total.unreadable} replies could not be read"
+    )
+    yield (
         f"length bias (correlation of a yes with length, labels equal) {_figure(bias.correlation)} "
-        f"[{_figure(bias.low)}, {_figure(bias.high)}]",
-    ]
+        f"[{_figure(bias.low)}, {_figure(bias.high)}]"
+    )
     for title, groups in (("category", found.categories), ("language", found.languages), ("arm", found.arms)):
         for name, share in groups.items():
-            line = f"  {title} {name}: {share.agreed} of {share.pairs}"
-            if title == "arm":
-                line += f", kappa {_figure(found.arm_kappas[name].kappa)}"
-            lines.append(f"{line} (false yes {share.false_yes}, false no {share.false_no})")
-    return lines
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"
+            kappa_of = f", kappa {_figure(found.arm_kappas[name].kappa)}" if title == "arm" else ""
+            counts = f"(false yes {share.false_yes}, false no {share.false_no})"
+            yield f"  {title} {name}: {share.agreed} of {share.pairs}{kappa_of} {counts}"
 
 
 def _figure(value: float | None) -> str:

@@ -26,10 +26,10 @@ import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from eval.datasets.items import Item
-from eval.scoring.kinds import accepted_texts, accepted_values, given_text, overlap
+from eval.scoring.kinds import PositiveShare, accepted_texts, accepted_values, given_text, overlap
 from eval.scoring.score import Context, Score
 from world_api.core.faults import EvalFault
 
@@ -43,11 +43,7 @@ _SEVERAL_HOPS, _COMMON_SENSE, _ADVERSARIAL = 1, 3, 5
 class LocomoSettings:
     """LoCoMo reports the mean F1 and no accuracy; ``correct_at`` is the F1 from which we call an answer correct."""
 
-    correct_at: float = 0.5
-
-    def __post_init__(self) -> None:
-        if not 0 < self.correct_at <= 1:
-            raise ValueError("correct_at is above 0 and at most 1")
+    correct_at: PositiveShare = 0.5
 
 
 def score_locomo(item: Item, value: Any, answer: str | None, context: Context) -> Score:
@@ -128,11 +124,7 @@ class ReplySettings:
     chance and different each time.
     """
 
-    reader: str = "last_named"
-
-    def __post_init__(self) -> None:
-        if self.reader not in READERS:
-            raise ValueError("reader is one of: " + ", ".join(READERS))
+    reader: Literal["last_named", "first_letter"] = "last_named"
 
 
 def score_choice_reply(item: Item, value: Any, answer: str | None, context: Context) -> Score:

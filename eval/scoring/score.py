@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -34,7 +34,7 @@ Settings = TypeVar("Settings", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class AnswerVerdict:
     """What a judge says of one answer.
 
     ``yes``: it says what an accepted answer says. ``fault`` is why there is no verdict (it then counts as no): ``judge_unreadable``.
@@ -50,7 +50,7 @@ class AnswerJudge(Protocol):
 
     name: str
 
-    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
         """Whether ``given`` says what one of the accepted answers says.
 
         Raises:
@@ -81,15 +81,12 @@ class Context:
         Raises:
             EvalFault: ``bad_protocol``: one is not known, or of another type than its default.
         """
-        if not self.settings:
-            return kind()
         known = [part.name for part in fields(kind)]
         unknown = [str(name) for name in self.settings if name not in known]
         if unknown:
             raise self._bad(f"no setting {unknown[0][:40]!r}", "one of: " + (", ".join(known) or "none"))
         try:
             found: Settings = _checker(kind).validate_json(canonical_json(dict(self.settings)), strict=True)
-            return found
         except ValidationError as error:
             fault = error.errors()[0]
             place = ".".join(map(str, fault["loc"]))
@@ -97,6 +94,7 @@ class Context:
             raise self._bad(f"setting {place!r}: {message}" if place else message, "see docs/scoring.md") from None
         except ValueError as error:  # a value that JSON does not have
             raise self._bad(str(error), "see docs/scoring.md") from None
+        return found
 
     def _bad(self, what: str, hint: str) -> EvalFault:
         return EvalFault("bad_protocol", f"scorer {self.scorer}: {what}", hint=hint)
@@ -107,13 +105,6 @@ def _checker(kind: type[Settings]) -> TypeAdapter[Settings]:
     return TypeAdapter(kind)
 
 
-class Scorer(Protocol):
-    """Scores one answer. ``value`` is None where there is no answer of the question's type, ``answer`` is its text."""
-
-    def __call__(self, item: Item, value: Any, answer: str | None, context: Context) -> Score:
-        """The score.
-
-        Raises:
-            EvalFault: ``bad_protocol``, ``item_without_answer``; ``no_judge``.
-        """
-        ...
+#: Scores one answer of an item: called with the item, the value (None if there is no answer of the question's type), its text and the
+#: context. It may raise ``bad_protocol``, ``item_without_answer`` and ``no_judge``.
+Scorer = Callable[[Item, Any, str | None, Context], Score]

@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, is_dataclass, replace
+from functools import partial
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -35,13 +36,13 @@ from eval.scoring.kinds import (
     NoSettings,
     OrderSettings,
     TextSettings,
+    cjk_tokens,
     score_choice,
     score_count,
     score_interval,
     score_judged,
     score_order,
-    score_text,
-    score_text_cjk,
+    score_words,
     text_scorer_for,
 )
 from eval.scoring.published import LocomoSettings, ReplySettings, score_choice_reply, score_locomo
@@ -71,35 +72,24 @@ class Named:
         """With its version: ``interval/1``."""
         return f"{self.name}/{self.version}"
 
-    def check(self, settings: Mapping[str, Any]) -> None:
-        """Read settings, as it will when it scores.
 
-        Raises:
-            EvalFault: ``bad_protocol``.
-        """
-        if self.settings is not None:
-            Context(scorer=self.whole_name, settings=settings).read(self.settings)
-
-
-_OWN: Mapping[str, Named] = {
-    named.name: named
-    for named in (
-        Named(name="choice", scorer=score_choice, settings=NoSettings),
-        Named(name="choice_reply", scorer=score_choice_reply, settings=ReplySettings),
-        Named(name="interval", scorer=score_interval, settings=IntervalSettings),
-        Named(name="count", scorer=score_count, settings=CountSettings),
-        Named(name="order", scorer=score_order, settings=OrderSettings),
-        Named(name="text", scorer=score_text, settings=TextSettings),
-        Named(name="text_cjk", scorer=score_text_cjk, settings=TextSettings),
-        Named(name="judge", scorer=score_judged, settings=JudgeSettings),
-        Named(name="locomo", scorer=score_locomo, settings=LocomoSettings),
-    )
-}
+_SCORERS: tuple[tuple[str, Scorer, type[DataclassInstance] | None], ...] = (
+    ("choice", score_choice, NoSettings),
+    ("choice_reply", score_choice_reply, ReplySettings),
+    ("interval", score_interval, IntervalSettings),
+    ("count", score_count, CountSettings),
+    ("order", score_order, OrderSettings),
+    ("text", score_words, TextSettings),
+    ("text_cjk", partial(score_words, tokens=cjk_tokens), TextSettings),
+    ("judge", score_judged, JudgeSettings),
+    ("locomo", score_locomo, LocomoSettings),
+)
+_OWN = {name: Named(name=name, scorer=scorer, settings=settings) for name, scorer, settings in _SCORERS}
 
 
 def scorer_names() -> tuple[str, ...]:
     """The scorers there are, without versions: the product's own, then those of other packages, sorted."""
-    return (*_OWN, *sorted(_added()))
+    return (*_OWN, *sorted(added(ENTRY_POINT_GROUP, own=_OWN)))
 
 
 def scorer_named(whole_name: str) -> Named:
@@ -119,12 +109,8 @@ def scorer_named(whole_name: str) -> Named:
     return found
 
 
-def _added() -> dict[str, metadata.EntryPoint]:
-    return added(ENTRY_POINT_GROUP, own=_OWN)
-
-
 def _loaded(name: str) -> Named:
-    point = _added().get(name)
+    point = added(ENTRY_POINT_GROUP, own=_OWN).get(name)
     if point is None:
         near = closest(name, scorer_names())
         raise EvalFault(
@@ -154,7 +140,7 @@ _JUDGED = "judge"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answered:
+class AnswerToScore:
     """An answer that is to be scored, with the protocol of its dataset."""
 
     item: Item
@@ -178,23 +164,20 @@ def score_value(
             ``bad_score``: a scorer of others gives none; ``no_judge`` where the protocol wants one and nothing instead.
         BackendFault: what the judge's model names.
     """
-    named, settings = _chosen(item, judge, protocol or {})
+    kind = item.question.kind
+    usual = kind if kind != "open" else _JUDGED if judge is not None else text_scorer_for(item)
+    named, settings = _named(protocol or {}, kind) or (scorer_named(usual), {})
+    context = Context(scorer=named.whole_name, settings=settings, judge=judge)
     instead = settings.get("instead", "text") if named.name == _JUDGED and judge is None else None
-    if instead:
-        wanted = named.whole_name
-        named = scorer_named(text_scorer_for(item) if instead == "text" else str(instead))
-        score = named.scorer(item, value, answer, Context(scorer=named.whole_name))
-        return _checked(replace(score, details={**score.details, "instead_of": wanted}), named)
-    score = named.scorer(item, value, answer, Context(scorer=named.whole_name, settings=settings, judge=judge))
-    return _checked(score, named)
+    if not instead:
+        return _checked(named.scorer(item, value, answer, context), named)
+    other = scorer_named(text_scorer_for(item) if instead == "text" else str(instead))
+    score = other.scorer(item, value, answer, Context(scorer=other.whole_name))
+    return _checked(replace(score, details={**score.details, "instead_of": named.whole_name}), other)
 
 
 def _checked(score: Score, named: Named) -> Score:
-    """The score, if it is one: scorers of others' packages may give anything.
-
-    Raises:
-        EvalFault: ``bad_score``.
-    """
+    """The score, if it is one: scorers of others' packages may give anything."""
     if not isinstance(score.correct, bool) or not 0 <= score.score <= 1:
         raise EvalFault(
             "bad_score",
@@ -205,27 +188,21 @@ def _checked(score: Score, named: Named) -> Score:
 
 
 def score_all(
-    answers: Sequence[Answered], *, judge: AnswerJudge | None = None, seed: int = 0, workers: int = 1
+    answers: Sequence[AnswerToScore], *, judge: AnswerJudge | None = None, seed: int = 0, workers: int = 1
 ) -> list[Score]:
     """The scores of many answers, in their order. They are put to the judge in a seeded order, ``workers`` at a time.
 
     So a drift while judging (a server under load, a model that is exchanged) does not affect one arm alone.
-
-    Raises:
-        EvalFault, BackendFault: as ``score_value``.
     """
     order = list(range(len(answers)))
     random.Random(seed).shuffle(order)  # noqa: S311 - an order, no secret
-    if judge is None or workers < 2:
-        scores = {place: _score(answers[place], judge) for place in order}
-    else:
-        with ThreadPoolExecutor(max_workers=workers) as pool:
-            futures = {place: pool.submit(copy_context().run, _score, answers[place], judge) for place in order}
-            try:
-                scores = {place: one.result() for place, one in futures.items()}
-            except VideoWorldError:
-                pool.shutdown(cancel_futures=True)  # verdicts so far are on file; the rest is not requested
-                raise
+    with ThreadPoolExecutor(max_workers=1 if judge is None else max(1, workers)) as pool:
+        futures = {place: pool.submit(copy_context().run, _score, answers[place], judge) for place in order}
+        try:
+            scores = {place: one.result() for place, one in futures.items()}
+        except VideoWorldError:
+            pool.shutdown(cancel_futures=True)  # verdicts so far are on file; the rest is not requested
+            raise
     return [scores[place] for place in range(len(answers))]
 
 
@@ -236,26 +213,15 @@ def check_protocol(protocol: Mapping[str, Any]) -> None:
         EvalFault: ``bad_protocol``, ``unknown_scorer``, ``scorer_version``, ``scorer_not_loadable``.
     """
     for kind in _scoring(protocol):
-        found = _named(protocol, str(kind))
-        if found is not None:
-            found[0].check(found[1])
-            instead = found[1].get("instead")
-            if instead:
-                scorer_named(str(instead))
+        named, settings = _named(protocol, str(kind)) or (None, {})
+        if named is not None and named.settings is not None:
+            Context(scorer=named.whole_name, settings=settings).read(named.settings)
+        if settings.get("instead"):
+            scorer_named(str(settings["instead"]))
 
 
-def _score(one: Answered, judge: AnswerJudge | None) -> Score:
+def _score(one: AnswerToScore, judge: AnswerJudge | None) -> Score:
     return score_value(one.item, one.value, one.answer, judge=judge, protocol=one.protocol)
-
-
-def _chosen(item: Item, judge: AnswerJudge | None, protocol: Mapping[str, Any]) -> tuple[Named, Mapping[str, Any]]:
-    kind = item.question.kind
-    named = _named(protocol, kind)
-    if named is not None:
-        return named
-    if kind != "open":
-        return scorer_named(kind), {}
-    return scorer_named(text_scorer_for(item) if judge is None else _JUDGED), {}
 
 
 def _named(protocol: Mapping[str, Any], kind: str) -> tuple[Named, Mapping[str, Any]] | None:

@@ -16,9 +16,9 @@ from eval.statistics.bootstrap import (
     kendall_tau,
     mean_interval,
 )
-from eval.statistics.significance import Plan, Power, holm, mcnemar, power, sign_flip
+from eval.statistics.significance import ContrastPlan, Power, holm, mcnemar, power, sign_flip
 
 __all__ = [
-    "FEW_CLUSTERS", "Floats", "Indices", "Interval", "Kappa", "Method", "Plan", "Power", "cohen_kappa", "correlation",
-    "holm", "kendall_tau", "mcnemar", "mean_interval", "power", "sign_flip",
+    "FEW_CLUSTERS", "ContrastPlan", "Floats", "Indices", "Interval", "Kappa", "Method", "Power", "cohen_kappa",
+    "correlation", "holm", "kendall_tau", "mcnemar", "mean_interval", "power", "sign_flip",
 ]  # fmt: skip

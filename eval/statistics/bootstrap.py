@@ -7,7 +7,7 @@ seeds and libraries), so that the cost of a draw grows with the cells and not wi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -85,7 +85,8 @@ def mean_interval(
     Raises:
         EvalFault: ``nothing_to_compare``, ``bad_sample``.
     """
-    cells = cells_of(_checked(values, clusters, crossed, level, draws), [clusters, *crossed])
+    labels = [clusters, *crossed]
+    cells = cells_of(_checked(values, labels, level, draws), labels)
     low, high, caution = _ends(cells, seed=seed, level=level, draws=draws, method=method)
     if within is not None and low is not None and high is not None:
         low, high = max(low, within[0]), min(high, within[1])
@@ -102,18 +103,12 @@ def mean_interval(
     )
 
 
-def _checked(
-    values: Sequence[float],
-    clusters: Sequence[Hashable],
-    crossed: Sequence[Sequence[Hashable]],
-    level: float,
-    draws: int,
-) -> Floats:
+def _checked(values: Sequence[float], labels: Sequence[Sequence[Hashable]], level: float, draws: int) -> Floats:
     numbers = np.asarray(values, dtype=np.float64)
     if len(numbers) == 0:
         raise EvalFault("nothing_to_compare", "there is no value to take a mean of", hint="run more samples")
     reason = None
-    if any(len(labels) != len(numbers) for labels in (clusters, *crossed)):
+    if any(len(own) != len(numbers) for own in labels):
         reason = "values and clusters differ in number"
     elif not np.isfinite(numbers).all():
         reason = "a value is not a number"
@@ -171,19 +166,14 @@ def drawn_means(cells: Cells, *, seed: int, draws: int, fewer: int = 1) -> Float
     as often as its levels were drawn, multiplied (Owen 2007). Draws in which no row is left are left out.
     """
     random = np.random.default_rng(seed)
-    means = [
-        _means(cells, [random.integers(0, count, size=(many, max(count - fewer, 1))) for count in cells.counts])
-        for many in _portions(draws, max(len(cells.sums), *cells.counts))
-    ]
+    at_once = max(1, _MOST_NUMBERS // max(len(cells.sums), *cells.counts, 1))  # memory stays bounded
+    means = []
+    for done in range(0, draws, at_once):
+        many = min(at_once, draws - done)
+        means.append(
+            _means(cells, [random.integers(0, count, size=(many, max(count - fewer, 1))) for count in cells.counts])
+        )
     return np.concatenate(means)
-
-
-def _portions(draws: int, width: int) -> Iterator[int]:
-    """Numbers of draws to make at a time, so that memory stays bounded."""
-    at_once = max(1, _MOST_NUMBERS // max(width, 1))
-    while draws > 0:
-        yield min(draws, at_once)
-        draws -= at_once
 
 
 def _means(cells: Cells, drawn: Sequence[Indices]) -> Floats:
@@ -267,9 +257,6 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
     """Kendall's tau-a of two rankings of the same things: concordant less discordant pairs, over all pairs (Kendall 1938).
 
     Ties count as neither. 1 for fewer than two things. SciPy has tau-b and tau-c alone, which correct for ties.
-
-    Raises:
-        EvalFault: ``bad_sample``: they differ in length.
     """
     _same_length(first, second)
     if len(first) < 2:
@@ -297,40 +284,25 @@ def cohen_kappa(
     kappas = _kappas(drawn.reshape(draws, len(names), len(names)).astype(np.float64))
     kappas = kappas[np.isfinite(kappas)]
     [kappa] = _kappas(table[None])
-    tail = (1 - level) / 2
     known = bool(np.isfinite(kappa)) and len(kappas) > 0
-    low, high = np.quantile(kappas, [tail, 1 - tail]) if known else (None, None)
-    return Kappa(
-        agreement=float(np.trace(table) / many),
-        kappa=float(kappa) if known else None,
-        low=float(low) if low is not None else None,
-        high=float(high) if high is not None else None,
-        pairs=many,
-    )
+    low, high = np.quantile(kappas, [(1 - level) / 2, (1 + level) / 2]).tolist() if known else (None, None)
+    agreement = float(np.trace(table) / many)
+    return Kappa(agreement=agreement, kappa=float(kappa) if known else None, low=low, high=high, pairs=many)
 
 
 def correlation(
     first: Sequence[float], second: Sequence[float], *, groups: Sequence[Hashable] | None = None
 ) -> float | None:
-    """Pearson's correlation; with ``groups`` of what is left when each group's mean is taken away. None if one does not vary.
-
-    Raises:
-        EvalFault: ``bad_sample``.
-    """
-    _same_length(first, second)
+    """Pearson's correlation; with ``groups`` of what is left when each group's mean is taken away. None if one does not vary."""
     groups = [0] * len(first) if groups is None else groups
+    _same_length(first, second)
     _same_length(first, groups)
     codes = np.unique([repr(group) for group in groups], return_inverse=True)[1]
-    one, other = (_centred(np.asarray(values, dtype=np.float64), codes) for values in (first, second))
+    sides = [np.asarray(values, dtype=np.float64) for values in (first, second)]
+    # Each value less the mean of its group.
+    one, other = (own - (np.bincount(codes, weights=own) / np.bincount(codes))[codes] for own in sides)
     spread = float(np.sqrt((one**2).sum() * (other**2).sum()))
     return float((one * other).sum() / spread) if spread > 1e-12 else None
-
-
-def _centred(values: Floats, codes: NDArray[np.intp]) -> Floats:
-    """The values less the mean of their group."""
-    means = np.bincount(codes, weights=values) / np.bincount(codes)
-    centred: Floats = values - means[codes] if len(values) else values
-    return centred
 
 
 def _kappas(tables: Floats) -> Floats:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -88,7 +88,7 @@ USUAL_REPEAT_CORRELATION = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class ContrastPlan:
     """A contrast as it is planned: questions of each video, and what is assumed of them.
 
     ``repeats`` are the seeds each question is asked with; their differences share ``repeat_correlation``.
@@ -116,7 +116,7 @@ class Power:
     ``power`` is None with fewer than two videos: no interval can be made.
     """
 
-    plan: Plan
+    plan: ContrastPlan
     effect: float
     power: float | None
     standard_error: float
@@ -133,9 +133,8 @@ class Power:
         )
         if self.power is None:
             return f"{many}: no interval can be made of one video ({assumed})"
-        if self.detectable is None:
-            least = "no difference at all is found with probability 0.8 by so few videos and questions"
-        else:
+        least = "no difference at all is found with probability 0.8 by so few videos and questions"
+        if self.detectable is not None:
             least = f"the smallest that is found with probability 0.8 is {100 * self.detectable:.1f} points"
         return (
             f"{many}: a true difference of {100 * self.effect:g} points is found with probability {self.power:.2f}; "
@@ -147,46 +146,31 @@ class Power:
         return {**asdict(self), "text": self.text}
 
 
-def power(
-    questions: Sequence[int],
-    *,
-    effect: float,
-    repeats: int = 1,
-    discordance: float = USUAL_DISCORDANCE,
-    correlation: float = USUAL_CORRELATION,
-    repeat_correlation: float = USUAL_REPEAT_CORRELATION,
-    level: float = 0.95,
-) -> Power:
+def power(questions: Sequence[int], *, effect: float, **assumed: Any) -> Power:
     """The power of a paired contrast over videos with these numbers of questions; ``effect`` is a difference of accuracies.
+
+    What is ``assumed`` are fields of ``ContrastPlan``.
 
     Raises:
         EvalFault: ``bad_plan``.
     """
-    plan = Plan(
-        questions=tuple(questions),
-        repeats=repeats,
-        discordance=discordance,
-        correlation=correlation,
-        repeat_correlation=repeat_correlation,
-        level=level,
-    )
-    if abs(effect) > discordance:
+    plan = ContrastPlan(questions=tuple(questions), **assumed)
+    if abs(effect) > plan.discordance:
         raise EvalFault(
             "bad_plan",
-            f"a difference of {effect:g} cannot come from {discordance:g} of outcomes that differ",
+            f"a difference of {effect:g} cannot come from {plan.discordance:g} of outcomes that differ",
             hint="assume a larger discordance or a smaller effect",
         )
-    error = standard_error(plan, effect)
     return Power(
         plan=plan,
         effect=effect,
-        power=_power(plan, effect, error),
-        standard_error=error,
-        detectable=_smallest_detectable(lambda size: _power(plan, size, standard_error(plan, size)), discordance),
+        power=_power(plan, effect),
+        standard_error=standard_error(plan, effect),
+        detectable=_smallest_detectable(plan),
     )
 
 
-def standard_error(plan: Plan, effect: float) -> float:
+def standard_error(plan: ContrastPlan, effect: float) -> float:
     """Of the mean paired difference over all questions and seeds."""
     sizes = np.asarray(plan.questions, dtype=np.float64)
     size = float((sizes**2).sum() / sizes.sum())
@@ -195,31 +179,29 @@ def standard_error(plan: Plan, effect: float) -> float:
     return math.sqrt(max(float(variance), 0.0))
 
 
-def _power(plan: Plan, effect: float, error: float) -> float | None:
+def _power(plan: ContrastPlan, effect: float) -> float | None:
     sizes = np.asarray(plan.questions, dtype=np.float64)
     if len(sizes) < 2:
         return None
+    error = standard_error(plan, effect)
     if error == 0:
         return 1.0 if effect else 0.0
     with from_extra("eval"):
         from scipy import special
     freedom = max(float(sizes.sum() ** 2 / (sizes**2).sum()), min(len(sizes), 5)) - 1
-    return _beyond(abs(effect) / error, float(special.stdtrit(freedom, (1 + plan.level) / 2)), freedom)
+    critical = float(special.stdtrit(freedom, (1 + plan.level) / 2))
+    # A noncentral t beyond the critical value on either side. SciPy gives no number far below its centre, where it is 0.
+    ends = special.nctdtr(freedom, abs(effect) / error, np.array([-critical, critical]))
+    below, above = np.nan_to_num(ends, nan=0.0).tolist()
+    return float(1 - above + below)
 
 
-def _beyond(shift: float, critical: float, freedom: float) -> float:
-    """The probability that a noncentral t is beyond the critical value on either side."""
-    with from_extra("eval"):
-        from scipy import special
-    # SciPy gives no number far below the centre of the distribution, where the probability is 0.
-    below, above = (float(special.nctdtr(freedom, shift, end)) for end in (-critical, critical))
-    return 1 - (0.0 if math.isnan(above) else above) + (0.0 if math.isnan(below) else below)
-
-
-def _smallest_detectable(found: Callable[[float], float | None], most: float) -> float | None:
-    """Return the smallest effect that has power 0.8; None if it is above ``most``."""
-    if (found(most) or 0.0) < 0.8:
-        return None
+def _smallest_detectable(plan: ContrastPlan) -> float | None:
+    """Return the smallest effect that has power 0.8; None if there is none."""
     with from_extra("eval"):
         from scipy import optimize
-    return float(optimize.brentq(lambda size: (found(size) or 0.0) - 0.8, 0.0, most, xtol=1e-7))
+
+    def lacking(size: float) -> float:
+        return (_power(plan, size) or 0.0) - 0.8
+
+    return float(optimize.brentq(lacking, 0.0, plan.discordance, xtol=1e-7)) if lacking(plan.discordance) >= 0 else None

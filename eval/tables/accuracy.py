@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from controller.accounts import PARTS
 from eval.scoring.kinds import ShownMeasure, measures_of
-from eval.statistics.bootstrap import Kappa, cohen_kappa
-from eval.tables.cells import correct, count, mean, money_cell, score, share, tokens_cell, value_cell
+from eval.statistics.bootstrap import cohen_kappa
+from eval.tables.cells import correct, counted, mean, money_cell, score, share, tokens_cell, value_cell
 from eval.tables.rows import SampleRow
-from eval.tables.study import PLACE, Group, Rows, Study, grouped, keys, videos
-from eval.tables.table import Cell, Figure, Figures, Kind, Table, blank, figure
+from eval.tables.study import PLACE, Group, Line, Rows, Study, grouped, keys, videos, words
+from eval.tables.table import CellsByKey, Figure, Figures, Kind, Table, TableCell, blank, figure
 
-VIDEOS: Figure[Group] = figure("videos", "count", lambda group: count(len(videos(group.rows))))
-SAMPLES: Figure[Group] = figure("n", "count", lambda group: count(len(group.rows)))
+VIDEOS: Figure[Group] = figure("videos", "count", lambda group: len(videos(group.rows)))
+SAMPLES: Figure[Group] = figure("n", "count", lambda group: len(group.rows))
 ACCURACY: Figure[Group] = figure("accuracy", "share", lambda group: share(group.rows, seed=group.seed))
 
 
@@ -25,16 +25,11 @@ def library_figure(why: str = "") -> Figure[Group]:
     return figure("library", "text", lambda group: value_cell(group.first.library, why), aside=True)
 
 
-def _counter(name: str) -> Callable[[Group], Cell]:
+def _counter(name: str) -> Callable[[Group], TableCell]:
     """The mean of a counter of episodes."""
     return lambda group: mean(
         group.rows, lambda row: float(getattr(row, name)) if row.spend else None, why="no episodes"
     )
-
-
-def _failed(group: Group) -> Cell:
-    failed = [row for row in group.rows if row.outcome == "failed"]
-    return count(len(failed), failed)
 
 
 _MAIN: Figures[Group] = (
@@ -42,7 +37,8 @@ _MAIN: Figures[Group] = (
     library_figure("no library"),
     figure("n", "count", SAMPLES.cell, about="samples: questions times seeds", aside=True),
     VIDEOS,
-    figure("failed", "count", _failed, about="samples without an answer; they count as wrong"),
+    figure("failed", "count", lambda group: counted([row for row in group.rows if row.outcome == "failed"]),
+           about="samples without an answer; they count as wrong"),
     ACCURACY,
     figure("score", "share", lambda group: share(group.rows, seed=group.seed, measure=score),
            about="the finer score of each kind of question, 0 to 1"),
@@ -78,21 +74,18 @@ def main_table(study: Study) -> Table:
 
 def _cost_figures() -> Iterator[Figure[Group]]:
     for way in ("logical", "physical"):
-        for name, title in (("tokens_in", "tokens in"), ("tokens_out", "tokens out"), ("cached", "of it cached")):
+        for name, title in (("prompt", "tokens in"), ("completion", "tokens out"), ("cached", "of it cached")):
             if (way, name) != ("logical", "cached"):
-                yield figure(f"{way}_{name}", "tokens", partial(_tokens, way, "total", name), title=f"{title}, {way}")
-        for part in ("controller", "perception", "judge"):
-            cells = partial(_tokens, way, part, "tokens")
-            yield figure(f"{way}_{part}", "tokens", cells, title=f"tokens of {part}, {way}", aside=True)
-        yield figure(f"{way}_money", "money", partial(_money, way), title=f"USD, {way}")
+                key = {"prompt": "tokens_in", "completion": "tokens_out"}.get(name, name)
+                yield _cost(f"{way}_{key}", "tokens", partial(tokens_cell, way=way, of=name), f"{title}, {way}")
+        for part in PARTS:
+            cells = partial(tokens_cell, way=way, part=part)
+            yield _cost(f"{way}_{part}", "tokens", cells, f"tokens of {part}, {way}", aside=True)
+        yield _cost(f"{way}_money", "money", partial(money_cell, way=way), f"USD, {way}")
 
 
-def _tokens(way: str, part: str, name: str, group: Group) -> Cell:
-    return tokens_cell(group.rows, way=way, part=part, of=name)
-
-
-def _money(way: str, group: Group) -> Cell:
-    return money_cell(group.rows, way=way)
+def _cost(key: str, kind: Kind, cell: Callable[[Rows], TableCell], title: str, *, aside: bool = False) -> Figure[Group]:
+    return figure(key, kind, lambda group: cell(group.rows), title=title, aside=aside)
 
 
 def costs_table(study: Study) -> Table:
@@ -109,11 +102,8 @@ def costs_table(study: Study) -> Table:
 
 def by_tables(study: Study) -> list[Table]:
     """Accuracy by task domain, by kind of question, by content of the videos."""
-    return [
-        _by_table(study, "domain", "Accuracy by task domain"),
-        _by_table(study, "kind", "Accuracy by kind of question"),
-        _by_table(study, "content", "Accuracy by content of the video"),
-    ]
+    titles = {"domain": "task domain", "kind": "kind of question", "content": "content of the video"}
+    return [_by_table(study, name, f"Accuracy by {title}") for name, title in titles.items()]
 
 
 def _by_table(study: Study, name: str, title: str) -> Table:
@@ -133,7 +123,7 @@ def _by_table(study: Study, name: str, title: str) -> Table:
 def share_figure(name: str, value: str) -> Figure[Group]:
     """Accuracy on the questions with one value of an attribute."""
 
-    def cell(group: Group) -> Cell:
+    def cell(group: Group) -> TableCell:
         own = [row for row in group.rows if getattr(row, name) == value]
         return replace(share(own, seed=group.seed), samples=keys(own))
 
@@ -151,13 +141,13 @@ def measures_table(study: Study) -> Table:
         "Measures of each kind of answer",
         (
             *PLACE,
-            figure("kind", "text", lambda group: Cell(value=group.name)),
+            *words("kind"),
             SAMPLES,
             ACCURACY,
             *map(_measure_figure, known.values()),
         ),
         (
-            replace(group, rows=part, name=kind)
+            replace(group, rows=part, cells={"kind": kind})
             for group in study.groups()
             for kind, part in sorted(grouped(group.rows, lambda row: row.kind).items())
             if _measures(kind, part)
@@ -173,8 +163,8 @@ def _measures(kind: str, rows: Rows) -> tuple[ShownMeasure, ...]:
 
 
 def _measure_figure(shown: ShownMeasure) -> Figure[Group]:
-    def cell(group: Group) -> Cell:
-        own = {measure.name: measure for measure in _measures(group.name, group.rows)}.get(shown.name)
+    def cell(group: Group) -> TableCell:
+        own = {measure.name: measure for measure in _measures(group.first.kind, group.rows)}.get(shown.name)
         if own is None:
             return blank("not of this kind of answer")
         return mean(
@@ -184,20 +174,13 @@ def _measure_figure(shown: ShownMeasure) -> Figure[Group]:
     return figure(shown.name, shown.unit, cell, title=shown.title, about=shown.about)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Ending(Group):
-    """The samples of a group that ended alike; ``among`` counts the whole group."""
-
-    among: int
-
-
-_ENDINGS: Figures[_Ending] = (
+_ENDINGS: Figures[Group] = (
     *PLACE,
-    figure("outcome", "text", lambda end: Cell(value=end.first.outcome), about="submitted, prose, forced, failed"),
+    figure("outcome", "text", lambda end: end.first.outcome, about="submitted, prose, forced, failed"),
     figure("reason", "text", lambda end: value_cell(end.first.reason, "it answered by itself"),
            about="a limit that was reached, or the code of a fault"),
-    figure("samples", "count", lambda end: count(len(end.rows))),
-    figure("share", "share", lambda end: Cell(value=len(end.rows) / end.among, n=end.among), title="of the arm"),
+    figure("samples", "count", lambda end: len(end.rows)),
+    figure("share", "share", title="of the arm"),
     figure("accuracy", "share", lambda end: mean(end.rows, correct)),
 )  # fmt: skip
 
@@ -206,12 +189,10 @@ def endings_table(study: Study) -> Table:
     """The endings of every arm's episodes by outcome and reason; all failures, and all forced ends."""
     ends = []
     for group in study.groups():
-        counts = Counter((row.outcome, row.reason) for row in group.rows)
-        for ending, _ in sorted(counts.items(), key=lambda item: (-item[1], str(item[0]))):
-            own = [row for row in group.rows if (row.outcome, row.reason) == ending]
-            ends.append(
-                _Ending(study=study, setting=group.setting, arm=group.arm, rows=own, among=len(group.rows))
-            )  # fmt: skip
+        parts = grouped(group.rows, lambda row: (row.outcome, row.reason))
+        for _, own in sorted(parts.items(), key=lambda item: (-len(item[1]), str(item[0]))):
+            among = TableCell(value=len(own) / len(group.rows), n=len(group.rows))
+            ends.append(replace(group, rows=own, cells={"share": among}))
     return study.table(
         "endings",
         "How episodes ended",
@@ -222,54 +203,19 @@ def endings_table(study: Study) -> Table:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Scored(Group):
-    """The samples of a group that one scorer scored; ``name`` is scorer, the scorer it replaces, and judge."""
-
-    @cached_property
-    def labelled(self) -> list[tuple[SampleRow, bool]]:
-        right = self.study.labels.right
-        return [(row, right[row.sample]) for row in self.rows if row.sample in right]
-
-    def agreement(self, cell: Callable[[list[tuple[SampleRow, bool]]], Cell]) -> Cell:
-        return cell(self.labelled) if self.labelled else blank(self.study.labels.why)
-
-    def wrongly(self, *, right: bool) -> Cell:
-        rows = [row for row, label in self.labelled if row.correct == right != label]
-        return self.agreement(lambda _: count(len(rows), rows))
-
-
-def _agreed(known: list[tuple[SampleRow, bool]]) -> Cell:
-    agreed = sum(row.correct == label for row, label in known)
-    return Cell(value=agreed / len(known), n=len(known), samples=keys(row for row, _ in known))
-
-
-def _kappa(scored: _Scored) -> Cell:
-    known = scored.labelled
-    found: Kappa = cohen_kappa([row.correct for row, _ in known], [label for _, label in known], seed=scored.seed)
-    if found.kappa is None:
-        return blank("scorer and labels say one thing only")
-    return Cell(value=found.kappa, low=found.low, high=found.high, n=len(known), samples=keys(row for row, _ in known))
-
-
-_SCORERS: Figures[_Scored] = (
+_SCORERS: Figures[Group] = (
     *PLACE,
-    figure("scorer", "text", lambda scored: value_cell(scored.name[0]), about="with its version"),
-    figure("instead_of", "text", lambda scored: Cell(value=scored.name[1]), title="instead of",
-           about="the scorer that the protocol names"),
-    figure("judge", "text", lambda scored: Cell(value=scored.name[2]),
-           about="its model, and the hash of its prompts", aside=True),
+    figure("scorer", "text", about="with its version"),
+    figure("instead_of", "text", title="instead of", about="the scorer that the protocol names"),
+    figure("judge", "text", about="its model, and the hash of its prompts", aside=True),
     SAMPLES,
     figure("accuracy", "share", lambda scored: mean(scored.rows, correct)),
-    figure("labelled", "count", lambda scored: count(len(scored.labelled), [row for row, _ in scored.labelled]),
-           about="answers that a person called right or wrong"),
-    figure("agreement", "share", lambda scored: scored.agreement(_agreed), about="of scorer and label"),
-    figure("kappa", "number", lambda scored: scored.agreement(lambda _: _kappa(scored)),
-           about="Cohen's, with its interval over answers"),
-    figure("false_right", "count", lambda scored: scored.wrongly(right=True), title="false right",
-           about="called right by the scorer, wrong by the person"),
-    figure("false_wrong", "count", lambda scored: scored.wrongly(right=False), title="false wrong"),
-)  # fmt: skip
+    figure("labelled", "count", about="answers that a person called right or wrong"),
+    figure("agreement", "share", about="of scorer and label"),
+    figure("kappa", "number", about="Cohen's, with its interval over answers"),
+    figure("false_right", "count", title="false right", about="called right by the scorer, wrong by the person"),
+    figure("false_wrong", "count", title="false wrong"),
+)
 
 
 def scorers_table(study: Study) -> Table:
@@ -278,15 +224,18 @@ def scorers_table(study: Study) -> Table:
         "scorers",
         "Who scored, and agreement with people",
         _SCORERS,
-        (
-            _Scored(**{**vars(group), "rows": part, "name": scorer})
+        [
+            replace(group, rows=part, cells={**dict(zip(_SCORER, scorer, strict=True)), **_agreement(study, part)})
             for group in study.groups()
             for scorer, part in grouped(group.rows, _scorer).items()
-        ),
+        ],
         note="Scorers never see the arm. Agreement is with the labels of people in the run's `labels.json`, each arm by itself: "
         "a scorer that agrees less on one arm biases every comparison with it. Where a scorer replaces another one, the "
         "figures are not those of the dataset's protocol.",
     )
+
+
+_SCORER = ("scorer", "instead_of", "judge")
 
 
 def _scorer(row: SampleRow) -> tuple[str, str, str]:
@@ -294,31 +243,34 @@ def _scorer(row: SampleRow) -> tuple[str, str, str]:
     return row.scorer, instead if isinstance(instead, str) else "", judge if isinstance(judge, str) else ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Baseline:
-    """A row of the baselines: an arm of the run, chance, or a published figure; its cells by column."""
+def _agreement(study: Study, rows: Rows) -> dict[str, TableCell]:
+    """The agreement of scores with labels of people, on the samples that have one."""
+    label = study.labels.right
+    known = [row for row in rows if row.sample in label]
+    if not known:
+        unknown = dict.fromkeys(("agreement", "kappa", "false_right", "false_wrong"), blank(study.labels.why))
+        return {"labelled": counted(()), **unknown}
+    found = cohen_kappa([row.correct for row in known], [label[row.sample] for row in known], seed=study.seed)
+    agreement = TableCell(value=found.agreement, n=len(known), samples=keys(known))
+    kappa = replace(agreement, value=found.kappa, low=found.low, high=found.high)
+    return {
+        "labelled": counted(known),
+        "agreement": agreement,
+        "kappa": kappa if found.kappa is not None else blank("scorer and labels say one thing only"),
+        "false_right": counted([row for row in known if row.correct and not label[row.sample]]),
+        "false_wrong": counted([row for row in known if not row.correct and label[row.sample]]),
+    }
 
-    cells: Mapping[str, Cell]
-    rows: Rows = ()
 
-    @property
-    def samples(self) -> tuple[str, ...]:
-        return keys(self.rows)
-
-
-def _baseline_figure(key: str, kind: Kind = "text", about: str = "") -> Figure[_Baseline]:
-    return figure(key, kind, lambda found: found.cells[key], about=about)
-
-
-_BASELINES: Figures[_Baseline] = (
-    _baseline_figure("dataset"),
-    _baseline_figure("kind", about="ours, floor (language alone), chance, or published by others"),
-    *map(_baseline_figure, ("system", "model", "world", "budget")),
-    _baseline_figure("n", "count"),
-    _baseline_figure("accuracy", "share"),
-    _baseline_figure("on", about="which questions a published figure is on"),
-    _baseline_figure("source"),
-)
+_BASELINES: Figures[Line] = (
+    *words("dataset"),
+    figure("kind", "text", about="ours, floor (language alone), chance, or published by others"),
+    figure("system", "text"), figure("model", "text"), figure("world", "text"), figure("budget", "text"),
+    figure("n", "count"),
+    figure("accuracy", "share"),
+    figure("on", "text", about="which questions a published figure is on"),
+    figure("source", "text"),
+)  # fmt: skip
 
 
 def baselines_table(study: Study) -> Table:
@@ -327,69 +279,62 @@ def baselines_table(study: Study) -> Table:
         "baselines",
         "Our figures beside the floor and the published ones",
         _BASELINES,
-        [*_ours(study), *_others(study)],
+        [*map(_our_line, study.groups()), *_other_lines(study)],
         note="Floor: blind arms, which see the question alone or with the transcript; what they get right the questions give away. "
         "Published figures are as their sources give them, under other models, budgets, judges and often other questions: they are "
         "context, no comparison.",
     )
 
 
-def _ours(study: Study) -> Iterator[_Baseline]:
-    for group in study.groups():
-        kind = "floor" if group.first.system == "blind" else "ours"
-        names = {"dataset": group.setting.dataset, "kind": kind, "system": group.arm, "model": group.first.model}
-        names |= {"world": group.setting.world, "budget": group.setting.budget}
-        cells = {key: Cell(value=value) for key, value in names.items()}
-        cells |= {"n": SAMPLES.cell(group), "accuracy": ACCURACY.cell(group)}
-        yield _Baseline(cells={**cells, "on": blank("all of the run"), "source": blank("this run")}, rows=group.rows)
+def _our_line(group: Group) -> Group:
+    cells: CellsByKey = {
+        "kind": "floor" if group.first.system == "blind" else "ours",
+        "system": group.arm,
+        "model": group.first.model,
+        "n": SAMPLES.cell(group),
+        "accuracy": ACCURACY.cell(group),
+        "on": blank("all of the run"),
+        "source": blank("this run"),
+    }
+    return replace(group, cells=cells)
 
 
-def _others(study: Study) -> Iterator[_Baseline]:
+def _other_lines(study: Study) -> Iterator[Line]:
+    """Chance and the published figures, as the protocols of the datasets give them."""
     for name, record in sorted(study.datasets.items()):
-        if record.protocol.get("chance") is not None or record.protocol.get("chance_on"):
-            yield _Baseline(
-                cells={"dataset": Cell(value=name), "kind": Cell(value="chance"), **_chance(record.protocol)}
-            )
-        published = record.protocol.get("published")
+        protocol = record.protocol
+        if protocol.get("chance") is not None or protocol.get("chance_on"):
+            yield Line(cells={"dataset": name, **_chance(protocol.get("chance"), protocol.get("chance_on"))})
+        published = protocol.get("published")
         for entry in published if isinstance(published, list) else ():
             if isinstance(entry, Mapping):
-                place = {"dataset": Cell(value=name), "kind": Cell(value="published")}
-                yield _Baseline(cells={**place, **_published(entry)})
+                yield Line(cells={"dataset": name, **_published(entry)})
 
 
-def _chance(protocol: Mapping[str, Any]) -> dict[str, Cell]:
-    """The accuracy of guessing, as the protocol says: a share from 0 to 1."""
-    chance, on = protocol.get("chance"), _text(protocol.get("chance_on")) or None
-    known = _number(chance)
-    if known is not None and not 0 <= known <= 1:
-        known = None
-    why = (on or "not given") if chance is None else f"{str(chance)[:40]} is no share from 0 to 1"
+def _chance(chance: Any, on: Any) -> CellsByKey:
+    """The accuracy of guessing, a share from 0 to 1."""
+    known = isinstance(chance, int | float) and not isinstance(chance, bool) and 0 <= chance <= 1
+    why = str(on or "not given") if chance is None else f"{str(chance)[:40]} is no share from 0 to 1"
     return {
+        "kind": "chance",
         **dict.fromkeys(("system", "model", "world", "budget"), blank("no system")),
         "n": blank("not given"),
-        "accuracy": value_cell(known, why),
-        "on": value_cell(on, "all"),
-        "source": Cell(value="the dataset's protocol"),
+        "accuracy": TableCell(value=float(chance)) if known else blank(why),
+        "on": value_cell(str(on) if on else None, "all"),
+        "source": "the dataset's protocol",
     }
 
 
-def _published(entry: Mapping[str, Any]) -> dict[str, Cell]:
+def _published(entry: Mapping[str, Any]) -> CellsByKey:
     """A published figure, in percent as its source gives it."""
-    accuracy, number = entry.get("accuracy"), entry.get("n")
-    percent = _number(accuracy)
-    value = percent / 100 if percent is not None else None
+    texts = {key: None if (said := entry.get(key)) is None else str(said) for key in entry}
+    percent, number = entry.get("accuracy"), entry.get("n")
+    accuracy = percent / 100 if isinstance(percent, int | float) and not isinstance(percent, bool) else None
     return {
-        **{key: value_cell(_text(entry.get(key)), "not named") for key in ("system", "model", "budget")},
-        **{key: value_cell(_text(entry.get(key)), "not given") for key in ("on", "source")},
+        "kind": "published",
+        **{key: value_cell(texts.get(key), "not named") for key in ("system", "model", "budget")},
+        **{key: value_cell(texts.get(key), "not given") for key in ("on", "source")},
         "world": blank("another one"),
-        "n": Cell(value=number) if isinstance(number, int) else blank("not given"),
-        "accuracy": value_cell(value, str(accuracy) if accuracy is not None else "not given"),
+        "n": value_cell(number if isinstance(number, int) else None, "not given"),
+        "accuracy": value_cell(accuracy, texts.get("accuracy") or "not given"),
     }
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
-from typing import Any
 
+from controller.accounts import Account
+from controller.questions import InvalidAnswer, span_of
+from eval.scoring.kinds import interval_overlap
 from eval.tables.cells import (
     POINTS,
     Values,
     correct,
-    count,
     interval,
     marked,
     mean,
@@ -30,49 +31,33 @@ from eval.tables.cells import (
     tokens_cell,
     value_cell,
 )
-from eval.tables.rows import SampleRow, Spend
-from eval.tables.study import Rows, Setting, Study, baseline_of, grouped, keys, videos, words
-from eval.tables.table import Cell, Figure, Figures, Table, blank, figure
+from eval.tables.rows import SampleRow
+from eval.tables.study import Group, Line, Rows, Setting, Study, baseline_of, grouped, keys, videos, words
+from eval.tables.table import CellsByKey, Figure, Figures, Table, TableCell, Value, blank, figure
 from world_api.core.canonical import canonical_json
 
 
-@dataclass(frozen=True, kw_only=True)
-class Vote:
-    """One question's vote of some seeds: the sample that won, at the tokens and money of all that voted."""
+def _votes_of(group: Group) -> Iterator[tuple[int, list[SampleRow], list[SampleRow]]]:
+    """Votes of 2, 3, ... seeds of an arm, with all samples that voted.
 
-    winner: SampleRow
-    voters: tuple[SampleRow, ...]
-
-    def row(self) -> SampleRow:
-        """The vote as a sample of its own: the winner's outcome at the cost of all voters."""
-        spends = [row.spent() for row in self.voters]
-        known = [spent for spent in spends if spent is not None]
-        whole = Spend(
-            tokens_in=sum(spent.tokens_in for spent in known),
-            tokens_out=sum(spent.tokens_out for spent in known),
-            money=_sum_if_all_known([money(row) for row in self.voters]),
-            estimated=any(spent.estimated for spent in known),
-            is_least=any(spent.is_least for spent in known),
-        )
-        return replace(self.winner, spend={"logical": {"total": whole}} if known else {})
+    The first seeds vote, in their order, so that more voters hold all the fewer had; on questions that each of them was asked.
+    """
+    seeds = sorted({row.seed for row in group.rows})
+    questions = grouped(group.rows, lambda row: row.item)
+    for number in range(2, len(seeds) + 1):
+        held = [[row for row in rows if row.seed in seeds[:number]] for rows in questions.values()]
+        voting = [sorted(rows, key=lambda row: row.seed) for rows in held if len(rows) == number]
+        votes = [_vote(rows, seed=f"{group.seed} {rows[0].item} {number}") for rows in voting]
+        yield number, votes, [row for rows in voting for row in rows]
 
 
-def votes_of(study: Study) -> Iterator[tuple[Setting, str, int, list[Vote]]]:
-    """Votes of 2, 3, ... seeds of each arm: the first seeds, in their order, so that more voters hold all the fewer had."""
-    for group in study.groups():
-        seeds = sorted({row.seed for row in group.rows})
-        questions = grouped(group.rows, lambda row: row.item)
-        for number in range(2, len(seeds) + 1):
-            chosen = set(seeds[:number])
-            yield group.setting, group.arm, number, list(_votes(questions, chosen, study.seed))
-
-
-def _votes(questions: Mapping[str, Sequence[SampleRow]], seeds: set[int], seed: int) -> Iterator[Vote]:
-    """The votes on all questions that each of the seeds was asked."""
-    for item, rows in questions.items():
-        voters = sorted((row for row in rows if row.seed in seeds), key=lambda row: row.seed)
-        if len(voters) == len(seeds):
-            yield Vote(winner=winner(voters, seed=f"{seed} {item} {len(voters)}"), voters=tuple(voters))
+def _vote(voters: Sequence[SampleRow], *, seed: str) -> SampleRow:
+    """The vote as a sample of its own: the winner's outcome at the cost of all voters."""
+    known = [spent for row in voters if (spent := row.spent()) is not None]
+    is_priced = all(money(row) is not None for row in voters)
+    whole = sum(known, Account())
+    whole = whole if is_priced else replace(whole, money=None)
+    return replace(winner(voters, seed=seed), spend={"logical": {"total": whole}} if known else {})
 
 
 def winner(voters: Sequence[SampleRow], *, seed: str) -> SampleRow:
@@ -88,19 +73,10 @@ def winner(voters: Sequence[SampleRow], *, seed: str) -> SampleRow:
 
 
 def _agreement(one: SampleRow, other: SampleRow) -> float:
-    first, second = _ends(one.value), _ends(other.value)
-    if one.kind == "interval" and first is not None and second is not None:
-        return overlap(first, second)
+    if one.kind == "interval":
+        with suppress(InvalidAnswer):
+            return interval_overlap(span_of(one.value), span_of(other.value))
     return float(_answer(one) == _answer(other))
-
-
-def overlap(one: tuple[float, float], other: tuple[float, float]) -> float:
-    """Intersection over union of two intervals; equal moments agree."""
-    if one == other:
-        return 1.0
-    shared = min(one[1], other[1]) - max(one[0], other[0])
-    whole = max(one[1], other[1]) - min(one[0], other[0])
-    return max(0.0, shared) / whole if whole > 0 else 0.0
 
 
 def _answer(row: SampleRow) -> str:
@@ -110,24 +86,11 @@ def _answer(row: SampleRow) -> str:
     return canonical_json(row.value)
 
 
-def _ends(value: Any) -> tuple[float, float] | None:
-    if not isinstance(value, dict):
-        return None
-    ends = value.get("start_time"), value.get("end_time")
-    numbers = [float(end) for end in ends if isinstance(end, int | float) and not isinstance(end, bool)]
-    return (numbers[0], numbers[1]) if len(numbers) == 2 else None
-
-
-def _sum_if_all_known(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known and len(known) == len(values) else None
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Point:
     """A point of the curve: an arm at a budget, with a number of voters; ``samples`` are the keys behind it.
 
-    ``front`` says whether no other point of its world is as right for fewer tokens; None without known tokens.
+    ``tokens`` is their mean, infinite if none are known; ``accuracy`` is below all others without samples.
     """
 
     setting: Setting
@@ -135,23 +98,13 @@ class Point:
     voters: int
     rows: Rows
     samples: tuple[str, ...]
-    seed: int
-
-    @cached_property
-    def tokens(self) -> float:
-        """Mean tokens a question; infinite if none are known."""
-        found = mean(self.rows, tokens).number
-        return math.inf if found is None else found
-
-    @cached_property
-    def accuracy(self) -> float:
-        """The share that is right; below all others without samples."""
-        return sum(row.correct for row in self.rows) / len(self.rows) if self.rows else -1.0
+    tokens: float
+    accuracy: float
 
     @property
     def is_known(self) -> bool:
         """Whether its tokens are known."""
-        return bool(self.rows) and self.tokens < math.inf
+        return self.tokens < math.inf
 
     @property
     def name(self) -> str:
@@ -166,15 +119,21 @@ class Point:
 
 def points_of(study: Study) -> list[Point]:
     """The points of all curves, each arm by itself: budgets in their order, then votes."""
-    found = [
-        Point(setting=group.setting, arm=group.arm, voters=1, rows=group.rows, samples=group.samples, seed=study.seed)
-        for group in study.groups()
-    ]
-    for setting, arm, number, votes in votes_of(study):
-        behind = keys(row for vote in votes for row in vote.voters)
-        rows = [vote.row() for vote in votes]
-        found.append(Point(setting=setting, arm=arm, voters=number, rows=rows, samples=behind, seed=study.seed))
-    return sorted(found, key=lambda point: (*point.scope, point.arm, point.tokens))
+    found = []
+    for group in study.groups():
+        for voters, rows, behind in [(1, group.rows, group.rows), *_votes_of(group)]:
+            spent, right = mean(rows, tokens).number, mean(rows, correct).number
+            point = Point(
+                setting=group.setting,
+                arm=group.arm,
+                voters=voters,
+                rows=rows,
+                samples=keys(behind),
+                tokens=math.inf if spent is None else spent,
+                accuracy=-1.0 if right is None else right,
+            )
+            found.append(point)
+    return sorted(found, key=lambda point: (*point.scope, point.arm, point.tokens, point.voters > 1))
 
 
 def curve_table(study: Study) -> Table:
@@ -183,10 +142,9 @@ def curve_table(study: Study) -> Table:
     front = _on_front(points)
     figures: Figures[Point] = (
         *words("dataset", "world", "arm", "budget"),
-        figure("voters", "count", lambda point: count(point.voters), title="votes",
-               about="seeds that vote on one answer; 1: none"),
-        figure("n", "count", lambda point: count(len(point.rows))),
-        figure("videos", "count", lambda point: count(len(videos(point.rows))), aside=True),
+        figure("voters", "count", title="votes", about="seeds that vote on one answer; 1: none"),
+        figure("n", "count", lambda point: len(point.rows)),
+        figure("videos", "count", lambda point: len(videos(point.rows)), aside=True),
         figure("tokens", "tokens", lambda point: tokens_cell(point.rows),
                about="a question, logical; of votes those of all voters"),
         figure("money", "money", lambda point: money_cell(point.rows), title="USD", about="a question, logical"),
@@ -230,71 +188,54 @@ _NO_WORLD = "No arm and baseline with known tokens share a world."
 _OUTSIDE = "the baseline never spends so much, or so little"
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Spending:
-    """An arm at a budget, or over several (``point`` None), less the baseline at some spend.
-
-    ``against`` and ``difference`` are cells, blank if they cannot be made; ``parts`` are the differences that are averaged.
-    """
-
-    scope: tuple[str, str]
-    arm: str
-    budget: str
-    samples: tuple[str, ...]
-    point: Point | None
-    against: Cell
-    parts: Sequence[_Differences]
-    why: str
-    seed: int
-    rival: Point | None = None
-    mark: str = ""
-    rows: Rows = ()
-
-    @cached_property
-    def values(self) -> Values:
-        """The mean difference on each question that all parts have."""
-        values = Values()
-        for item in self.parts[0] if self.parts else ():
-            if all(item in part for part in self.parts):
-                behind = [row for part in self.parts for row in part[item][1]]
-                values.add(sum(part[item][0] for part in self.parts) / len(self.parts), behind[0], *behind[1:])
-        return values
-
-    def difference(self) -> Cell:
-        found = interval(self.values, seed=self.seed, within=POINTS, why=self.why)
-        return replace(marked(found, self.mark) if self.mark else found, samples=None)
-
-
-def _spending_figures(tokens_about: str, against_about: str, *rival: Figure[_Spending]) -> Figures[_Spending]:
+def _spending_figures(tokens_about: str, against_about: str, *rival: Figure[Line]) -> Figures[Line]:
     return (
-        figure("dataset", "text", lambda own: Cell(value=own.scope[0])),
-        figure("world", "text", lambda own: Cell(value=own.scope[1])),
-        *words("arm", "budget"),
-        figure("tokens", "tokens",
-               lambda own: tokens_cell(own.point.rows) if own.point else blank("of several budgets"),
-               about=tokens_about),
-        figure("against", "text", lambda own: own.against, about=against_about),
+        *words("dataset", "world", "arm", "budget"),
+        figure("tokens", "tokens", about=tokens_about),
+        figure("against", "text", about=against_about),
         *rival,
-        figure("questions", "count", lambda own: count(len(own.values.numbers))),
-        figure("videos", "count", lambda own: count(len(set(own.values.clusters))), aside=True),
-        figure("difference", "points", _Spending.difference),
-    )  # fmt: skip
+        figure("questions", "count"),
+        figure("videos", "count", aside=True),
+        figure("difference", "points"),
+    )
+
+
+def _spending(
+    point: Point,
+    samples: Sequence[str],
+    parts: Sequence[_Differences],
+    seed: int,
+    *,
+    why: str,
+    mark: str = "",
+    **cells: TableCell | Value,
+) -> Line:
+    """An arm at a budget, or over several, less the baseline at some spend: the mean of the parts on each question all have."""
+    values = Values()
+    for item in parts[0] if parts else ():
+        if all(item in part for part in parts):
+            behind = [row for part in parts for row in part[item][1]]
+            values.add(sum(part[item][0] for part in parts) / len(parts), behind[0], *behind[1:])
+    difference = interval(values, seed=seed, within=POINTS, why=why)
+    own: CellsByKey = {
+        **asdict(point.setting),
+        "arm": point.arm,
+        "tokens": tokens_cell(point.rows),
+        "questions": len(values.numbers),
+        "videos": len(set(values.clusters)),
+        "difference": replace(marked(difference, mark) if mark else difference, samples=None),
+    }
+    return Line(behind=tuple(samples), cells={**own, **cells})
 
 
 def matched_table(study: Study) -> Table:
     """Every arm at every budget against the baseline at no less spend: another budget of it, or votes."""
-    rival: Figure[_Spending] = figure(
-        "tokens_against",
-        "tokens",
-        lambda own: replace(tokens_cell(own.rival.rows), samples=own.rival.samples) if own.rival else Cell(),
-        title="tokens of it",
-    )
     about = "the point of the baseline: budget, and votes where there are any"
     return study.table(
         "matched",
         "Arms against the baseline at no less spend",
-        _spending_figures("a question, logical", about, rival),
-        [_matched(point, rivals) for point, rivals in _rivals(study)],
+        _spending_figures("a question, logical", about, figure("tokens_against", "tokens", title="tokens of it")),
+        [_matched(point, rivals, study.seed) for point, rivals in _rivals(study)],
         of=study.rows,
         note="For each point of an arm the cheapest point of the baseline that spends as much or more: a larger budget, or votes of "
         "several seeds. Where none does, the dearest one, and it is said. Paired by question; intervals (95 %) over videos.",
@@ -302,21 +243,18 @@ def matched_table(study: Study) -> Table:
     )
 
 
-def _matched(point: Point, rivals: Sequence[Point]) -> _Spending:
+def _matched(point: Point, rivals: Sequence[Point], seed: int) -> Line:
     dear = [other for other in rivals if other.tokens >= point.tokens]
     rival = dear[0] if dear else rivals[-1]
-    return _Spending(
-        scope=point.scope,
-        arm=point.arm,
-        budget=point.setting.budget,
-        samples=(*point.samples, *rival.samples),
-        point=point,
-        against=Cell(value=rival.name),
-        parts=[_differences(point, [(1.0, rival)])],
+    return _spending(
+        point,
+        (*point.samples, *rival.samples),
+        [_differences(point, [(1.0, rival)])],
+        seed,
         why="no question in common",
-        seed=point.seed,
-        rival=rival,
         mark="" if dear else "the baseline never spends as much",
+        against=rival.name,
+        tokens_against=replace(tokens_cell(rival.rows), samples=rival.samples),
     )
 
 
@@ -343,7 +281,7 @@ def along_table(study: Study) -> Table:
         "along",
         "Along the curve: arms against the baseline at the same spend",
         _spending_figures("a question, logical; the baseline spends as much", about),
-        [row for found in by_arm.values() for row in _along(found)],
+        [line for found in by_arm.values() for line in _along(found, study.seed)],
         of=study.rows,
         note="At each budget of an arm the baseline at exactly its mean tokens: a mixture of the two points of the baseline (budgets, "
         "votes) next to it, each asked for such a share of the questions that the mean is the same; so its accuracy is on the "
@@ -353,37 +291,25 @@ def along_table(study: Study) -> Table:
     )
 
 
-def _along(found: Sequence[tuple[Point, list[Point]]]) -> list[_Spending]:
+def _along(found: Sequence[tuple[Point, list[Point]]], seed: int) -> list[Line]:
     """The mean over the budgets of an arm, then each of its budgets."""
-    parts = []
+    lines: list[Line] = []
+    parts: list[_Differences] = []
+    within: list[str] = []
     for point, rivals in found:
         mixed = mixture(point.tokens, rivals)
+        samples = (*point.samples, *(key for _, rival in mixed for key in rival.samples))
         outside = "the baseline never spends so " + ("little" if point.tokens < rivals[0].tokens else "much")
-        shares = " and ".join(f"{100 * part:.0f} % {rival.name}" for part, rival in mixed)
-        parts.append(
-            _Spending(
-                scope=point.scope,
-                arm=point.arm,
-                budget=point.setting.budget,
-                samples=(*point.samples, *(key for _, rival in mixed for key in rival.samples)),
-                point=point,
-                against=Cell(value=shares) if mixed else blank(outside),
-                parts=[_differences(point, mixed)] if mixed else [],
-                why="no question in common" if mixed else outside,
-                seed=point.seed,
-            )
-        )
-    within = [part for part in parts if part.parts]
-    whole = replace(
-        parts[0],
-        budget="all",
-        samples=tuple(dict.fromkeys(key for part in within for key in part.samples)),
-        point=None,
-        against=Cell(value=f"{len(within)} of {len(found)} budgets") if within else blank(_OUTSIDE),
-        parts=[differences for part in within for differences in part.parts],
-        why=_OUTSIDE,
-    )
-    return [whole, *parts]
+        own, against, why = [], blank(outside), outside
+        if mixed:
+            own, why = [_differences(point, mixed)], "no question in common"
+            against = TableCell(value=" and ".join(f"{100 * part:.0f} % {rival.name}" for part, rival in mixed))
+            within += samples
+        parts += own
+        lines.append(_spending(point, samples, own, seed, why=why, against=against))
+    against = TableCell(value=f"{len(parts)} of {len(found)} budgets") if parts else blank(_OUTSIDE)
+    whole = _spending(found[0][0], tuple(dict.fromkeys(within)), parts, seed, why=_OUTSIDE, against=against)
+    return [replace(whole, cells={**whole.cells, "budget": "all", "tokens": blank("of several budgets")}), *lines]
 
 
 def mixture(spend: float, points: Sequence[Point]) -> list[tuple[float, Point]]:

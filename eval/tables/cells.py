@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from eval.statistics.bootstrap import FEW_CLUSTERS, Interval, mean_interval
 from eval.tables.rows import SampleRow
-from eval.tables.study import cluster, keys, videos
-from eval.tables.table import Cell, Value, blank
+from eval.tables.study import Rows, cluster, keys, videos
+from eval.tables.table import TableCell, Value, blank
 
 Measure = Callable[[SampleRow], float | None]
 Bounds = tuple[float, float]
@@ -45,10 +45,6 @@ class Values:
         """Whether several libraries are behind the numbers, which are draws as videos are."""
         return len(set(self.libraries)) > 1
 
-    def crossed(self) -> list[Sequence[Hashable]]:
-        """The labels that are crossed with the videos: seeds and libraries, if there are several."""
-        return [labels for labels in (self.seeds, self.libraries) if len(set(labels)) > 1]
-
 
 def correct(row: SampleRow) -> float:
     """1 if the answer is right."""
@@ -72,31 +68,28 @@ def money(row: SampleRow) -> float | None:
     return spent.money if spent is not None else None
 
 
-def share(rows: Sequence[SampleRow], *, seed: int, measure: Measure = correct) -> Cell:
+def share(rows: Rows, *, seed: int, measure: Measure = correct) -> TableCell:
     """The mean of a measure between 0 and 1 with its interval."""
     return mean(rows, measure, seed=seed, within=SHARE)
 
 
 def mean(
-    rows: Sequence[SampleRow],
-    measure: Measure,
-    *,
-    seed: int | None = None,
-    why: str = NO_SAMPLES,
-    within: Bounds | None = None,
-) -> Cell:
+    rows: Rows, measure: Measure, *, seed: int | None = None, why: str = NO_SAMPLES, within: Bounds | None = None
+) -> TableCell:
     """The mean of a measure over the samples that have it; with a seed, its interval."""
-    held = [(row, value) for row in rows if (value := measure(row)) is not None]
+    values, held = Values(), []
+    for row in rows:
+        if (value := measure(row)) is not None:
+            values.add(value, row)
+            held.append(row)
     if not held:
         return blank(why if rows else NO_SAMPLES)
-    samples = keys(row for row, _ in held) if len(held) < len(rows) else None
     if seed is None:
-        average = sum(value for _, value in held) / len(held)
-        return Cell(value=average, n=len(held), clusters=len(videos(row for row, _ in held)), samples=samples)
-    values = Values()
-    for row, value in held:
-        values.add(value, row)
-    return replace(interval(values, seed=seed, within=within), samples=samples)
+        average = sum(values.numbers) / len(held)
+        cell = TableCell(value=average, n=len(held), clusters=len(videos(held)))
+    else:
+        cell = interval(values, seed=seed, within=within)
+    return replace(cell, samples=keys(held) if len(held) < len(rows) else None)
 
 
 def interval(
@@ -107,63 +100,62 @@ def interval(
     why: str = NO_SAMPLES,
     crossed: bool = False,
     also: Sequence[Sequence[str]] = (),
-) -> Cell:
+) -> TableCell:
     """The mean of numbers with its interval; ``crossed``: seeds, libraries and the labels in ``also`` are draws as videos are."""
     if not values.numbers:
         return blank(why)
-    draws = [*(values.crossed() if crossed else []), *(labels for labels in also if len(set(labels)) > 1)]
+    labels: list[Sequence[Hashable]] = [values.seeds, values.libraries] if crossed else []
+    draws = [own for own in (*labels, *also) if len(set(own)) > 1]
     found = mean_interval(values.numbers, values.clusters, seed=seed, crossed=draws, within=within)
     return replace(interval_cell(found), samples=tuple(dict.fromkeys(values.samples)))
 
 
-def interval_cell(found: Interval) -> Cell:
+def interval_cell(found: Interval) -> TableCell:
     """An estimate with its interval as a cell."""
-    return Cell(
-        value=found.estimate,
-        low=found.low,
-        high=found.high,
-        n=found.rows,
-        clusters=found.clusters,
-        mark=found.note,
-    )
+    low, high = found.low, found.high
+    return TableCell(value=found.estimate, low=low, high=high, n=found.rows, clusters=found.clusters, mark=found.note)
 
 
-def is_sure(cell: Cell) -> bool:
+def is_sure(cell: TableCell) -> bool:
     """Whether an interval is above zero and over enough videos: a few that all agree make a narrow one."""
     return cell.low is not None and cell.low > 0 and (cell.clusters or 0) >= FEW_CLUSTERS
 
 
-def money_cell(rows: Sequence[SampleRow], *, way: str = "logical", part: str = "total") -> Cell:
+def money_cell(rows: Rows, *, way: str = "logical") -> TableCell:
     """Mean money; marked if it leaves something out."""
-    cell = mean(rows, lambda row: _of(row, way, part, "money"), why="no price is known")
-    spends = [spent for row in rows if (spent := row.spent(way, part)) is not None]
-    least = any(spent.is_least or spent.money is None for spent in spends)
+    spends = [row.spent(way) for row in rows]
+    cell = mean(rows, lambda row: None if (spent := row.spent(way)) is None else spent.money, why="no price is known")
+    least = any(spent.is_least or spent.money is None for spent in spends if spent is not None)
     return marked(cell, "at least") if cell.value is not None and least else cell
 
 
-def tokens_cell(rows: Sequence[SampleRow], *, way: str = "logical", part: str = "total", of: str = "tokens") -> Cell:
+def tokens_cell(rows: Rows, *, way: str = "logical", part: str = "total", of: str = "tokens") -> TableCell:
     """Mean tokens; marked if a server did not count them."""
-    cell = mean(rows, lambda row: _of(row, way, part, of), why="no episodes")
+
+    def measure(row: SampleRow) -> float | None:
+        spent = row.spent(way, part)
+        return None if spent is None else float(getattr(spent, of))
+
+    cell = mean(rows, measure, why="no episodes")
     guessed = any(spent.estimated for row in rows if (spent := row.spent(way, part)) is not None)
     return marked(cell, "estimated") if cell.value is not None and guessed else cell
 
 
-def marked(cell: Cell, mark: str) -> Cell:
+def marked(cell: TableCell, mark: str) -> TableCell:
     """The cell with one more remark."""
     return replace(cell, mark=f"{cell.mark}; {mark}" if cell.mark else mark)
 
 
-def count(number: int, rows: Iterable[SampleRow] | None = None) -> Cell:
+def count(number: int, rows: Iterable[SampleRow] | None = None) -> TableCell:
     """A whole number, and the samples behind it if these are not those of its row."""
-    return Cell(value=number, samples=tuple(dict.fromkeys(keys(rows))) if rows is not None else None)
+    return TableCell(value=number, samples=tuple(dict.fromkeys(keys(rows))) if rows is not None else None)
 
 
-def value_cell(value: Value, why: str = "") -> Cell:
+def counted(rows: Sequence[SampleRow]) -> TableCell:
+    """The number of some of the samples of a row, with their keys."""
+    return count(len(rows), rows)
+
+
+def value_cell(value: Value, why: str = "") -> TableCell:
     """A value, or a blank with the reason."""
-    return Cell(value=value) if value is not None else blank(why)
-
-
-def _of(row: SampleRow, way: str, part: str, name: str) -> float | None:
-    spent = row.spent(way, part)
-    value = None if spent is None else getattr(spent, name)
-    return None if value is None else float(value)
+    return TableCell(value=value) if value is not None else blank(why)

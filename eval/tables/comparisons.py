@@ -26,6 +26,7 @@ from eval.tables.cells import (
 from eval.tables.rows import SampleRow
 from eval.tables.study import (
     PLACE,
+    Group,
     Rows,
     Setting,
     Study,
@@ -36,14 +37,15 @@ from eval.tables.study import (
     keys,
     libraries_are_real,
     setting_of,
-    videos,
     words,
 )
-from eval.tables.table import Cell, Figure, Figures, Table, blank, figure
+from eval.tables.table import CellsByKey, Figure, Figures, Table, TableCell, Value, blank, figure
 from world_api.core.faults import EvalFault
 
 Pair = tuple[SampleRow, SampleRow]
 _KEY = ("dataset", "item", "world", "budget", "seed")
+#: Parts of the design that two groups may be compared across, if each has a single value of its own.
+_ACROSS = ("world", "budget", "seed")
 #: Settings that follow from the library an arm has.
 _OF_LIBRARY = frozenset({"arm"})
 
@@ -83,16 +85,14 @@ class Pairs:
         Answers to one question are not independent, least of all those of a model that ignores the seed. If only one of the
         two is right under more seeds, that one is right; else both are if any is right.
         """
-        balance: dict[tuple[str, str], int] = {}
-        ever: dict[tuple[str, str], bool] = {}
-        for one, other in self.pairs:
-            key = one.dataset, one.item
-            balance[key] = balance.get(key, 0) + one.correct - other.correct
-            ever[key] = ever.get(key, False) or one.correct or other.correct
-        return [
-            (lead > 0 or (lead == 0 and ever[key]), lead < 0 or (lead == 0 and ever[key]))
-            for key, lead in balance.items()
-        ]
+        found: dict[tuple[str, str], list[Pair]] = {}
+        for pair in self.pairs:
+            found.setdefault((pair[0].dataset, pair[0].item), []).append(pair)
+        outcomes = []
+        for pairs in found.values():
+            first, second = (sum(pair[side].correct for pair in pairs) for side in (0, 1))
+            outcomes.append((first >= second and first > 0, second >= first and second > 0))
+        return outcomes
 
     def differences(self, measure: Measure) -> Values:
         """The first less the second, if both have the measure."""
@@ -104,9 +104,9 @@ class Pairs:
         return values
 
 
-def key_of(row: SampleRow) -> tuple[Any, ...]:
+def key_of(row: SampleRow, parts: Sequence[str] = _KEY) -> tuple[Any, ...]:
     """The parts of the design that two samples must share to be compared."""
-    return _key(row, _KEY)
+    return tuple(getattr(row, part) for part in parts)
 
 
 def pairs_of(
@@ -128,23 +128,19 @@ def pairs_of(
     partners = _by_key(second, parts)
     if not shared:
         _by_key(first, parts)
-    pairs = [(row, partner) for row in first if (partner := partners.get(_key(row, parts))) is not None]
-    matched = {_key(row, parts) for row, _ in pairs}
+    pairs = [(row, partner) for row in first if (partner := partners.get(key_of(row, parts))) is not None]
+    matched = {key_of(row, parts) for row, _ in pairs}
     return Pairs(
         pairs=tuple(pairs),
-        left=tuple(row for row in first if _key(row, parts) not in matched),
+        left=tuple(row for row in first if key_of(row, parts) not in matched),
         right=tuple(row for key, row in partners.items() if key not in matched),
     )
-
-
-def _key(row: SampleRow, parts: Sequence[str]) -> tuple[Any, ...]:
-    return tuple(getattr(row, part) for part in parts)
 
 
 def _by_key(rows: Iterable[SampleRow], parts: Sequence[str]) -> dict[tuple[Any, ...], SampleRow]:
     found: dict[tuple[Any, ...], SampleRow] = {}
     for row in rows:
-        known = found.setdefault(_key(row, parts), row)
+        known = found.setdefault(key_of(row, parts), row)
         if known is not row:
             raise EvalFault(
                 "ambiguous_pairs",
@@ -162,14 +158,14 @@ def differing(pairs: Pairs) -> list[str]:
     found: dict[str, None] = {}
     compared: set[tuple[int, int]] = set()
     for one, other in pairs.pairs:
-        if one.system != other.system:
-            found["systems"] = None
-        if one.library_hash != other.library_hash and one.library_hash and other.library_hash:
-            found["libraries"] = None
-        if one.model != other.model:
-            found["models"] = None
-        if one.world == other.world and one.world_hash and other.world_hash and one.world_hash != other.world_hash:
-            found["worlds of the same name"] = None
+        differs = {
+            "systems": one.system != other.system,
+            "libraries": one.library_hash != other.library_hash and one.library_hash and other.library_hash,
+            "models": one.model != other.model,
+            "worlds of the same name": one.world == other.world
+            and one.world_hash != other.world_hash and one.world_hash and other.world_hash,
+        }  # fmt: skip
+        found |= {name: None for name, is_other in differs.items() if is_other}
         settings = one.settings, other.settings
         if tuple(map(id, settings)) not in compared:
             compared.add((id(one.settings), id(other.settings)))
@@ -185,21 +181,11 @@ def concerns(pairs: Pairs) -> list[str]:
 
 
 def clustered_p(values: Values, seed: int) -> float | None:
-    """The p value of sign flips over videos; None with fewer than two, or if libraries are draws too.
-
-    Flipping videos alone would take the libraries that happened to be drawn for all there are.
-    """
-    return None if values.are_drawn else sign_flip_of(values, seed)
+    """The p value of sign flips over videos; None with fewer than two."""
+    return sign_flip(values.numbers, values.clusters, seed=seed) if len(set(values.clusters)) > 1 else None
 
 
-def sign_flip_of(values: Values, seed: int) -> float | None:
-    """The p value of sign flips over videos for the libraries as they are; None with fewer than two videos."""
-    if len(set(values.clusters)) < 2:
-        return None
-    return sign_flip(values.numbers, values.clusters, seed=seed)
-
-
-#: Why there is no p value if several libraries are behind a difference.
+#: Why there is no p value if several libraries are behind a difference: flipping videos alone would take those drawn for all.
 DRAWN = "libraries are draws: the interval crosses them"
 
 
@@ -218,6 +204,7 @@ class Contrast:
     domain: str = "all"
     name: str = ""
     p_holm: float | None = None
+    cells: Mapping[str, TableCell | Value] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -241,32 +228,41 @@ class Contrast:
 
     @cached_property
     def p(self) -> float | None:
-        """The clustered p value."""
-        return clustered_p(self.values, self.seed)
+        """The clustered p value; None with fewer than two videos, or if libraries are draws too."""
+        return None if self.values.are_drawn else clustered_p(self.values, self.seed)
 
-    @property
-    def without(self) -> str:
-        """Why there is no p value."""
-        return "no pairs" if not self.pairs.pairs else DRAWN if self.values.are_drawn else "one video"
+    def p_cell(self, p: float | None) -> TableCell:
+        """A p value, or why there is none."""
+        return value_cell(p, "no pairs" if not self.pairs.pairs else DRAWN if self.values.are_drawn else "one video")
 
-    def side(self, place: int) -> Cell:
+    def mcnemar(self) -> TableCell:
+        """The exact p value over questions."""
+        is_known = self.pairs.pairs and not self.values.are_drawn
+        return self.p_cell(mcnemar(self.pairs.questions) if is_known else None)
+
+    def side(self, place: int) -> TableCell:
         """The accuracy of one side, on the pairs."""
         rows = [pair[place] for pair in self.pairs.pairs]
         return replace(mean(rows, correct), samples=keys(rows))
 
-    def difference(self, measure: Measure = correct, why: str = "no pairs") -> Cell:
+    def side_right(self, place: int) -> TableCell:
+        """The number of pairs of which only one side is right."""
+        pairs = self.pairs.worse if place else self.pairs.better
+        return count(len(pairs), [row for pair in pairs for row in pair])
+
+    def difference(self, measure: Measure = correct, why: str = "no pairs") -> TableCell:
         """The mean difference of a measure with its interval."""
         within = POINTS if measure in (correct, score) else None
         values = self.values if measure is correct else self.pairs.differences(measure)
         return interval(values, seed=self.seed, within=within, why=why, crossed=self.values.are_drawn)
 
 
-def _count_pairs(pairs: Sequence[Pair]) -> Cell:
-    return count(len(pairs), [row for pair in pairs for row in pair])
+def _pairs_figure(about: str = "") -> Figure[Contrast]:
+    return figure("pairs", "count", lambda item: len(item.pairs.pairs), about=about)
 
 
-PAIRS: Figure[Contrast] = figure("pairs", "count", lambda item: count(len(item.pairs.pairs)))
-PAIR_VIDEOS: Figure[Contrast] = figure("videos", "count", lambda item: count(len(set(item.values.clusters))))
+PAIRS = _pairs_figure()
+PAIR_VIDEOS: Figure[Contrast] = figure("videos", "count", lambda item: len(set(item.values.clusters)))
 P_CLUSTERED: Figure[Contrast] = figure(
     "p_clustered", "p", lambda item: value_cell(item.p, "fewer than two videos"), title="p, clustered"
 )
@@ -281,29 +277,27 @@ def tokens_difference(about: str) -> Figure[Contrast]:
 _FIGURES: Figures[Contrast] = (
     *PLACE,
     *words("against", "domain"),
-    figure("pairs", "count", PAIRS.cell, about="questions and seeds that both have"),
-    figure("unpaired", "count", lambda item: count(len(item.pairs.left) + len(item.pairs.right)),
+    _pairs_figure("questions and seeds that both have"),
+    figure("unpaired", "count", lambda item: len(item.pairs.left) + len(item.pairs.right),
            about="samples without a partner, left out", aside=True),
-    figure("videos", "count", lambda item: count(len(videos(pair[0] for pair in item.pairs.pairs)))),
+    PAIR_VIDEOS,
     figure("accuracy", "share", lambda item: item.side(0), about="of the arm, on the pairs"),
     figure("accuracy_against", "share", lambda item: item.side(1), title="of the other",
            about="accuracy of the other, on the pairs"),
     figure("difference", "points", Contrast.difference),
-    figure("only_arm", "count", lambda item: _count_pairs(item.pairs.better), title="only arm right", aside=True),
-    figure("only_against", "count", lambda item: _count_pairs(item.pairs.worse), title="only other right", aside=True),
-    figure("p_clustered", "p", lambda item: value_cell(item.p, item.without), title="p, clustered",
+    figure("only_arm", "count", lambda item: item.side_right(0), title="only arm right", aside=True),
+    figure("only_against", "count", lambda item: item.side_right(1), title="only other right", aside=True),
+    figure("p_clustered", "p", lambda item: item.p_cell(item.p), title="p, clustered",
            about="sign flips of whole videos"),
-    figure("p_mcnemar", "p",
-           lambda item: blank(item.without) if not item.pairs.pairs or item.values.are_drawn
-           else Cell(value=mcnemar(item.pairs.questions)),
-           title="p, McNemar", about="exact, a pair for each question, as if questions were independent", aside=True),
-    figure("p_holm", "p", lambda item: value_cell(item.p_holm, item.without), title="p, Holm",
+    figure("p_mcnemar", "p", Contrast.mcnemar, title="p, McNemar",
+           about="exact, a pair for each question, as if questions were independent", aside=True),
+    figure("p_holm", "p", lambda item: item.p_cell(item.p_holm), title="p, Holm",
            about="the clustered p, adjusted over this table"),
     figure("score_difference", "points", lambda item: item.difference(score), title="score", aside=True),
     tokens_difference("logical, a sample"),
     figure("money_difference", "change", lambda item: item.difference(money, "no price is known"), title="USD",
            about="logical, a sample", aside=True),
-    figure("concerns", "text", lambda item: Cell(value="; ".join(concerns(item.pairs))), title="also differs",
+    figure("concerns", "text", lambda item: "; ".join(concerns(item.pairs)), title="also differs",
            about="what differs beside what is studied"),
 )  # fmt: skip
 _NOTE = "Differences are the arm less the other on the same question, world, budget and seed; intervals (95 %) over videos. "
@@ -321,20 +315,15 @@ def contrasts(study: Study, *, by_domain: bool = False) -> Iterator[Contrast]:
     for group, baseline in study.beside_baseline():
         if baseline is None or group.arm == baseline.arm:
             continue
-        parts: Mapping[str | None, Rows] = {"all": group.rows}
-        theirs: Mapping[str | None, Rows] = {"all": baseline.rows}
-        if by_domain:
-            parts, theirs = (grouped(side.rows, lambda row: row.domain) for side in (group, baseline))
-        for domain, own in parts.items():
+        for domain in dict.fromkeys(row.domain for row in group.rows) if by_domain else ("all",):
+            sides = ([row for row in side.rows if domain in ("all", row.domain)] for side in (group, baseline))
             if domain is not None:
-                yield Contrast(
-                    setting=group.setting,
-                    arm=group.arm,
-                    against=baseline.arm,
-                    pairs=pairs_of(own, theirs.get(domain, ())),
-                    seed=study.seed,
-                    domain=domain,
-                )
+                yield replace(contrast_of(group, baseline.arm, pairs_of(*sides)), domain=domain)
+
+
+def contrast_of(group: Group, against: str, pairs: Pairs) -> Contrast:
+    """An arm against another one in its setting, whose pairs these are."""
+    return Contrast(setting=group.setting, arm=group.arm, against=against, pairs=pairs, seed=group.seed)
 
 
 def comparisons_table(study: Study, *, by_domain: bool = False) -> Table:
@@ -352,38 +341,30 @@ def comparisons_table(study: Study, *, by_domain: bool = False) -> Table:
 
 
 def primary_contrasts(study: Study) -> list[Contrast]:
-    """The contrast that the run named before, in each dataset; none if it named none, or nothing of it is there yet.
-
-    Raises:
-        EvalFault: ``ambiguous_pairs``.
-    """
-    named = study.primary
-    if not named:
-        return []
-    filters = [f"{key}={named[key]}" for key in ("dataset", "world", "budget", "domain") if named.get(key)]
-    try:
-        rows = filtered(study.rows, filters)
-    except EvalFault:
-        return []
+    """The contrast that the run named before, in each dataset; none if it named none, or nothing of it is there yet."""
+    named = study.primary or {}
+    keys_of_part = [key for key in ("dataset", "world", "budget", "domain") if named.get(key)]
+    rows = [row for row in study.rows if all(getattr(row, key) == named[key] for key in keys_of_part)]
     found = (_primary_of(study, named, own) for own in grouped(rows, lambda row: row.dataset).values())
     return [item for item in found if item is not None]
 
 
 def _primary_of(study: Study, named: Mapping[str, str | None], rows: Rows) -> Contrast | None:
     """The primary contrast in one dataset."""
+    library = named.get("library")
     one, other = ([row for row in rows if row.arm_name == named.get(key)] for key in ("arm", "against"))
-    if named.get("library"):
-        one = [row for row in one if row.library == named["library"]]
-        other = [row for row in other if row.library == named["library"]] or other
+    if library:
+        one = [row for row in one if row.library == library]
+        other = [row for row in other if row.library == library] or other
     elif any(libraries_are_real(row) for row in one):
         one, _ = independent([row for row in one if libraries_are_real(row)], study.libraries)
     if not one or not other:
         return None
-    several = len({row.arm for row in one}) > 1
+    several, rivals = len({row.arm for row in one}) > 1, len({row.arm for row in other}) > 1
     return Contrast(
         setting=setting_of(one[0]),
         arm=str(named["arm"]) if several else one[0].arm,
-        against=str(named["against"]) if len({row.arm for row in other}) > 1 else other[0].arm,
+        against=str(named["against"]) if rivals else other[0].arm,
         pairs=pairs_of(one, other, shared=several),
         seed=study.seed,
         domain=str(named.get("domain") or "all"),
@@ -391,19 +372,13 @@ def _primary_of(study: Study, named: Mapping[str, str | None], rows: Rows) -> Co
 
 
 def primary_table(study: Study) -> Table:
-    """The one contrast that was named before anything was run; a row for each dataset if there are several.
-
-    Raises:
-        EvalFault: ``ambiguous_pairs``.
-    """
+    """The one contrast that was named before anything was run; a row for each dataset if there are several."""
     found = primary_contrasts(study)
     named = ", ".join(f"{key} {value}" for key, value in (study.primary or {}).items() if value)
-    note = _NOTE + f"Named before the run: {named}. "
-    note += (
-        "It names no dataset, so that each has a row and Holm's adjustment is over them. "
-        if len(found) > 1
-        else "Being the only one of its family its p value is not adjusted. "
-    )
+    family = "Being the only one of its family its p value is not adjusted. "
+    if len(found) > 1:
+        family = "It names no dataset, so that each has a row and Holm's adjustment is over them. "
+    note = f"{_NOTE}Named before the run: {named}. {family}"
     note += "Where it names no library, all real ones of the arm are in it, as draws that are crossed with videos and seeds; then "
     note += "the interval alone counts. Of libraries that are made from one another one is in it."
     if not found:
@@ -421,114 +396,20 @@ CONTROLS = {
 _LEVEL = 0.05
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Abstraction:
-    """An arm against each control of its setting that was run; ``contrasts`` are those with pairs."""
-
-    setting: Setting
-    arm: str
-    run: frozenset[str]
-    contrasts: Mapping[str, Contrast]
-
-    @cached_property
-    def rows(self) -> Rows:
-        return list({row.sample: row for item in self.contrasts.values() for row in item.rows}.values())
-
-    @property
-    def samples(self) -> tuple[str, ...]:
-        return keys(self.rows)
-
-    @cached_property
-    def differences(self) -> Mapping[str, Cell]:
-        return {name: item.difference(correct) for name, item in self.contrasts.items()}
-
-    @property
-    def missing(self) -> str:
-        """Why the claim is open: the controls that were not run."""
-        missing = [name for name in CONTROLS if name not in self.contrasts]
-        return "not run: " + ", ".join(missing) if missing else ""
-
-    @property
-    def is_lost(self) -> bool:
-        return any((cell.number or 0.0) <= 0 for cell in self.differences.values())
-
-    @property
-    def beaten(self) -> int:
-        """How many controls are beaten: the interval is above zero, and the p value small."""
-        return sum(
-            is_sure(cell) and (1.0 if (p := self.contrasts[name].p) is None else p) <= _LEVEL
-            for name, cell in self.differences.items()
-        )
-
-    def minus(self, name: str) -> Cell:
-        return self.differences.get(name, blank("no pairs" if name in self.run else "not run"))
-
-    def composite(self) -> Cell:
-        """The smallest of the differences, with an interval from the smallest lower to the smallest upper end."""
-        if self.missing:
-            return blank(self.missing)
-        cells = list(self.differences.values())
-        lows, highs = ([end for cell in cells if (end := getattr(cell, side)) is not None] for side in ("low", "high"))
-        whole = len(lows) == len(highs) == len(cells)
-        return Cell(
-            value=min(cell.number or 0.0 for cell in cells),
-            low=min(lows) if whole else None,
-            high=min(highs) if whole else None,
-            n=min(cell.n or 0 for cell in cells),
-            clusters=min(cell.clusters or 0 for cell in cells),
-            mark="; ".join(dict.fromkeys(cell.mark for cell in cells if cell.mark)),
-        )
-
-    def greatest_p(self) -> Cell:
-        """The greatest of the p values: all controls must be beaten."""
-        why = self.missing or ("a control is as good" if self.is_lost else "")
-        known = [item.p for item in self.contrasts.values() if item.p is not None]
-        if why or len(known) < len(self.contrasts) or not known:
-            return blank(why or "fewer than two videos")
-        return Cell(value=max(known))
-
-    def claim(self) -> Cell:
-        """Whether all controls are beaten; open without all controls or enough videos."""
-        few = any((cell.clusters or 0) < FEW_CLUSTERS for cell in self.differences.values())
-        unknown = self.missing or (f"fewer than {FEW_CLUSTERS} videos" if few and not self.is_lost else "")
-        return blank(unknown) if unknown else Cell(value=self.beaten == len(self.differences))
-
-    def tokens_of_best(self) -> Cell:
-        """The difference in tokens to the control that does best."""
-        if self.missing:
-            return blank(self.missing)
-        best = min(self.differences, key=lambda name: self.differences[name].number or 0.0)
-        return self.contrasts[best].difference(tokens, "no pair with episodes")
-
-    def concerns(self) -> Cell:
-        found = [f"{name}: {what}" for name, item in self.contrasts.items() for what in concerns(item.pairs)]
-        return Cell(value="; ".join(dict.fromkeys(found)))
-
-
-def _minus(name: str, found: _Abstraction) -> Cell:
-    return found.minus(name)
-
-
-_ABSTRACTION: Figures[_Abstraction] = (
+_MINUS: Figures[Group] = tuple(
+    figure(f"minus {name}", "points", title=f"less {name}", about=about) for name, about in CONTROLS.items()
+)
+_ABSTRACTION: Figures[Group] = (
     *PLACE,
-    figure("pairs", "count",
-           lambda found: count(min((len(item.pairs.pairs) for item in found.contrasts.values()), default=0)),
-           about="with the control that has fewest"),
-    figure("videos", "count",
-           lambda found: count(min((cell.clusters or 0 for cell in found.differences.values()), default=0))),
-    *(
-        figure(f"minus {name}", "points", partial(_minus, name), title=f"less {name}", about=about)
-        for name, about in CONTROLS.items()
-    ),
-    figure("abstraction", "points", _Abstraction.composite, title="less the best",
-           about="the smallest of the differences"),
-    figure("p", "p", _Abstraction.greatest_p, about="the greatest of the clustered p values: all must be beaten"),
-    figure("beaten", "count", lambda found: count(found.beaten),
-           about="controls whose interval is below the arm, at a p of 0.05"),
-    figure("claim", "yes_no", _Abstraction.claim, title="all beaten"),
-    figure("tokens_difference", "change", _Abstraction.tokens_of_best, title="tokens, less the best",
-           about="logical, a sample"),
-    figure("concerns", "text", _Abstraction.concerns, title="also differs", aside=True),
+    figure("pairs", "count", about="with the control that has fewest"),
+    figure("videos", "count"),
+    *_MINUS,
+    figure("abstraction", "points", title="less the best", about="the smallest of the differences"),
+    figure("p", "p", about="the greatest of the clustered p values: all must be beaten"),
+    figure("beaten", "count", about="controls whose interval is below the arm, at a p of 0.05"),
+    figure("claim", "yes_no", title="all beaten"),
+    figure("tokens_difference", "change", title="tokens, less the best", about="logical, a sample"),
+    figure("concerns", "text", title="also differs", aside=True),
 )  # fmt: skip
 
 
@@ -538,7 +419,12 @@ def abstraction_table(study: Study) -> Table:
         "abstraction",
         "What abstraction may claim",
         _ABSTRACTION,
-        _abstractions(study),
+        [
+            _against_controls(group, dict(_controls(group.first, list(arms.values()))))
+            for arms in study.by_setting()
+            for group in arms.values()
+            if group.first.system == "hier" and libraries_are_real(group.first)
+        ],
         note="Abstraction is credited only for what hier gains over all four controls together. The composite is the smallest "
         "of the four differences; its interval runs from the smallest lower end to the smallest upper end, so that it is above "
         "zero only if each does. All must be beaten, so no adjustment for their number is due (an intersection-union test). A "
@@ -546,34 +432,78 @@ def abstraction_table(study: Study) -> Table:
     )
 
 
-def _abstractions(study: Study) -> Iterator[_Abstraction]:
-    for setting, within in grouped(study.rows, setting_of).items():
-        arms = grouped(within, lambda row: row.arm)
-        for arm, own in arms.items():
-            if own[0].system != "hier" or not libraries_are_real(own[0]):
-                continue
-            rivals = dict(_controls(own[0], arms))
-            pairs = {name: pairs_of(own, rival) for name, rival in rivals.items()}
-            held = {
-                name: Contrast(setting=setting, arm=arm, against=name, pairs=item, seed=study.seed)
-                for name, item in pairs.items()
-                if item.pairs
-            }
-            yield _Abstraction(setting=setting, arm=arm, run=frozenset(rivals), contrasts=held)
-
-
-def _controls(row: SampleRow, arms: Mapping[str, Rows]) -> Iterator[tuple[str, Rows]]:
+def _controls(row: SampleRow, groups: Sequence[Group]) -> Iterator[tuple[str, Group]]:
     """The arm of each control, with hints of the same library; the one with the shortest name if there are several."""
     for name in CONTROLS:
-        found = [own for own in arms.values() if own[0].system == name]
+        found = [own for own in groups if own.first.system == name]
         if name == "hints":
-            found = [own for own in found if own[0].library_hash == row.library_hash]
+            found = [own for own in found if own.first.library_hash == row.library_hash]
         if found:
-            yield name, min(found, key=lambda own: (len(own[0].arm), own[0].arm))
+            yield name, min(found, key=lambda own: (len(own.arm), own.arm))
+
+
+def _against_controls(group: Group, controls: Mapping[str, Group]) -> Group:
+    """An arm against each control of its setting that was run; its rows are those that have a pair with one of them."""
+    found = {name: contrast_of(group, name, pairs_of(group.rows, rival.rows)) for name, rival in controls.items()}
+    found = {name: item for name, item in found.items() if item.pairs.pairs}
+    differences = {name: item.difference() for name, item in found.items()}
+    also = [f"{name}: {what}" for name, item in found.items() for what in concerns(item.pairs)]
+    cells: CellsByKey = {
+        f"minus {name}": differences.get(name, blank("no pairs" if name in controls else "not run"))
+        for name in CONTROLS
+    }
+    cells |= {
+        "pairs": min((len(item.pairs.pairs) for item in found.values()), default=0),
+        "videos": min((cell.clusters or 0 for cell in differences.values()), default=0),
+        "beaten": sum(_is_beaten(differences[name], item.p) for name, item in found.items()),
+        "concerns": "; ".join(dict.fromkeys(also)),
+    }
+    missing = [name for name in CONTROLS if name not in found]
+    if missing:
+        why = blank("not run: " + ", ".join(missing))
+        cells |= dict.fromkeys(("abstraction", "p", "claim", "tokens_difference"), why)
+    else:
+        cells |= _composite(found, differences)
+    rows = {row.sample: row for item in found.values() for row in item.rows}
+    return replace(group, rows=list(rows.values()), cells=cells)
+
+
+def _is_beaten(difference: TableCell, p: float | None) -> bool:
+    return is_sure(difference) and p is not None and p <= _LEVEL
+
+
+def _composite(found: Mapping[str, Contrast], differences: Mapping[str, TableCell]) -> CellsByKey:
+    """The smallest of the differences, and what it may claim: all controls must be beaten.
+
+    Its interval is from the smallest lower to the smallest upper end.
+    """
+    cells = list(differences.values())
+    lows, highs = ([end for cell in cells if (end := getattr(cell, side)) is not None] for side in ("low", "high"))
+    whole = len(lows) == len(highs) == len(cells)
+    smallest = TableCell(
+        value=min(cell.number or 0.0 for cell in cells),
+        low=min(lows) if whole else None,
+        high=min(highs) if whole else None,
+        n=min(cell.n or 0 for cell in cells),
+        clusters=min(cell.clusters or 0 for cell in cells),
+        mark="; ".join(dict.fromkeys(cell.mark for cell in cells if cell.mark)),
+    )
+    is_lost = any((cell.number or 0.0) <= 0 for cell in cells)
+    known = [item.p for item in found.values() if item.p is not None]
+    p = max(known) if len(known) == len(found) and not is_lost else None
+    is_open = not is_lost and (smallest.clusters or 0) < FEW_CLUSTERS
+    all_beaten = all(_is_beaten(differences[name], item.p) for name, item in found.items())
+    best = min(differences, key=lambda name: differences[name].number or 0.0)
+    return {
+        "abstraction": smallest,
+        "p": value_cell(p, "a control is as good" if is_lost else "fewer than two videos"),
+        "claim": blank(f"fewer than {FEW_CLUSTERS} videos") if is_open else all_beaten,
+        "tokens_difference": found[best].difference(tokens, "no pair with episodes"),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class ArmComparison:
     """Two groups, paired. ``across`` are the parts of the design that are compared themselves, such as worlds."""
 
     one: str
@@ -593,7 +523,7 @@ class Compared:
         return self.differs[1:] if self.across else concerns(self.pairs)
 
 
-def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> Compared:
+def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> ArmComparison:
     """Pair two groups by name, also across world, budget or seed if each has its own single one.
 
     Raises:
@@ -601,7 +531,8 @@ def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = (
     """
     rows = filtered(study.rows, filters)
     first, second = chosen(rows, one), chosen(rows, other)
-    across = tuple(part for part in ("world", "budget", "seed") if _disjoint(first, second, part))
+    values = {part: [{getattr(row, part) for row in rows} for rows in (first, second)] for part in _ACROSS}
+    across = tuple(part for part, (a, b) in values.items() if len(a) == len(b) == 1 and a != b)
     pairs = pairs_of(first, second, across=across)
     if not pairs.pairs:
         raise EvalFault(
@@ -609,67 +540,48 @@ def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = (
             f"no question was asked of both {one[:60]!r} and {other[:60]!r}",
             hint="they must share dataset, questions, world, budget and seed, or each be in one world, budget or seed",
         )
-    return Compared(one=one, other=other, pairs=pairs, across=across)
+    return ArmComparison(one=one, other=other, pairs=pairs, across=across)
 
 
-def _disjoint(one: Rows, other: Rows, part: str) -> bool:
-    """Whether each group has a single value of its own."""
-    values = [{getattr(row, part) for row in rows} for rows in (one, other)]
-    return all(len(found) == 1 for found in values) and values[0] != values[1]
-
-
-def compare(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> Compared:
-    """Compare two groups of samples, with a table of all and, if there are several task domains, one by domain.
-
-    Raises:
-        EvalFault: as ``paired_groups``.
-    """
+def compare(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> ArmComparison:
+    """Compare two groups of samples, with a table of all and, if there are several task domains, one by domain."""
     found = paired_groups(study, one, other, filters)
     title = f"{one} against {other}"
     note = f"The first ({one}) less the second ({other}) on the same questions; intervals (95 %) over videos. "
     note += "Holm's adjustment is over the rows of this table."
-    tables = [comparison_table(study, "compared", title, _contrasts(found, study.seed, by_domain=False), note=note)]
-    parts = _contrasts(found, study.seed, by_domain=True)
+    whole, parts = (_contrasts(found, study.seed, by_domain=by_domain) for by_domain in (False, True))
+    tables = [comparison_table(study, "compared", title, whole, note=note)]
     if len({item.domain for item in parts}) > 1:
         tables.append(comparison_table(study, "compared_by_domain", f"{title}, by task domain", parts, note=note))
     return replace(found, tables=tuple(tables))
 
 
-@dataclass(kw_only=True)
-class _Part:
-    """The part of two groups that is in one setting, or in one domain of it."""
-
-    pairs: list[Pair] = field(default_factory=list)
-    left: list[SampleRow] = field(default_factory=list)
-    right: list[SampleRow] = field(default_factory=list)
-
-
-def _contrasts(found: Compared, seed: int, *, by_domain: bool) -> list[Contrast]:
+def _contrasts(found: ArmComparison, seed: int, *, by_domain: bool) -> list[Contrast]:
     """A contrast for each setting, or for each setting and domain, with the samples of it that have no partner."""
     pairs = found.pairs
     # If worlds or budgets are compared, those of the first group name the setting.
     shared: dict[str, str] = {name: getattr(pairs.pairs[0][0], name) for name in found.across if name != "seed"}
-    held: dict[tuple[Setting, str | None], _Part] = {}
+    parts: dict[tuple[Setting, str | None], tuple[list[Pair], list[SampleRow], list[SampleRow]]] = {}
 
-    def part(row: SampleRow) -> _Part:
+    def part(row: SampleRow) -> tuple[list[Pair], list[SampleRow], list[SampleRow]]:
         place = replace(setting_of(row), **shared), row.domain if by_domain else "all"
-        return held.setdefault(place, _Part())
+        return parts.setdefault(place, ([], [], []))
 
     for pair in pairs.pairs:
-        part(pair[0]).pairs.append(pair)
+        part(pair[0])[0].append(pair)
     for row in pairs.left:
-        part(row).left.append(row)
+        part(row)[1].append(row)
     for row in pairs.right:
-        part(row).right.append(row)
+        part(row)[2].append(row)
     return [
         Contrast(
             setting=setting,
             arm=found.one,
             against=found.other,
-            pairs=Pairs(pairs=tuple(own.pairs), left=tuple(own.left), right=tuple(own.right)),
+            pairs=Pairs(pairs=tuple(both), left=tuple(left), right=tuple(right)),
             seed=seed,
             domain=domain,
         )
-        for (setting, domain), own in held.items()
+        for (setting, domain), (both, left, right) in parts.items()
         if domain is not None
     ]

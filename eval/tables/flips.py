@@ -14,6 +14,7 @@ from eval.datasets.items import Item
 from eval.runs.run import Run
 from eval.tables.comparisons import Pairs
 from eval.tables.rows import SampleRow
+from eval.tables.study import grouped
 from world_api.core.faults import EpisodeFault
 from world_api.core.identifiers import columns as width_of
 
@@ -33,18 +34,9 @@ class Side:
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
-        row = self.row
-        found = summary_record(self.episode) if self.episode is not None else None
-        return {
-            "sample": row.sample,
-            "arm": row.arm,
-            "correct": row.correct,
-            "score": row.score,
-            "outcome": row.outcome,
-            "reason": row.reason,
-            "episode": found,
-            "why": self.why,
-        }
+        names = ("sample", "arm", "correct", "score", "outcome", "reason")
+        episode = summary_record(self.episode) if self.episode is not None else None
+        return {**{name: getattr(self.row, name) for name in names}, "episode": episode, "why": self.why}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,10 +78,9 @@ def flipped(pairs: Pairs, which: Which = "all") -> list[tuple[SampleRow, SampleR
 
 def flips_of(run: Run, flips: Sequence[tuple[SampleRow, SampleRow]]) -> list[Flip]:
     """Flips with their episodes; a cell's journal is read once."""
-    episodes = {row.sample: row for pair in flips for row in pair}
-    sides = {}
-    for cell in dict.fromkeys(row.cell for row in episodes.values()):
-        sides.update({row.sample: _side(run, row) for row in episodes.values() if row.cell == cell})
+    sides: dict[str, Side] = {}
+    for cell, rows in grouped((row for pair in flips for row in pair), lambda row: row.cell).items():
+        sides.update({row.sample: _side(run, row) for row in rows})
         run.forget(cell)
     return [
         Flip(item=run.items[one.dataset, one.item], one=sides[one.sample], other=sides[other.sample])
@@ -119,14 +110,16 @@ def flip_text(flip: Flip, *, width: int, full: bool = False) -> str:
 
 def _question(flip: Flip, width: int) -> Iterator[str]:
     item, row = flip.item, flip.one.row
-    yield from wrapped(f"{item.id}  {item.question.text}", width)
-    for letter, option in zip(item.question.letters, item.question.options, strict=True):
-        yield from wrapped(f"  {letter}. {option}", width)
     shown = ", ".join(f"{span.start:g}-{span.end:g} s" for span in item.spans)
-    truth = f"truth: {value_text(item.answer, 200)}" + (f", shown at {shown}" if shown else "")
-    yield from wrapped(truth, width)
-    place = (f"video {item.video_id}", item.domain or "no domain", f"world {row.world}", f"budget {row.budget}")
-    yield from wrapped(", ".join((*place, f"seed {row.seed}")), width)
+    options = zip(item.question.letters, item.question.options, strict=True)
+    lines = [
+        f"{item.id}  {item.question.text}",
+        *(f"  {letter}. {option}" for letter, option in options),
+        f"truth: {value_text(item.answer, 200)}" + (f", shown at {shown}" if shown else ""),
+        f"video {item.video_id}, {item.domain or 'no domain'}, world {row.world}, budget {row.budget}, seed {row.seed}",
+    ]
+    for line in lines:
+        yield from wrapped(line, width)
 
 
 def _column(side: Side, width: int, *, full: bool) -> list[list[str]]:

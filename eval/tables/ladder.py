@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from eval.statistics.bootstrap import Interval, mean_interval
-from eval.tables.accuracy import ACCURACY, SAMPLES, VIDEOS
-from eval.tables.cells import count, interval_cell
+from eval.tables.cells import interval_cell, share
 from eval.tables.comparisons import P_CLUSTERED, PAIRS, Contrast, pairs_of
-from eval.tables.study import Group, Rows, Study, baseline_of, grouped, keys, setting_of, words
-from eval.tables.table import Cell, Figure, Figures, Table, blank, figure
+from eval.tables.study import Line, Rows, Study, baseline_of, grouped, setting_of, videos, words
+from eval.tables.table import CellsByKey, Figures, Table, blank, figure
 from world_api.core.faults import EvalFault
 
 #: The worlds that are the truth, whole or for one operation.
@@ -31,7 +32,7 @@ class Rung:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loss:
+class AccuracyLoss:
     """A part of what is lost, in shares of all questions.
 
     ``operation``: what is gained when ``step`` alone is answered from the truth, so lost in its perception or retrieval.
@@ -47,7 +48,7 @@ class Loss:
 
 def ladder_of(
     rows: Rows, *, arm: str, reference: str = "flat", built: str = "classical", seed: int = 1
-) -> tuple[tuple[Rung, ...], tuple[Loss, ...]]:
+) -> tuple[tuple[Rung, ...], tuple[AccuracyLoss, ...]]:
     """The steps of an arm and what is lost where, over the questions that were asked on every one of its steps.
 
     Steps that overlap (``detect_objects`` and ``perception``) are all shown; ``together`` then takes back what is counted twice.
@@ -70,24 +71,29 @@ def ladder_of(
             hint=f"run both on the worlds {built} and {TRUTH}, and the arm on some {LADDER}OPERATION",
         )
 
-    def rung(world: str) -> Rung:
-        step = {built: "", TRUTH: "all"}.get(world, world.removeprefix(LADDER))
-        return Rung(step=step, questions=len(shared), accuracy=sum(own[world][at] for at in shared) / len(shared))
-
-    def lost(part: Part, step: str, value: Callable[[_Question], float]) -> Loss:
-        found = mean_interval([value(at) for at in shared], [at[1] for at in shared], seed=seed)
-        return Loss(part=part, step=step, lost=found)
-
-    def gained(step: str, at: _Question) -> float:
-        return own[step][at] - own[built][at]
-
-    losses = [lost("operation", step.removeprefix(LADDER), partial(gained, step)) for step in steps]
-    losses += [
-        lost("together", "", lambda at: gained(TRUTH, at) - sum(gained(step, at) for step in steps)),
-        lost("tools", "", lambda at: ideal[at] - own[TRUTH][at]),
-        lost("controller", "", lambda at: 1.0 - ideal[at]),
+    right = {world: np.array([held[at] for at in shared]) for world, held in own.items()}
+    reference_right, all_true = np.array([ideal[at] for at in shared]), right[TRUTH]
+    gains = {world.removeprefix(LADDER): right[world] - right[built] for world in steps}
+    parts: list[tuple[Part, str, NDArray[np.float64]]] = [("operation", step, gain) for step, gain in gains.items()]
+    parts += [
+        ("together", "", all_true - right[built] - sum(gains.values())),
+        ("tools", "", reference_right - all_true),
+        ("controller", "", 1.0 - reference_right),
     ]
-    return tuple(map(rung, own)), tuple(losses)
+    videos_of = [question[1] for question in shared]
+    names = {built: "", TRUTH: "all"}
+    return (
+        tuple(
+            Rung(
+                step=names.get(world, world.removeprefix(LADDER)), questions=len(shared), accuracy=float(values.mean())
+            )
+            for world, values in right.items()
+        ),
+        tuple(
+            AccuracyLoss(part=part, step=step, lost=mean_interval(values.tolist(), videos_of, seed=seed))
+            for part, step, values in parts
+        ),
+    )
 
 
 def _is_built(world: str) -> bool:
@@ -95,28 +101,15 @@ def _is_built(world: str) -> bool:
     return world != TRUTH and not world.startswith(LADDER)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Step(Group):
-    """An arm on one step of the ladder; ``gain`` compares it with the worlds from pixels, ``name`` says what is true."""
-
-    gain: Contrast | None
-
-
-def _of_gain(shown: Figure[Contrast]) -> Callable[[_Step], Cell]:
-    why = "it is what the others are compared with"
-    return lambda step: blank(why) if step.gain is None else shown.cell(step.gain)
-
-
-_DIFFERENCE: Figure[Contrast] = figure("gain", "points", Contrast.difference)
-_LADDER: Figures[_Step] = (
+_LADDER: Figures[Line] = (
     *words("dataset", "budget", "arm"),
-    figure("world", "text", lambda step: Cell(value=step.name), title="answered from the truth"),
-    SAMPLES,
-    figure("videos", "count", VIDEOS.cell, aside=True),
-    ACCURACY,
-    figure("pairs", "count", _of_gain(PAIRS), aside=True),
-    figure("gain", "points", _of_gain(_DIFFERENCE), about="over the worlds that are built from pixels, paired"),
-    figure("p_clustered", "p", _of_gain(P_CLUSTERED), title="p, clustered"),
+    figure("world", "text", title="answered from the truth"),
+    figure("n", "count", lambda step: len(step.rows)),
+    figure("videos", "count", lambda step: len(videos(step.rows)), aside=True),
+    figure("accuracy", "share"),
+    figure("pairs", "count", aside=True),
+    figure("gain", "points", about="over the worlds that are built from pixels, paired"),
+    figure("p_clustered", "p", title="p, clustered"),
 )
 
 
@@ -134,8 +127,9 @@ def ladder_table(study: Study) -> Table:
     )
 
 
-def _steps(study: Study) -> Iterator[_Step]:
-    for (_, _, arm), own in grouped(study.rows, lambda row: (row.dataset, row.budget, row.arm)).items():
+def _steps(study: Study) -> Iterator[Line]:
+    """An arm on each step of the ladder, compared with the worlds from pixels."""
+    for (dataset, budget, arm), own in grouped(study.rows, lambda row: (row.dataset, row.budget, row.arm)).items():
         worlds = grouped(own, lambda row: row.world)
         built = [world for world in worlds if _is_built(world)]
         for below in built:
@@ -143,43 +137,25 @@ def _steps(study: Study) -> Iterator[_Step]:
             names |= {world: world.removeprefix(LADDER) for world in sorted(worlds) if world.startswith(LADDER)}
             names |= {TRUTH: "everything"} if TRUTH in worlds else {}
             for world, name in names.items() if len(names) > 1 else ():
-                rows, setting, gain = worlds[world], setting_of(worlds[world][0]), None
+                rows, why = worlds[world], blank("it is what the others are compared with")
+                cells: CellsByKey = {"dataset": dataset, "budget": budget, "arm": arm, "world": name}
+                cells |= {"accuracy": share(rows, seed=study.seed)}
+                cells |= dict.fromkeys(("pairs", "gain", "p_clustered"), why)
                 if world != below:
                     pairs = pairs_of(rows, worlds[below], across=("world",))
-                    gain = Contrast(setting=setting, arm=arm, against=below, pairs=pairs, seed=study.seed)
-                yield _Step(study=study, setting=setting, arm=arm, rows=rows, name=name, gain=gain)
+                    gain = Contrast(setting=setting_of(rows[0]), arm=arm, against=below, pairs=pairs, seed=study.seed)
+                    cells |= {shown.column.key: shown.cell(gain) for shown in (PAIRS, P_CLUSTERED)}
+                    cells |= {"gain": gain.difference()}
+                yield Line(rows=rows, cells=cells)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Lost:
-    """A loss of an arm against a reference, and the samples behind it."""
-
-    dataset: str
-    budget: str
-    arm: str
-    reference: str
-    questions: int
-    loss: Loss
-    rows: Rows
-
-    @property
-    def samples(self) -> tuple[str, ...]:
-        return keys(self.rows)
-
-    @property
-    def part(self) -> str:
-        return {"operation": self.loss.step, "together": "operations together"}.get(self.loss.part, self.loss.part)
-
-
-_LOSSES: Figures[_Lost] = (
+_LOSSES: Figures[Line] = (
     *words("dataset", "budget", "arm"),
-    figure("reference", "text", lambda lost: Cell(value=lost.reference),
-           about="the arm whose errors on true worlds are the controller's"),
-    figure("part", "text", lambda lost: Cell(value=lost.part), title="lost in",
-           about="an operation, operations together, tools, or the controller"),
-    figure("questions", "count", lambda lost: count(lost.questions), about="asked on every rung, times seeds"),
-    figure("lost", "points", lambda lost: interval_cell(lost.loss.lost)),
-)  # fmt: skip
+    figure("reference", "text", about="the arm whose errors on true worlds are the controller's"),
+    figure("part", "text", title="lost in", about="an operation, operations together, tools, or the controller"),
+    figure("questions", "count", about="asked on every rung, times seeds"),
+    figure("lost", "points"),
+)
 
 
 def losses_table(study: Study) -> Table:
@@ -196,24 +172,23 @@ def losses_table(study: Study) -> Table:
     )
 
 
-def _losses(study: Study) -> Iterator[_Lost]:
+def _losses(study: Study) -> Iterator[Line]:
     for (dataset, budget), own in grouped(study.rows, lambda row: (row.dataset, row.budget)).items():
         reference = baseline_of(own, study.baseline) or ""
         built = [world for world in dict.fromkeys(row.world for row in own) if _is_built(world)]
         for arm in grouped(own, lambda row: row.arm):
             behind = [row for row in own if row.arm in (arm, reference)]
+            place = {"dataset": dataset, "budget": budget, "arm": arm, "reference": reference}
             for world in built:
                 try:
                     rungs, losses = ladder_of(own, arm=arm, reference=reference, built=world, seed=study.seed)
                 except EvalFault:  # this arm, or the reference, did not run on worlds of both kinds
                     continue
                 for loss in losses:
-                    yield _Lost(
-                        dataset=dataset,
-                        budget=budget,
-                        arm=arm,
-                        reference=reference,
-                        questions=rungs[0].questions,
-                        loss=loss,
-                        rows=behind,
-                    )
+                    part = {"operation": loss.step, "together": "operations together"}.get(loss.part, loss.part)
+                    lost: CellsByKey = {
+                        "part": part,
+                        "questions": rungs[0].questions,
+                        "lost": interval_cell(loss.lost),
+                    }
+                    yield Line(rows=behind, cells={**place, **lost})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from eval.runs.run import Run
@@ -19,7 +19,7 @@ from eval.tables.budgets import along_table, curve_table, matched_table
 from eval.tables.comparisons import abstraction_table, comparisons_table, primary_table
 from eval.tables.ladder import ladder_table, losses_table
 from eval.tables.study import Group, Study, study_of
-from eval.tables.table import Cell, Figure, Table, figure
+from eval.tables.table import Figure, Table, figure
 from eval.tables.tools import (
     break_even_table,
     funnel_table,
@@ -62,14 +62,19 @@ _MAKERS: Mapping[tuple[str, ...], Maker] = {
 
 
 def tables_of(run: Run | Study, only: Collection[str] | None = None) -> list[Table]:
-    """Every table of a run, or ``only`` those. One without rows says in its note what it needs, or why it cannot be made.
-
-    Raises:
-        EvalFault: ``not_scored``.
-    """
+    """Every table of a run, or ``only`` those. One without rows says in its note what it needs, or why it cannot be made."""
     study = run if isinstance(run, Study) else study_of(run)
-    wanted = {names: make for names, make in _MAKERS.items() if only is None or not set(names).isdisjoint(only)}
-    made = (table for names, make in wanted.items() for table in _made_or_empty(study, names, make))
+    made: list[Table] = []
+    for names, make in _MAKERS.items():
+        if only is None or not set(names).isdisjoint(only):
+            try:
+                made += _made(make, study)
+            except EvalFault as fault:
+                note = f"It cannot be made: {fault.message}; {fault.hint}."
+                nothing: Figure[Group] = figure("figure", "text")
+                made += [
+                    study.table(name, name.replace("_", " ").capitalize(), (nothing,), (), note=note) for name in names
+                ]
     return [table for table in made if only is None or table.name in only]
 
 
@@ -84,16 +89,6 @@ def table_of(study: Study, name: str) -> Table:
     if make is None:
         raise KeyError(name)
     return next(table for table in _made(make, study) if table.name == name)
-
-
-def _made_or_empty(study: Study, names: Sequence[str], make: Maker) -> Iterator[Table]:
-    try:
-        yield from _made(make, study)
-    except EvalFault as fault:
-        note = f"It cannot be made: {fault.message}; {fault.hint}."
-        nothing: Figure[Group] = figure("figure", "text", lambda _: Cell())
-        for name in names:
-            yield study.table(name, name.replace("_", " ").capitalize(), (nothing,), (), note=note)
 
 
 def _made(make: Maker, study: Study) -> Sequence[Table]:

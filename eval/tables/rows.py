@@ -8,6 +8,7 @@ replies and calls, except calls that were well formed and only repeated. *Empty*
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -61,57 +62,60 @@ class LibraryFacts:
         """The one tool that it lacks of its parent, where that is all the difference."""
         return self.dropped[0] if len(self.dropped) == 1 and not self.changed and self.of is not None else None
 
+    @property
+    def is_induced(self) -> bool:
+        """Whether its tools come from an induction: also as a selected part of it, but not as placebo or by chance."""
+        return bool(self.induction) and self.arm not in ("placebo", "random")
+
+    def figure(self, part: str, name: str) -> float | None:
+        """A finite number that the manifest says of the library's own induction, in its ``cost`` or ``yields``."""
+        value = _object(self.induction.get(part)).get(name) if self.is_induced else None
+        known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return float(value) if known and value is not None else None
+
+    @property
+    def tokens(self) -> float | None:
+        """Tokens that its induction took."""
+        parts = [self.figure("cost", name) for name in ("prompt_tokens", "completion_tokens")]
+        known = [part for part in parts if part is not None]
+        return sum(known) if known else None
+
 
 def library_facts(name: str, hash_: str | None, *, made_by_run: Path, record: LibraryRecord | None) -> LibraryFacts:
     """The facts of a library by name: from the run's own folder, else from where it is installed, if it is the same one.
 
     ``record`` is what the run's manifest says of it: all that is known if the library itself is gone.
     """
-    known = LibraryFacts(
-        name=name,
-        hash=hash_,
-        domain=_text(record.domain) if record is not None else None,
-        arm=record.arm if record is not None else None,
-        why="the library is not there any more",
-    )
-    for source in _places(name, made_by_run):
-        found = _read(source, name)
-        if found is not None and (hash_ is None or found.hash == hash_):
-            return found
-    return known
-
-
-def _places(name: str, made_by_run: Path) -> list[Traversable]:
-    places: list[Traversable] = [made_by_run / Path(name).name]
+    folders: list[Traversable] = [made_by_run / Path(name).name]
     with contextlib.suppress(VideoWorldError):  # not installed: what the run's manifest says is all there is
-        places.append(find_library(name))
-    return [place for place in places if place.is_dir()]
+        folders.append(find_library(name))
+    for folder in folders:
+        with contextlib.suppress(VideoWorldError):
+            manifest, document = (read_json(folder, file)[0] for file in (MANIFEST_FILE, TOOLS_FILE))
+            known = isinstance(manifest, dict) and isinstance(document, dict)
+            if known and hash_ in (None, content_hash(document)):
+                return _facts(name, manifest, document)
+    domain, arm = (_text(record.domain), record.arm) if record is not None else (None, None)
+    return LibraryFacts(name=name, hash=hash_, domain=domain, arm=arm, why="the library is not there any more")
 
 
-def _read(folder: Traversable, name: str) -> LibraryFacts | None:
-    try:
-        manifest, _ = read_json(folder, MANIFEST_FILE)
-        document, _ = read_json(folder, TOOLS_FILE)
-    except VideoWorldError:
-        return None
-    if not isinstance(manifest, dict) or not isinstance(document, dict):
-        return None
-    tools = document.get("tools")
-    documents = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
-    changes = _object(manifest.get("changes"))
-    lineage = manifest.get("lineage")
-    ancestors = lineage if isinstance(lineage, list) else []
-    edited = manifest.get("origin") == "edited" and ancestors
+def _facts(name: str, manifest: Mapping[str, Any], document: Mapping[str, Any]) -> LibraryFacts:
+    changes, lineage = _object(manifest.get("changes")), _list(manifest.get("lineage"))
+    edited = manifest.get("origin") == "edited" and lineage
     return LibraryFacts(
         name=name,
         hash=content_hash(document),
         domain=_text(manifest.get("domain")),
         arm=_text(manifest.get("arm")),
-        of=_hash_of(ancestors[-1]) if edited else _hash_of(manifest.get("of")),
-        lineage=tuple(found for item in ancestors if (found := _hash_of(item)) is not None),
-        tools={str(tool.get("tool_name")): content_hash(tool) for tool in documents},
-        dropped=_names(changes.get("dropped")),
-        changed=_names(changes.get("changed")) + _names(changes.get("added")),
+        of=_hash_of(lineage[-1] if edited else manifest.get("of")),
+        lineage=tuple(found for item in lineage if (found := _hash_of(item)) is not None),
+        tools={
+            str(tool.get("tool_name")): content_hash(tool)
+            for tool in _list(document.get("tools"))
+            if isinstance(tool, dict)
+        },
+        dropped=tuple(map(str, _list(changes.get("dropped")))),
+        changed=tuple(map(str, _list(changes.get("changed")) + _list(changes.get("added")))),
         induction=_object(manifest.get("induction")),
         origin=_text(manifest.get("origin")),
     )
@@ -121,8 +125,8 @@ def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _names(value: Any) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, list) else ()
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _text(value: Any) -> str | None:
@@ -131,29 +135,8 @@ def _text(value: Any) -> str | None:
 
 def _hash_of(value: Any) -> str | None:
     """The content hash in what a manifest says of another library."""
-    if isinstance(value, Mapping):
-        return _text(value.get("content_hash")) or _text(value.get("hash"))
-    return _text(value)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Spend:
-    """Tokens and money of one episode, counted one way (logical or physical); ``money`` in USD, None where no price is known.
-
-    ``is_least``: the money leaves models out whose price is not known.
-    """
-
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cached: int = 0
-    money: float | None = None
-    estimated: bool = False
-    is_least: bool = False
-
-    @property
-    def tokens(self) -> int:
-        """Sent and written."""
-        return self.tokens_in + self.tokens_out
+    named = _object(value)
+    return _text(named.get("content_hash")) or _text(named.get("hash")) or _text(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,7 +201,7 @@ class SampleRow:
     empty: int = 0  #: results in which nothing was found
     evidence_iou: float | None = None
     seconds: float | None = None
-    spend: Mapping[str, Mapping[str, Spend]] = field(default_factory=dict)
+    spend: Mapping[str, Mapping[str, Account]] = field(default_factory=dict)
     tools: tuple[ToolUse, ...] = ()
     plumbing: bool = False
     scorer: str = ""
@@ -233,7 +216,7 @@ class SampleRow:
         """Which operations and tools the system could call."""
         return str(self.settings.get("exposure", "all"))
 
-    def spent(self, way: str = "logical", part: str = "total") -> Spend | None:
+    def spent(self, way: str = "logical", part: str = "total") -> Account | None:
         """The amounts spent, counted one way; None without an episode."""
         return self.spend.get(way, {}).get(part)
 
@@ -245,58 +228,21 @@ _OWN = frozenset({SUBMIT_ANSWER, JudgedItems.name, "compose_tool"})
 _TEXT_RESULTS = {"describe_segment": "caption", "query_entity_state": "answer"}
 
 
-def figures_of(episode: Episode, hashes: Mapping[str, str]) -> dict[str, Any]:
-    """The figures of an episode as fields of a row; ``hashes`` are those of the documents of its library's tools, by name."""
-    made = [call for call in episode.tool_calls if call.round > 0]
-    return {
-        "rounds": len(episode.rounds),
-        "calls": len(made),
-        "inner_calls": sum(len(call.inner_calls) for call in made),
-        "malformed": sum(number for slip, number in episode.slips.items() if slip not in _WELL_FORMED),
-        "empty": sum(found_nothing(call) for call in made),
-        "seconds": episode.timings.seconds if episode.timings is not None else None,
-        "spend": spend_of(episode),
-        "tools": _uses(made, hashes),
-        "offered": _offered(episode),
-    }
-
-
-def spend_of(episode: Episode) -> dict[str, dict[str, Spend]]:
+def spend_of(episode: Episode) -> dict[str, dict[str, Account]]:
     """Tokens and money, logical and physical, by purpose and in total."""
     accounts = accounts_of(episode)
-    return {
-        way: {**{part: _spend(held[part]) for part in PARTS}, "total": _spend(total(held))}
-        for way, held in (("logical", accounts.logical), ("physical", accounts.physical))
-    }
-
-
-_NOTHING_SPENT = Spend()
-
-
-def _spend(account: Account) -> Spend:
-    if account == Account():
-        return _NOTHING_SPENT  # most parts of most episodes: one object for all
-    return Spend(
-        tokens_in=account.prompt,
-        tokens_out=account.completion,
-        cached=account.cached,
-        money=account.money,
-        estimated=account.estimated,
-        is_least=account.is_least,
-    )
+    ways = {"logical": accounts.logical, "physical": accounts.physical}
+    return {way: {**{str(part): held[part] for part in PARTS}, "total": total(held)} for way, held in ways.items()}
 
 
 def found_nothing(call: CallRecord) -> bool:
     """Whether a call ran without a fault and found nothing."""
     if call.failed:
         return False
-    result = call.result
-    if isinstance(result.get("status"), str):  # a tool says so itself
-        return bool(result["status"] == "empty")
-    if call.tool not in EVERY_OPERATION:
-        return False
-    held = result.get(_holder(call.tool))
-    return held in ([], "")
+    status = call.result.get("status")
+    if isinstance(status, str):  # a tool says so itself
+        return status == "empty"
+    return call.tool in EVERY_OPERATION and call.result.get(_holder(call.tool)) in ([], "")
 
 
 @lru_cache(maxsize=64)
@@ -324,14 +270,8 @@ def _uses(made: Sequence[CallRecord], hashes: Mapping[str, str]) -> tuple[ToolUs
 
 def _offered(episode: Episode) -> tuple[str, ...]:
     """The tools of a library that the model was offered."""
-    names = (_name_of(tool) for tool in episode.tools)
-    return tuple(name for name in names if name is not None and name not in _OWN and name not in EVERY_OPERATION)
-
-
-def _name_of(tool: Mapping[str, Any]) -> str | None:
-    function = tool.get("function")
-    name = function.get("name") if isinstance(function, Mapping) else None
-    return name if isinstance(name, str) else None
+    names = (_object(tool.get("function")).get("name") for tool in episode.tools)
+    return tuple(name for name in names if isinstance(name, str) and name not in _OWN and name not in EVERY_OPERATION)
 
 
 NOT_FINISHED, NOT_SCORED, NO_ANSWER = "not run yet", "not scored", "no reference answer"
@@ -354,11 +294,7 @@ class RunRows:
 
 
 def rows_of(run: Run) -> list[SampleRow]:
-    """One row for each scored sample, in the order of the run's samples.
-
-    Raises:
-        EvalFault: ``not_scored``.
-    """
+    """One row for each scored sample, in the order of the run's samples."""
     return list(read_rows(run).rows)
 
 
@@ -369,7 +305,7 @@ def read_rows(run: Run) -> RunRows:
         EvalFault: ``not_scored``: there are samples, and no score of any.
     """
     answered = [line for line in run.samples if run.has_answer(line)]
-    scored = [line for line in answered if line.sample in run.scores]
+    scored = {line.sample for line in answered if line.sample in run.scores}
     if answered and not scored:
         raise EvalFault("not_scored", "no sample of the run is scored", hint="run `videoworld eval score RUN` first")
     libraries = libraries_of(run)
@@ -378,34 +314,32 @@ def read_rows(run: Run) -> RunRows:
         if line.sample in run.scores or not run.has_answer(line):
             by_cell.setdefault(line.cell, []).append(line)
     found = [row for name, lines in by_cell.items() for row in _rows_of_cell(run, run.cells[name], lines, libraries)]
-    scorable = {line.sample for line in scored}
-    rows = [row for row in found if row.sample in scorable]
-    unknown = [row for row in found if row.sample not in scorable]
+    records = run.manifest.datasets.values()
     left_out = {
         NOT_FINISHED: max(0, run.planned - len(run.samples)),
         NOT_SCORED: len(answered) - len(scored),
         NO_ANSWER: len(run.samples) - len(answered),
+        MISSING: sum(record.missing_questions for record in records),
+        UNUSABLE: sum(sum(record.left_out.values()) for record in records),
     }
-    left_out |= _never_sampled(run)
-    return RunRows(rows=tuple(rows), unknown=tuple(unknown), left_out=left_out, libraries=libraries)
-
-
-def _never_sampled(run: Run) -> dict[str, int]:
-    """The number of questions that never became samples."""
-    records = run.manifest.datasets.values()
-    missing = sum(record.missing_questions for record in records)
-    return {MISSING: missing, UNUSABLE: sum(sum(record.left_out.values()) for record in records)}
+    return RunRows(
+        rows=tuple(row for row in found if row.sample in scored),
+        unknown=tuple(row for row in found if row.sample not in scored),
+        left_out=left_out,
+        libraries=libraries,
+    )
 
 
 def libraries_of(run: Run) -> dict[str, LibraryFacts]:
     """The libraries of the run's arms, by the names the arms use."""
-    found: dict[str, LibraryFacts] = {}
+    hashes: dict[str, str | None] = {}
     for cell in run.cells.values():
-        name = cell.arm.library
-        if name is not None and name not in found:
-            record = run.manifest.libraries.get(name)
-            found[name] = library_facts(name, cell.arm.library_hash, made_by_run=run.folder.libraries, record=record)
-    return found
+        if cell.arm.library is not None:
+            hashes.setdefault(cell.arm.library, cell.arm.library_hash)
+    records, folder = run.manifest.libraries, run.folder.libraries
+    return {
+        name: library_facts(name, hash_, made_by_run=folder, record=records.get(name)) for name, hash_ in hashes.items()
+    }
 
 
 def _rows_of_cell(
@@ -435,12 +369,12 @@ def _episodes(
     hashes = library.tools if library is not None else {}
     seen: dict[str, dict[str, Any]] = {}
     lost: dict[str, str] = {}
-    kept: dict[str, Any] = {}
+    shared: dict[str, Any] = {}
     try:
         for found in journal.scan():
             if found.name in wanted:
                 if isinstance(found, JournalEntry):
-                    seen[found.name] = _fields_of(found.episode, wanted[found.name], hashes, kept)
+                    seen[found.name] = _fields_of(found.episode, wanted[found.name], hashes, shared)
                 else:
                     lost[found.name] = found.fault.code
     except EpisodeFault as fault:
@@ -449,17 +383,30 @@ def _episodes(
     return seen, lost
 
 
-def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str], kept: dict[str, Any]) -> dict[str, Any]:
-    """Settings and hashes of worlds are one object for all episodes that have the same."""
+def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str], shared: dict[str, Any]) -> dict[str, Any]:
+    """The figures of an episode as fields of a row; equal settings and hashes of worlds are one object in all rows.
+
+    ``hashes`` are those of the documents of its library's tools, by name.
+    """
+    made = [call for call in episode.tool_calls if call.round > 0]
     evidence = evidence_score(episode.spans, item.spans)
+    task = episode.task
     return {
-        **figures_of(episode, hashes),
+        "rounds": len(episode.rounds),
+        "calls": len(made),
+        "inner_calls": sum(len(call.inner_calls) for call in made),
+        "malformed": sum(number for slip, number in episode.slips.items() if slip not in _WELL_FORMED),
+        "empty": sum(found_nothing(call) for call in made),
+        "seconds": episode.timings.seconds if episode.timings is not None else None,
+        "spend": spend_of(episode),
+        "tools": _uses(made, hashes),
+        "offered": _offered(episode),
         "outcome": episode.outcome,
         "reason": episode.reason,
         "value": episode.value,
         "model": episode.model,
-        "settings": kept.setdefault("settings " + canonical_json(episode.task.settings), episode.task.settings),
-        "world_hash": kept.setdefault(episode.task.world_hash, episode.task.world_hash),
+        "settings": shared.setdefault("settings " + canonical_json(task.settings), task.settings),
+        "world_hash": shared.setdefault(task.world_hash, task.world_hash),
         "evidence_iou": evidence.iou if evidence is not None else None,
     }
 
@@ -471,7 +418,7 @@ def _row(run: Run, cell: Cell, line: SampleLine, fields: Mapping[str, Any], libr
     return SampleRow(
         sample=line.sample,
         cell=cell.id,
-        arm=cell.arm.name if cell.arm.library is None else f"{cell.arm.name}@{cell.arm.library}",
+        arm=cell.label,
         arm_name=cell.arm.name,
         system=cell.arm.system,
         library=library.name if library is not None else None,

@@ -20,7 +20,7 @@ from eval.tables.cells import POINTS, correct, interval, is_sure, tokens
 from eval.tables.comparisons import Pair, Pairs, pairs_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import Rows, Study, baseline_of, grouped, setting_of
-from eval.tables.table import Cell
+from eval.tables.table import TableCell
 from eval.tables.tools import left_out_contrasts, library_uses
 from tool_induction.curation.fork import Edits, Fork, fork_library
 from tool_induction.domains import Domain
@@ -38,8 +38,8 @@ class Evidence:
     tool: str
     by: By
     pairs: int
-    accuracy: Cell
-    saved: Cell
+    accuracy: TableCell
+    saved: TableCell
     enters: bool
     why: str
 
@@ -73,12 +73,11 @@ def library_rows(study: Study, library: str, arm: str | None) -> list[SampleRow]
     """
     from tool_induction.language.diagnostics import did_you_mean
 
-    known = {row.library: row.library_hash for row in study.rows if row.system == "hier" and row.library}
-    rows = [row for row in study.rows if row.system == "hier" and library in (row.library, row.library_hash)]
+    known = [row for row in study.rows if row.system == "hier" and row.library]
+    rows = [row for row in known if library in (row.library, row.library_hash)]
     if not rows:
-        hint = did_you_mean(library, [name for name in known if name]) or "it has: " + (
-            ", ".join(map(str, known)) or "none"
-        )
+        names = list(dict.fromkeys(str(row.library) for row in known))
+        hint = did_you_mean(library, names) or f"it has: {', '.join(names) or 'none'}"
         raise EvalFault("unknown_library", f"no arm of hier has a library {library[:80]!r} in this run", hint=hint)
     chosen = [row for row in rows if arm in (None, row.arm_name, row.arm)]
     arms = sorted({row.arm for row in chosen})
@@ -90,71 +89,57 @@ def library_rows(study: Study, library: str, arm: str | None) -> list[SampleRow]
 
 def evidence_of(study: Study, own: Rows, *, sure: bool = False) -> list[Evidence]:
     """The evidence on every tool that the arm was offered; ``sure``: the whole interval must be above zero."""
-    left_out = _left_out(study, own)
+    left_out: dict[str, list[Pair]] = {}
+    for item in left_out_contrasts(study):
+        if item.arm == own[0].arm:
+            left_out.setdefault(item.name, []).extend(item.pairs.pairs)
     against = _baseline_pairs(study, own)
     found = []
     for tool in dict.fromkeys(name for row in own for name in row.offered):
-        if tool in left_out:
-            found.append(_judged(tool, "left_out", left_out[tool], study.seed, sure=sure))
-            continue
-        called = {row.sample for row in own if any(use.name == tool for use in library_uses(row))}
-        pairs = Pairs(pairs=tuple(pair for pair in against.pairs if pair[0].sample in called))
-        found.append(_judged(tool, "use" if pairs.pairs else "nothing", pairs, study.seed, sure=sure))
+        by: By = "left_out"
+        pairs = left_out.get(tool)
+        if pairs is None:
+            called = {row.sample for row in own if any(use.name == tool for use in library_uses(row))}
+            pairs = [pair for pair in against if pair[0].sample in called]
+            by = "use" if pairs else "nothing"
+        found.append(_judged(tool, by, Pairs(pairs=tuple(pairs)), study.seed, sure=sure))
     return found
 
 
-def _left_out(study: Study, own: Rows) -> dict[str, Pairs]:
-    found: dict[str, list[Pair]] = {}
-    for item in left_out_contrasts(study):
-        if item.arm == own[0].arm:
-            found.setdefault(item.name, []).extend(item.pairs.pairs)
-    return {tool: Pairs(pairs=tuple(pairs)) for tool, pairs in found.items()}
-
-
-def _baseline_pairs(study: Study, own: Rows) -> Pairs:
-    pairs: list[tuple[SampleRow, SampleRow]] = []
+def _baseline_pairs(study: Study, own: Rows) -> list[Pair]:
     everyone = grouped(study.rows, setting_of)
+    pairs: list[Pair] = []
     for setting, rows in grouped(own, setting_of).items():
         within = everyone[setting]
         baseline = baseline_of(within, study.baseline)
         pairs += pairs_of(rows, [row for row in within if row.arm == baseline]).pairs
-    return Pairs(pairs=tuple(pairs))
+    return pairs
 
 
 def _judged(tool: str, by: By, pairs: Pairs, seed: int, *, sure: bool) -> Evidence:
-    accuracy = interval(
-        pairs.differences(correct), seed=seed, within=POINTS, why="never called, or not beside a baseline"
-    )
+    none = "never called, or not beside a baseline"
+    accuracy = interval(pairs.differences(correct), seed=seed, within=POINTS, why=none)
     saved = interval(pairs.swapped.differences(tokens), seed=seed, why="no pair with episodes")
     enters, why = _verdict(accuracy, saved, sure=sure)
     return Evidence(
-        tool=tool,
-        by=by,
-        pairs=len(pairs.pairs),
-        accuracy=accuracy,
-        saved=saved,
-        enters=enters,
-        why=accuracy.why or why,
+        tool=tool, by=by, pairs=len(pairs.pairs), accuracy=accuracy, saved=saved, enters=enters, why=accuracy.why or why
     )
 
 
-def _verdict(accuracy: Cell, saved: Cell, *, sure: bool) -> tuple[bool, str]:
-    def is_above(cell: Cell) -> bool:
-        """Whether a figure is above zero; to be sure, its whole interval, over enough videos."""
-        return is_sure(cell) if sure else (cell.number or 0.0) > 0
-
+def _verdict(accuracy: TableCell, saved: TableCell, *, sure: bool) -> tuple[bool, str]:
+    raises, saves = (is_sure(cell) if sure else (cell.number or 0.0) > 0 for cell in (accuracy, saved))
     if accuracy.number is None:
         return False, "nothing is known of it"
-    if is_above(accuracy):
+    if raises:
         return True, "it raises accuracy"
-    if accuracy.number >= 0 and is_above(saved):
+    if accuracy.number >= 0 and saves:
         return True, "it lowers cost at no loss of accuracy"
     why = "it neither raises accuracy nor lowers cost" + ", as far as is sure" * sure
     few = sure and (accuracy.clusters or 0) < FEW_CLUSTERS
     return False, why + f" with fewer than {FEW_CLUSTERS} videos" * few
 
 
-def _ends(cell: Cell) -> Mapping[str, float | None]:
+def _ends(cell: TableCell) -> Mapping[str, float | None]:
     return {"estimate": cell.number, "low": cell.low, "high": cell.high}
 
 
@@ -178,8 +163,7 @@ def check_split(run: Run, rows: Iterable[SampleRow], domains: Collection[Domain]
     """
     named = {domain.name: domain for domain in domains}
     found: Counter[str] = Counter()
-    for dataset, item_id in {(row.dataset, row.item): None for row in rows}:
-        item = run.items[dataset, item_id]
+    for item in {(row.dataset, row.item): run.items[row.dataset, row.item] for row in rows}.values():
         domain = named.get(item.domain or "")
         of_video = domain.split_of_video(item.video_id) if domain is not None else None
         splits: set[str] = {split for split in (item.split, of_video) if split is not None}
@@ -245,11 +229,10 @@ def choose(
 def with_callees(library: ToolLibrary, names: Iterable[str]) -> set[str]:
     """Tools with all the tools that they call, directly or through others."""
     found: set[str] = set()
-    waiting = list(names)
+    waiting = [name for name in names if name in library.tools]
     while waiting:
         name = waiting.pop()
-        if name not in found and name in library.tools:
-            found.add(name)
-            steps = walk_steps(library.tools[name].tool.steps)
-            waiting += [step.target for step in steps if isinstance(step, Call) and step.kind == "tool"]
+        found.add(name)
+        called = {step.target for step in walk_steps(library.tools[name].tool.steps) if isinstance(step, Call)}
+        waiting += (called & set(library.tools)) - found
     return found

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -20,8 +19,8 @@ from eval.runs.run import Run, read_run
 from eval.runs.scoring import scored_now
 from eval.scoring.kinds import given_text
 from eval.scoring.labels import answer_key, own_pairs
-from eval.tables.rows import LibraryFacts, SampleRow, read_rows
-from eval.tables.table import Cell, Figure, Row, Table, figure
+from eval.tables.rows import LibraryFacts, RunRows, SampleRow, read_rows
+from eval.tables.table import Figure, Row, Table, TableCell, Value, figure
 from tool_induction.language.diagnostics import did_you_mean
 from world_api.core.faults import EvalFault
 
@@ -52,19 +51,29 @@ AnySubject = TypeVar("AnySubject", bound=_Subject)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
-    """The samples of one arm in one setting, all seeds together, or a part of them; ``name`` names the part."""
+class Line:
+    """The subject of a row that holds its own cells, by the keys of their columns.
+
+    ``rows`` are the samples that count for the table, ``behind`` the keys of those behind its figures, if they are others.
+    """
+
+    cells: Mapping[str, TableCell | Value] = field(default_factory=dict)
+    rows: Rows = ()
+    behind: tuple[str, ...] | None = None
+
+    @property
+    def samples(self) -> tuple[str, ...]:
+        """The keys of the samples behind the row."""
+        return keys(self.rows) if self.behind is None else self.behind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group(Line):
+    """The samples of one arm in one setting, all seeds together, or a part of them."""
 
     study: Study
     setting: Setting
     arm: str
-    rows: Rows
-    name: Any = None
-
-    @property
-    def samples(self) -> tuple[str, ...]:
-        """The keys of the samples."""
-        return keys(self.rows)
 
     @property
     def first(self) -> SampleRow:
@@ -83,13 +92,9 @@ class Group:
 
 
 def words(*names: str) -> tuple[Figure[Any], ...]:
-    """Text columns that show attributes of the subject, or of its setting, under their own names."""
+    """Text columns of what the subjects hold under these keys."""
     about = {"world": "how the worlds were made"}
-    return tuple(figure(name, "text", partial(_word, name), about=about.get(name, "")) for name in names)
-
-
-def _word(name: str, subject: Any) -> Cell:
-    return Cell(value=getattr(subject if hasattr(subject, name) else subject.setting, name))
+    return tuple(figure(name, "text", about=about.get(name, "")) for name in names)
 
 
 PLACE = words("dataset", "world", "budget", "arm")
@@ -104,16 +109,9 @@ class Labels:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study:
-    """The rows of a run and what it takes to make tables of them. ``seed`` is that of every resampling.
+class Study(RunRows):
+    """The rows of a run and what it takes to make tables of them. ``seed`` is that of every resampling."""
 
-    ``unknown`` are the samples of questions without a known answer: they are in no table.
-    """
-
-    rows: tuple[SampleRow, ...]
-    unknown: tuple[SampleRow, ...] = ()
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    libraries: Mapping[str, LibraryFacts] = field(default_factory=dict)
     primary: Mapping[str, str | None] | None = None
     datasets: Mapping[str, DatasetRecord] = field(default_factory=dict)
     labels: Labels = field(default_factory=Labels)
@@ -138,18 +136,21 @@ class Study:
         """The same study of fewer samples."""
         return replace(self, rows=tuple(rows))
 
-    def groups(self, rows: Iterable[SampleRow] | None = None) -> Iterator[Group]:
-        """The samples of each arm in each setting, of all rows or of these."""
-        for setting, within in grouped(self.rows if rows is None else rows, setting_of).items():
-            for arm, own in grouped(within, lambda row: row.arm).items():
-                yield Group(study=self, setting=setting, arm=arm, rows=own)
+    def groups(self) -> Iterator[Group]:
+        """The samples of each arm in each setting."""
+        for own in self.by_setting():
+            yield from own.values()
+
+    def by_setting(self) -> Iterator[dict[str, Group]]:
+        """The groups of each setting, by arm."""
+        for setting, within in grouped(self.rows, setting_of).items():
+            arms = grouped(within, lambda row: row.arm)
+            yield {arm: Group(study=self, setting=setting, arm=arm, rows=own) for arm, own in arms.items()}
 
     def beside_baseline(self) -> Iterator[tuple[Group, Group | None]]:
         """Every group with the group of the baseline in its setting, if there is one."""
-        for setting, within in grouped(self.rows, setting_of).items():
-            arms = grouped(within, lambda row: row.arm)
-            name = baseline_of(within, self.baseline)
-            groups = {arm: Group(study=self, setting=setting, arm=arm, rows=own) for arm, own in arms.items()}
+        for groups in self.by_setting():
+            name = baseline_of([group.first for group in groups.values()], self.baseline)
             for group in groups.values():
                 yield group, groups[name] if name is not None else None
 
@@ -215,15 +216,8 @@ def study_of(run: Run) -> Study:
         EvalFault: ``not_scored``.
     """
     read = read_rows(run)
-    return Study(
-        rows=read.rows,
-        unknown=read.unknown,
-        left_out=read.left_out,
-        libraries=read.libraries,
-        primary=run.manifest.primary,
-        datasets=run.manifest.datasets,
-        labels=labels_of(run, read.rows),
-    )
+    manifest, labels = run.manifest, labels_of(run, read.rows)
+    return Study(**vars(read), primary=manifest.primary, datasets=manifest.datasets, labels=labels)
 
 
 def setting_of(row: SampleRow) -> Setting:
@@ -296,7 +290,12 @@ def chosen(rows: Sequence[SampleRow], wanted: str) -> list[SampleRow]:
     """
     whole = [row for row in rows if row.arm == wanted]
     name, at, filters = wanted.partition("@")
-    found = whole or _of_arm(rows, name)
+    found = whole or [row for row in rows if row.arm_name == name] or [row for row in rows if row.system == name]
+    if not found:
+        arms = sorted({row.arm for row in rows})
+        near = did_you_mean(name, [*arms, *{row.arm_name for row in rows}])
+        hint = near or ("arms: " + ", ".join(arms[:20]) if arms else "the run has no scored sample yet")
+        raise EvalFault("unknown_arm", f"the run has no arm {name[:80]!r}", hint=hint)
     if at and not whole:
         found = filtered(found, [part if "=" in part else f"library={part}" for part in filters.split(",")])
     arms = sorted({row.arm for row in found})
@@ -308,7 +307,7 @@ def chosen(rows: Sequence[SampleRow], wanted: str) -> list[SampleRow]:
 
 
 def filtered(rows: Sequence[SampleRow], filters: Sequence[str]) -> list[SampleRow]:
-    """The samples that all of the filters (``key=value``) leave.
+    """The samples that all of the filters (``key=value``, ``key=none``) leave.
 
     Raises:
         EvalFault: ``bad_filter``; ``nothing_chosen``, with the values that there are.
@@ -319,27 +318,11 @@ def filtered(rows: Sequence[SampleRow], filters: Sequence[str]) -> list[SampleRo
         if not equals or key not in FILTERS:
             near = did_you_mean(key, FILTERS)
             raise EvalFault("bad_filter", f"{pair[:60]!r} chooses nothing", hint=near or "keys: " + ", ".join(FILTERS))
-        known = {text_of(row, key) for row in found}
-        found = [row for row in found if text_of(row, key) == value]
-        if not found:
-            there = ", ".join(sorted(known)[:12])
+        known = ["none" if (own := getattr(row, key)) is None else str(own) for row in found]
+        if value not in known:
+            there = ", ".join(sorted(set(known))[:12])
             raise EvalFault("nothing_chosen", f"no sample has {key} {value[:60]!r}", hint=f"there is: {there}")
-    return found
-
-
-def text_of(row: SampleRow, key: str) -> str:
-    """The value of a sample under a filter's key, as text; ``none`` if it has none."""
-    value = getattr(row, key)
-    return "none" if value is None else str(value)
-
-
-def _of_arm(rows: Sequence[SampleRow], name: str) -> list[SampleRow]:
-    found = [row for row in rows if row.arm_name == name] or [row for row in rows if row.system == name]
-    if not found:
-        arms = sorted({row.arm for row in rows})
-        near = did_you_mean(name, [*arms, *{row.arm_name for row in rows}])
-        hint = near or ("arms: " + ", ".join(arms[:20]) if arms else "the run has no scored sample yet")
-        raise EvalFault("unknown_arm", f"the run has no arm {name[:80]!r}", hint=hint)
+        found = [row for row, own in zip(found, known, strict=True) if own == value]
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import groupby
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 SCHEMA_VERSION = 1
@@ -34,7 +35,7 @@ class Column:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class TableCell:
     """One figure or word. ``value`` None is blank, and ``why`` says why; a figure that is not known is never 0.
 
     ``low`` and ``high`` are the ends of the interval. ``n`` counts what the figure is a mean or share of, ``clusters`` the videos.
@@ -61,7 +62,7 @@ class Cell:
 class Row:
     """Cells in the order of the columns; ``samples`` are behind all of them that do not name their own."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     samples: tuple[str, ...] = ()
 
 
@@ -70,25 +71,38 @@ class Figure(Generic[Subject_contra]):
     """A column together with the function that computes its cell from the subject of a row: an arm, a pair of arms, a tool."""
 
     column: Column
-    cell: Callable[[Subject_contra], Cell]
+    cell: Callable[[Subject_contra], TableCell]
 
 
+#: What a row holds, by the keys of its columns.
+CellsByKey: TypeAlias = dict[str, TableCell | Value]
 Figures: TypeAlias = tuple[Figure[Subject_contra], ...]
 
 
 def figure(
     key: str,
     kind: Kind,
-    cell: Callable[[Subject_contra], Cell],
+    value: Callable[[Subject_contra], TableCell | Value] | None = None,
     *,
     title: str | None = None,
     about: str = "",
     aside: bool = False,
 ) -> Figure[Subject_contra]:
-    """A column and its cells; the title is the key if none is given."""
-    return Figure(
-        column=Column(key=key, title=key if title is None else title, kind=kind, about=about, aside=aside), cell=cell
-    )
+    """A column and its cells, from a function that returns the cell or only its value; the title is the key if none is given.
+
+    Without a function the subject holds the cell under the key: in its ``cells``, as an attribute, or in its ``setting``.
+    """
+
+    def cell(subject: Subject_contra) -> TableCell:
+        found = _held(subject, key) if value is None else value(subject)
+        return found if isinstance(found, TableCell) else TableCell(value=found)
+
+    return Figure(column=Column(key=key, title=title or key, kind=kind, about=about, aside=aside), cell=cell)
+
+
+def _held(subject: Any, key: str) -> Any:
+    cells = getattr(subject, "cells", {})
+    return cells[key] if key in cells else getattr(subject if hasattr(subject, key) else subject.setting, key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,17 +129,11 @@ class Table:
             raise ValueError(f"table {self.name}: its rows do not fit its columns")
 
     def place(self, key: str) -> int:
-        """The index of a column.
+        """The index of a column."""
+        places = {column.key: place for place, column in enumerate(self.columns)}
+        return places[key]
 
-        Raises:
-            KeyError: no column has that key.
-        """
-        for place, column in enumerate(self.columns):
-            if column.key == key:
-                return place
-        raise KeyError(key)
-
-    def cell(self, row: int, key: str) -> Cell:
+    def cell(self, row: int, key: str) -> TableCell:
         """A cell by the number of its row and the key of its column."""
         return self.rows[row].cells[self.place(key)]
 
@@ -161,18 +169,13 @@ class Table:
 def ranges(samples: Iterable[str], index: Mapping[str, int]) -> str:
     """Samples by their places in the run, as text: ``0-39,80``. Those that the index does not know are left out."""
     places = sorted({index[sample] for sample in samples if sample in index})
-    found: list[list[int]] = []
-    for place in places:
-        if found and found[-1][1] == place - 1:
-            found[-1][1] = place
-        else:
-            found.append([place, place])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
+    runs = [list(run) for _, run in groupby(enumerate(places), key=lambda pair: pair[1] - pair[0])]
+    return ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
 
 
-def blank(why: str) -> Cell:
+def blank(why: str) -> TableCell:
     """A cell for a figure that cannot be computed."""
-    return Cell(why=why)
+    return TableCell(why=why)
 
 
 def _row_record(row: Row, index: Mapping[str, int] | None) -> dict[str, Any]:
@@ -180,10 +183,9 @@ def _row_record(row: Row, index: Mapping[str, int] | None) -> dict[str, Any]:
     return record if index is None else {**record, "samples": ranges(row.samples, index)}
 
 
-def _cell_record(cell: Cell, index: Mapping[str, int] | None) -> dict[str, Any]:
-    record: dict[str, Any] = {"value": cell.value}
-    record |= {key: found for key in ("low", "high", "n", "clusters") if (found := getattr(cell, key)) is not None}
-    record |= {key: found for key in ("why", "mark") if (found := getattr(cell, key))}
+def _cell_record(cell: TableCell, index: Mapping[str, int] | None) -> dict[str, Any]:
+    names = ("low", "high", "n", "clusters", "why", "mark")
+    record = {"value": cell.value, **{name: own for name in names if (own := getattr(cell, name)) not in (None, "")}}
     if index is not None and cell.samples is not None:
         record["samples"] = ranges(cell.samples, index)
     return record

@@ -6,24 +6,24 @@ seed; Searle, Casella & McCulloch 1992, chapter 4. The design must be complete.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eval.tables.accuracy import VIDEOS, share_figure
-from eval.tables.cells import POINTS, Values, correct, count, interval, marked, value_cell
-from eval.tables.comparisons import DRAWN, Pairs, key_of, pairs_of, sign_flip_of
+from eval.tables.cells import POINTS, Values, correct, interval, marked, value_cell
+from eval.tables.comparisons import DRAWN, Pairs, clustered_p, key_of, pairs_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import (
     FORKS,
     PLACE,
     Group,
+    Line,
     Rows,
-    Setting,
     Study,
     baseline_of,
     grouped,
@@ -33,32 +33,20 @@ from eval.tables.study import (
     setting_of,
     words,
 )
-from eval.tables.table import Cell, Figure, Figures, Table, blank, figure
-from eval.tables.tools import Induction
+from eval.tables.table import CellsByKey, Figures, Table, TableCell, Value, blank, figure
 
 #: With this number of independent inductions a claim is about a way of inducing, and not about one library.
 ENOUGH = 5
 Effect = tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Line(Group):
-    """One library in one setting, paired with the baseline of that setting."""
-
-    pairs: Pairs
-
-    @property
-    def samples(self) -> tuple[str, ...]:
-        return keys(self.pairs.rows)
-
-
 _LIBRARY: Figures[Group] = (
     *PLACE,
-    figure("library", "text", lambda line: Cell(value=line.first.library)),
+    figure("library", "text", lambda line: line.first.library),
     figure("library_domain", "text", lambda line: value_cell(line.first.library_domain, "the library names no domain"),
            title="induced for"),
-    figure("library_arm", "text", lambda line: value_cell(line.first.library_arm or "as frozen"),
-           title="kind of library", aside=True),
+    figure("library_arm", "text", lambda line: line.first.library_arm or "as frozen", title="kind of library",
+           aside=True),
     VIDEOS,
 )  # fmt: skip
 
@@ -66,14 +54,15 @@ _LIBRARY: Figures[Group] = (
 def transfer_tables(study: Study) -> list[Table]:
     """Accuracy by library and domain, the paired difference to the baseline, and own less other libraries."""
     groups, lines, behind = [], [], list[SampleRow]()
+    domains = _domains(study.rows)
     for group, baseline in study.beside_baseline():
         if group.first.system == "hier" and group.first.library is not None:
-            other = baseline.rows if baseline is not None else ()
-            pairs = pairs_of(group.rows, other)
+            pairs = pairs_of(group.rows, baseline.rows if baseline is not None else ())
+            cells = {f"domain:{domain}": _difference_in(domain, pairs, study.seed) for domain in domains}
             groups.append(group)
-            lines.append(_Line(study=study, setting=group.setting, arm=group.arm, rows=group.rows, pairs=pairs))
-            behind += other
-    domains = _domains(study.rows)
+            lines.append(replace(group, behind=keys(pairs.rows), cells=cells))
+            behind += [*group.rows, *(baseline.rows if baseline is not None else ())]
+    differences: Figures[Group] = tuple(figure(f"domain:{domain}", "points", title=domain) for domain in domains)
     return [
         study.table(
             "transfer",
@@ -86,9 +75,9 @@ def transfer_tables(study: Study) -> list[Table]:
         study.table(
             "transfer_difference",
             "Paired difference to the baseline by library and domain",
-            (*_LIBRARY, *map(_domain_difference, domains)),
+            (*_LIBRARY, *differences),
             lines,
-            of=[*(row for line in lines for row in line.rows), *behind],
+            of=behind,
             note="Accuracy with the library less that of the baseline, same questions and seeds; intervals (95 %) over videos. A gain "
             "on the library's own domain says that it helps there; that it transfers is said by the gains elsewhere.",
         ),
@@ -100,12 +89,9 @@ def _domains(rows: Rows) -> list[str]:
     return sorted({row.domain for row in rows if row.domain is not None})
 
 
-def _domain_difference(domain: str) -> Figure[_Line]:
-    def cell(line: _Line) -> Cell:
-        own = Pairs(pairs=tuple(pair for pair in line.pairs.pairs if pair[0].domain == domain))
-        return interval(own.differences(correct), seed=line.seed, within=POINTS, why="no pairs")
-
-    return figure(f"domain:{domain}", "points", cell, title=domain)
+def _difference_in(domain: str, pairs: Pairs, seed: int) -> TableCell:
+    own = Pairs(pairs=tuple(pair for pair in pairs.pairs if pair[0].domain == domain))
+    return interval(own.differences(correct), seed=seed, within=POINTS, why="no pairs")
 
 
 def _real_libraries(rows: Rows) -> list[SampleRow]:
@@ -113,104 +99,35 @@ def _real_libraries(rows: Rows) -> list[SampleRow]:
     return [row for row in rows if row.system == "hier" and libraries_are_real(row) and row.library_domain]
 
 
-@dataclass(kw_only=True)
-class _OwnOther:
-    """Libraries of the questions' own domain less those of other domains, for the questions of one domain or of all.
-
-    ``others`` are the other libraries of each difference, if libraries are draws.
-    """
-
-    setting: Setting
-    arm: str
-    domain: str
-    seed: int
-    behind_rows: Rows
-    values: Values = field(default_factory=Values)
-    own: Values = field(default_factory=Values)
-    other: Values = field(default_factory=Values)
-    others: list[str] = field(default_factory=list)
-    behind: list[SampleRow] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        for answers in grouped(self.behind_rows, key_of).values():
-            own = [row for row in answers if row.library_domain == row.domain]
-            other = [row for row in answers if row.library_domain != row.domain]
-            if not own or not other:
-                continue
-            ours, theirs = (sum(map(correct, part)) / len(part) for part in (own, other))
-            self.own.add(ours, own[0], *own[1:])
-            self.other.add(theirs, own[0], *other)
-            self.behind += [*own, *other]
-            if not self.are_drawn:
-                self.values.add(ours - theirs, own[0], *own[1:], *other)
-                continue
-            for one, rival in product(own, other):
-                self.values.add(correct(one) - correct(rival), one, rival)
-                self.others.append(str(rival.library))
-
-    @cached_property
-    def are_drawn(self) -> bool:
-        """Whether some domain has several libraries, so that libraries are draws."""
-        made_for = {row.library: row.library_domain for row in self.behind_rows}
-        return len(set(made_for.values())) < len(made_for)
-
-    @property
-    def rows(self) -> Rows:
-        return self.behind_rows
-
-    @property
-    def samples(self) -> tuple[str, ...]:
-        return keys(self.behind)
-
-    def names(self, *, own: bool) -> Cell:
-        names = sorted({str(row.library) for row in self.behind if (row.library_domain == row.domain) == own})
-        return value_cell(", ".join(names) or None, f"no library was induced for {'it' if own else 'another'}")
-
-    def accuracy(self, values: Values) -> Cell:
-        return replace(interval(values, seed=self.seed, why="no pairs"), low=None, high=None)
-
-    def difference(self) -> Cell:
-        why = "no question with an own and an other library"
-        crossed, also = (True, [self.others]) if self.are_drawn else (False, [])
-        return interval(self.values, seed=self.seed, within=POINTS, why=why, crossed=crossed, also=also)
-
-    def p(self) -> Cell:
-        p = None if self.are_drawn else sign_flip_of(self.values, self.seed)
-        return value_cell(p, DRAWN if self.are_drawn else "fewer than two videos")
-
-
-_OWN_OTHER: Figures[_OwnOther] = (
+_OWN_OTHER: Figures[Line] = (
     *PLACE,
     *words("domain"),
-    figure("own", "text", lambda found: found.names(own=True), title="own libraries"),
-    figure("other", "text", lambda found: found.names(own=False), title="other libraries"),
-    figure("pairs", "count", lambda found: count(len(found.own.numbers))),
-    figure("videos", "count", lambda found: count(len(set(found.values.clusters)))),
-    figure("own_accuracy", "share", lambda found: found.accuracy(found.own), title="own"),
-    figure("other_accuracy", "share", lambda found: found.accuracy(found.other), title="other"),
-    figure("difference", "points", _OwnOther.difference, title="own less other"),
-    figure("p_clustered", "p", _OwnOther.p, title="p, clustered"),
+    figure("own", "text", title="own libraries"),
+    figure("other", "text", title="other libraries"),
+    figure("pairs", "count"),
+    figure("videos", "count"),
+    figure("own_accuracy", "share", title="own"),
+    figure("other_accuracy", "share", title="other"),
+    figure("difference", "points", title="own less other"),
+    figure("p_clustered", "p", title="p, clustered"),
 )
 
 
 def own_other_table(study: Study) -> Table:
     """Libraries that were induced for the domain of the question, less those that were induced for another."""
-    found, forks = [], 0
+    lines, forks = [], 0
     for setting, within in grouped(study.rows, setting_of).items():
-        for arm, behind_rows in grouped(_real_libraries(within), lambda row: row.arm_name).items():
-            own, folded = independent(behind_rows, study.libraries)
-            forks += sum(row.library in folded for row in behind_rows)
-            parts = {domain: [row for row in own if row.domain == domain] for domain in _domains(own)}
-            parts["all"] = [row for row in own if row.domain is not None]
-            found += [
-                _OwnOther(setting=setting, arm=arm, domain=domain, seed=study.seed, behind_rows=part)
-                for domain, part in parts.items()
-            ]
+        for arm, made in grouped(_real_libraries(within), lambda row: row.arm_name).items():
+            own, folded = independent(made, study.libraries)
+            forks += sum(row.library in folded for row in made)
+            for domain in [*_domains(own), "all"]:
+                rows = [row for row in own if row.domain is not None and domain in ("all", row.domain)]
+                lines.append(_own_less_other({**asdict(setting), "arm": arm, "domain": domain}, rows, study.seed))
     return study.table(
         "own_other",
         "Own library less other libraries",
         _OWN_OTHER,
-        found,
+        lines,
         note="For each question and seed the mean over the libraries of its own domain less the mean over those of other domains; "
         "intervals (95 %) over videos. Placebo and random libraries are left out, and of libraries made from one another all but "
         "one. This is what tells a library that fits the domain from any library. Where a domain has several libraries, own and "
@@ -219,97 +136,101 @@ def own_other_table(study: Study) -> Table:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Draws:
-    """Gains of all libraries of one domain on the questions of one domain (or of all), in one setting.
+def _own_less_other(place: Mapping[str, Value], rows: Rows, seed: int) -> Line:
+    """Libraries of the questions' own domain less those of other domains.
 
-    ``induced``: all of them are, as far as is known. ``forks`` are samples of libraries that are no draws of their own.
+    If some domain has several libraries, libraries are draws: each own one is paired with each other one.
     """
+    made_for = {row.library: row.library_domain for row in rows}
+    drawn = len(set(made_for.values())) < len(made_for)
+    values, ours, theirs = Values(), Values(), Values()
+    others: list[str] = []  #: the other library of each difference
+    behind: list[SampleRow] = []
+    for answers in grouped(rows, key_of).values():
+        own = [row for row in answers if row.library_domain == row.domain]
+        other = [row for row in answers if row.library_domain != row.domain]
+        if not own or not other:
+            continue
+        means = [sum(map(correct, part)) / len(part) for part in (own, other)]
+        ours.add(means[0], own[0], *own[1:])
+        theirs.add(means[1], own[0], *other)
+        behind += [*own, *other]
+        if not drawn:
+            values.add(means[0] - means[1], own[0], *own[1:], *other)
+        for one, rival in product(own, other) if drawn else ():
+            values.add(correct(one) - correct(rival), one, rival)
+            others.append(str(rival.library))
+    names = [
+        sorted({str(row.library) for row in behind if (row.library_domain == row.domain) == own})
+        for own in (True, False)
+    ]
+    accuracy = (replace(interval(side, seed=seed, why="no pairs"), low=None, high=None) for side in (ours, theirs))
+    cells = {
+        **place,
+        "own": value_cell(", ".join(names[0]) or None, "no library was induced for it"),
+        "other": value_cell(", ".join(names[1]) or None, "no library was induced for another"),
+        "pairs": len(ours.numbers),
+        "videos": len(set(values.clusters)),
+        **dict(zip(("own_accuracy", "other_accuracy"), accuracy, strict=True)),
+        "difference": interval(
+            values,
+            seed=seed,
+            within=POINTS,
+            why="no question with an own and an other library",
+            crossed=drawn,
+            also=[others],
+        ),
+        "p_clustered": blank(DRAWN) if drawn else value_cell(clustered_p(values, seed), "fewer than two videos"),
+    }
+    return Line(rows=rows, behind=keys(behind), cells=cells)
 
-    setting: Setting
-    arm: str
-    library_domain: str
-    domain: str
-    seed: int
-    values: Values
-    induced: bool
-    forks: tuple[str, ...]
-    rows: Rows
 
-    @property
-    def samples(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.values.samples))
-
-    @cached_property
-    def means(self) -> list[float]:
-        """The mean gain of each library."""
-        held: dict[str, list[float]] = {}
-        for number, label in zip(self.values.numbers, self.values.libraries, strict=True):
-            held.setdefault(label, []).append(number)
-        return [sum(own) / len(own) for own in held.values()]
-
-    def gain(self) -> Cell:
-        whole = interval(self.values, seed=self.seed, within=POINTS, crossed=True)
-        if len(self.means) < ENOUGH:
-            whole = marked(whole, f"{len(self.means)} libraries: too few for a claim")
-        return whole if self.induced else marked(whole, "libraries that were not induced are among them: no claim")
-
-
-_GROUP: Figures[_Draws] = (
-    *PLACE,
-    figure("library_domain", "text", lambda found: Cell(value=found.library_domain), title="induced for"),
-    *words("domain"),
-)
-_DRAWS: Figures[_Draws] = (
+_GROUP: Figures[Line] = (*PLACE, figure("library_domain", "text", title="induced for"), *words("domain"))
+_DRAWS: Figures[Line] = (
     *_GROUP,
-    figure("libraries", "count", lambda found: count(len(found.means))),
-    figure("videos", "count", lambda found: count(len(set(found.values.clusters)))),
-    figure("seeds", "count", lambda found: count(len(set(found.values.seeds)))),
-    figure("pairs", "count", lambda found: count(len(found.values.numbers))),
-    figure("difference", "points", _Draws.gain, title="gain", about="over the baseline, all libraries together"),
-    figure("least", "points", lambda found: Cell(value=min(found.means)), about="of the library that gains least"),
-    figure("greatest", "points", lambda found: Cell(value=max(found.means))),
+    figure("libraries", "count"),
+    figure("videos", "count"),
+    figure("seeds", "count"),
+    figure("pairs", "count"),
+    figure("difference", "points", title="gain", about="over the baseline, all libraries together"),
+    figure("least", "points", about="of the library that gains least"),
+    figure("greatest", "points"),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Component(_Draws):
-    """One variance component of the gains: source, levels, variance and share, as cells."""
-
-    cells: Mapping[str, Cell]
-
-
-_VARIANCE: Figures[_Component] = (
+_VARIANCE: Figures[Line] = (
     *_GROUP,
-    figure("source", "text", lambda part: part.cells["source"]),
-    figure("levels", "count", lambda part: part.cells["levels"]),
-    figure("variance", "number", lambda part: part.cells["variance"], about="of gains, in squared points of 0 to 1"),
-    figure("share", "share", lambda part: part.cells["share"], title="of the whole"),
+    figure("source", "text"),
+    figure("levels", "count"),
+    figure("variance", "number", about="of gains, in squared points of 0 to 1"),
+    figure("share", "share", title="of the whole"),
 )
 
 
 def draws_tables(study: Study) -> list[Table]:
     """The gain over the baseline with libraries as draws, and the components of its variance."""
     draws = list(_draws(study))
-    behind = {key for found in draws for key in found.values.samples}
+    behind = {key for line, _, _ in draws for key in line.samples}
     about = [row for row in study.rows if row.sample in behind]
     return [
         study.table(
             "draws",
             "Gains with libraries as draws",
             _DRAWS,
-            draws,
+            [line for line, _, _ in draws],
             of=about,
             note="Several libraries of one domain are draws of one way of making them. The interval (95 %) crosses libraries, "
             f"videos and seeds, and so says what another library would gain; a claim wants {ENOUGH} induced libraries or more. A fork "
             "of a library, what was selected from it and the same library under another name are no draws of their own.",
-            left_out={FORKS: len({key for found in draws for key in found.forks})},
+            left_out={FORKS: len({key for _, _, forks in draws for key in forks})},
         ),
         study.table(
             "variance",
             "What the variance of gains is made of",
             _VARIANCE,
-            [part for found in draws for part in _components_of(found)],
+            [
+                replace(line, cells={**line.cells, **part})
+                for line, values, _ in draws
+                for part in _component_cells(values)
+            ],
             of=about,
             note="Variance components of the gain, a mean for each library, video and seed, by the method of moments; what is "
             "estimated below zero is shown as 0. With few levels of a factor its component is rough.",
@@ -317,38 +238,51 @@ def draws_tables(study: Study) -> list[Table]:
     ]
 
 
-def _draws(study: Study) -> Iterator[_Draws]:
+def _draws(study: Study) -> Iterator[tuple[Line, Values, list[str]]]:
+    """Gains of all libraries of one domain on the questions of one domain (or of all), in one setting.
+
+    With each are its numbers, and the samples of libraries that are no draws of their own.
+    """
     for setting, within in grouped(study.rows, setting_of).items():
         name = baseline_of(within, study.baseline)
         baseline = [row for row in within if row.arm == name]
         made = grouped(_real_libraries(within), lambda row: (row.arm_name, str(row.library_domain)))
         for (arm, made_for), own in made.items():
             held, folded = independent(own, study.libraries)
+            forks = [row.sample for row in own if row.library in folded]
             names = {str(row.library) for row in held}
-            known = [Induction(facts=study.libraries[name]) for name in names if name in study.libraries]
             for domain in [*_domains(held), "all"] if len(names) > 1 else ():
-                behind_rows = [row for row in held if domain in ("all", row.domain)]
-                values = pairs_of(behind_rows, baseline, shared=True).differences(correct)
+                rows = [row for row in held if domain in ("all", row.domain)]
+                values = pairs_of(rows, baseline, shared=True).differences(correct)
                 if values.numbers:
-                    yield _Draws(
-                        setting=setting,
-                        arm=arm,
-                        library_domain=made_for,
-                        domain=domain,
-                        seed=study.seed,
-                        values=values,
-                        induced=all(item.is_own for item in known),
-                        forks=tuple(row.sample for row in own if row.library in folded),
-                        rows=behind_rows,
-                    )
+                    place = {**asdict(setting), "arm": arm, "library_domain": made_for, "domain": domain}
+                    cells = {**place, **_gain_cells(values, study, names)}
+                    yield Line(rows=rows, behind=tuple(dict.fromkeys(values.samples)), cells=cells), values, forks
 
 
-def _components_of(found: _Draws) -> Iterator[_Component]:
-    def part(source: Cell, levels: Cell, variance: Cell, share: Cell) -> _Component:
-        cells = {"source": source, "levels": levels, "variance": variance, "share": share}
-        return _Component(**vars(replace(found)), cells=cells)
+def _gain_cells(values: Values, study: Study, names: Collection[str]) -> CellsByKey:
+    gains: dict[str, list[float]] = {}
+    for number, label in zip(values.numbers, values.libraries, strict=True):
+        gains.setdefault(label, []).append(number)
+    means = [sum(own) / len(own) for own in gains.values()]
+    gain = interval(values, seed=study.seed, within=POINTS, crossed=True)
+    if len(means) < ENOUGH:
+        gain = marked(gain, f"{len(means)} libraries: too few for a claim")
+    if not all(study.libraries[name].is_induced for name in names if name in study.libraries):
+        gain = marked(gain, "libraries that were not induced are among them: no claim")
+    return {
+        "libraries": len(means),
+        "videos": len(set(values.clusters)),
+        "seeds": len(set(values.seeds)),
+        "pairs": len(values.numbers),
+        "difference": gain,
+        "least": min(means),
+        "greatest": max(means),
+    }
 
-    values = found.values
+
+def _component_cells(values: Values) -> Iterator[CellsByKey]:
+    """Each variance component of the gains: source, levels, variance and share."""
     factors = {
         "library": list(values.libraries),
         "video": ["\n".join(item) for item in values.clusters],
@@ -358,18 +292,16 @@ def _components_of(found: _Draws) -> Iterator[_Component]:
     try:
         parts = components(values.numbers, kept)
     except Incomplete as why:
-        unknown = blank(str(why))
-        yield part(unknown, unknown, unknown, unknown)
+        yield dict.fromkeys(("source", "levels", "variance", "share"), blank(str(why)))
         return
     whole = sum(max(0.0, variance) for variance in parts.values())
     for effect, variance in parts.items():
-        levels = [len(set(kept[name])) for name in effect]
-        yield part(
-            Cell(value="rest" if len(effect) == len(kept) else " x ".join(effect)),
-            count(int(np.prod(levels))),
-            Cell(value=max(0.0, variance), mark="estimated below zero" if variance < 0 else ""),
-            Cell(value=max(0.0, variance) / whole) if whole > 0 else blank("nothing varies"),
-        )
+        yield {
+            "source": "rest" if len(effect) == len(kept) else " x ".join(effect),
+            "levels": math.prod(len(set(kept[name])) for name in effect),
+            "variance": TableCell(value=max(0.0, variance), mark="estimated below zero" if variance < 0 else ""),
+            "share": TableCell(value=max(0.0, variance) / whole) if whole > 0 else blank("nothing varies"),
+        }
 
 
 class Incomplete(Exception):
@@ -392,9 +324,8 @@ def components(numbers: Sequence[float], factors: Mapping[str, Sequence[str]]) -
     effects = [effect for number in range(1, len(names) + 1) for effect in combinations(names, number)]
     squares = {effect: _mean_square(means, [names.index(name) for name in effect]) for effect in effects}
     found: dict[Effect, float] = {}
-    for effect in reversed(
-        effects
-    ):  # the mean square of an effect holds its own component and those of all that contain it
+    # The mean square of an effect holds its own component and those of all that contain it.
+    for effect in reversed(effects):
         above = [other for other in effects if set(effect) < set(other)]
         rest = sum(found[other] * _times(sizes, other) for other in above)
         found[effect] = (squares[effect] - rest) / _times(sizes, effect)
@@ -407,13 +338,11 @@ def _times(sizes: Mapping[str, int], effect: Effect) -> int:
 
 
 def _table_of_means(numbers: Sequence[float], labels: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    places = [{label: place for place, label in enumerate(sorted(set(own)))} for own in labels]
-    shape = tuple(len(own) for own in places)
+    coded = [np.unique(own, return_inverse=True) for own in labels]
+    shape, places = tuple(len(levels) for levels, _ in coded), tuple(codes for _, codes in coded)
     sums, counts = np.zeros(shape), np.zeros(shape)
-    for number, *where in zip(numbers, *labels, strict=True):
-        place = tuple(own[label] for own, label in zip(places, where, strict=True))
-        sums[place] += number
-        counts[place] += 1
+    np.add.at(sums, places, numbers)
+    np.add.at(counts, places, 1)
     if not counts.all():
         raise Incomplete("not every library answered every video with every seed")
     table: NDArray[np.float64] = sums / counts

@@ -1,8 +1,9 @@
 """Tables as text: for a terminal, as LaTeX and as CSV.
 
-The same cell has the same words in all of them: shares in percent, differences with their sign, blanks as a dash. LaTeX has
-``booktabs`` rules and everything that comes from outside escaped. CSV (RFC 4180) has figures as they are, shares from 0 to 1, with the
-ends of intervals in columns of their own; text that a spreadsheet would take for a formula is written behind an apostrophe.
+The same cell has the same words in all of them: shares in percent, differences with their sign, blanks as a dash. LaTeX and CSV are
+written by pandas (extra ``eval``; ``BackendFault`` ``extra_missing``). LaTeX has ``booktabs`` rules and everything that comes from
+outside escaped. CSV (RFC 4180) has figures as they are, shares from 0 to 1, with the ends of intervals in columns of their own; text
+that a spreadsheet would take for a formula is written behind an apostrophe.
 """
 
 from __future__ import annotations
@@ -14,22 +15,22 @@ from pathlib import Path
 from textwrap import wrap
 
 from eval.extras import from_extra
-from eval.tables.table import Cell, Column, Table
+from eval.tables.table import Column, Table, TableCell
 from world_api.core.files import not_writable, write_atomically
 from world_api.core.identifiers import columns as width_of
 
 BLANK = "-"
-_SCALE = {"share": 100.0, "points": 100.0}
-_SIGNED = frozenset({"points", "change"})
+_UNITS = {"share": "%", "points": "points", "seconds": "s"}
+_SIGNED = ("points", "change")
 
 
 def heading(column: Column) -> str:
     """The title of a column, with its unit if it has one."""
-    unit = {"share": "%", "points": "points", "seconds": "s", "money": ""}.get(column.kind, "")
+    unit = _UNITS.get(column.kind, "")
     return f"{column.title}, {unit}" if unit and unit not in column.title else column.title
 
 
-def cell_text(cell: Cell, column: Column, *, interval: bool = True) -> str:
+def cell_text(cell: TableCell, column: Column, *, interval: bool = True) -> str:
     """A cell as text: its value, its interval in brackets, and ``*`` if there is a remark."""
     if cell.value is None:
         return BLANK if cell.why else ""
@@ -45,31 +46,19 @@ def value_text(value: str | float | int | bool, column: Column) -> str:
         return "yes" if value else "no"
     if isinstance(value, str):
         return value
-    number = float(value) * _SCALE.get(column.kind, 1.0)
-    if column.kind == "p":
+    kind, number = column.kind, 100.0 * value if column.kind in ("share", "points") else float(value)
+    if kind == "p":
         return "<0.001" if number < 0.001 else f"{number:.3f}"
-    if column.kind == "money":
-        return _plain(f"{number:.4f}")
-    if column.kind in ("count", "tokens"):
-        return _plain(f"{number:,.0f}")
-    sign = "+" if column.kind in _SIGNED else ""
-    places = 1 if column.kind in ("share", "points", "seconds") else _places(number)
-    return _plain(f"{number:{sign},.{places}f}")
+    # Small quantities keep two figures, large ones none.
+    places = 4 if number != 0 and abs(number) < 0.1 else 2 if abs(number) < 100 else 0
+    places = {"money": 4, "count": 0, "tokens": 0, "share": 1, "points": 1, "seconds": 1}.get(kind, places)
+    comma = "" if kind == "money" else ","
+    text = f"{number:{'+' if kind in _SIGNED else ''}{comma}.{places}f}"
+    # Without the sign of a zero that was rounded: "-0.0" says nothing that "0.0" does not.
+    return text.lstrip("+-") if not text.strip("+-0.,") else text
 
 
-def _places(number: float) -> int:
-    """The number of decimals: small quantities keep two figures, large ones none."""
-    if number != 0 and abs(number) < 0.1:
-        return 4
-    return 2 if abs(number) < 100 else 0
-
-
-def _plain(text: str) -> str:
-    """Without the sign of a zero that was rounded: ``-0.0`` says nothing that ``0.0`` does not."""
-    return text.lstrip("+-") if text.strip("+-0.,") == "" else text
-
-
-def remarks(cell: Cell) -> str:
+def remarks(cell: TableCell) -> str:
     """Why a cell is blank, or how it is to be read."""
     return cell.why or cell.mark
 
@@ -81,31 +70,30 @@ def table_text(table: Table, *, only: Sequence[str] | None = None) -> str:
     """The table in columns, with what must be read beside it; ``only`` names the columns that are shown."""
     places = [place for place, column in enumerate(table.columns) if only is None or column.key in only]
     chosen = [table.columns[place] for place in places]
-    shown = [[heading(column) for column in chosen]]
-    shown += [[cell_text(row.cells[place], table.columns[place]) for place in places] for row in table.rows]
-    kept = [place for place in range(len(chosen)) if any(line[place] for line in shown[1:])] or list(range(len(chosen)))
-    widths = [max(width_of(line[place]) for line in shown) for place in kept]
-    lines = [table.title, *([f"({table.watermark})"] if table.watermark is not None else [])]
-    for number, line in enumerate(shown if table.rows else ()):
-        lines.append("  ".join(_padded(line[place], width) for place, width in zip(kept, widths, strict=True)).rstrip())
-        if number == 0:
-            lines.append("  ".join("-" * width for width in widths))
-    lines += ["", *_text_notes(table, places)]
-    return "\n".join(lines)
+    shown = [[cell_text(row.cells[place], table.columns[place]) for place in places] for row in table.rows]
+    kept = [at for at in range(len(chosen)) if any(line[at] for line in shown)] or range(len(chosen))
+    lines = [[heading(chosen[at]) for at in kept], *([line[at] for at in kept] for line in shown)]
+    widths = [max(map(width_of, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
+    padded = ["  ".join(map(_padded, line, widths)).rstrip() for line in lines]
+    return "\n".join([*_title(table), *(padded if table.rows else []), "", *_text_notes(table, places)])
 
 
 def fields_text(table: Table, place: int) -> str:
     """One row of a table, a field a line."""
-    row = table.rows[place]
-    pairs = list(zip(table.columns, row.cells, strict=True))
+    pairs = list(zip(table.columns, table.rows[place].cells, strict=True))
     width = max(width_of(heading(column)) for column, _ in pairs)
-    lines = [table.title, *([f"({table.watermark})"] if table.watermark is not None else [])]
+    lines = _title(table)
     for column, cell in pairs:
         text = cell_text(cell, column) if cell.value is not None else f"{BLANK} ({cell.why})"
         mark = f" ({cell.mark})" if cell.mark else ""
         if cell.value != "":
             lines.append(f"{_padded(heading(column), width)}  {text.rstrip('*')}{mark}")
     return "\n".join([*lines, "", *_text_notes(table, [])])
+
+
+def _title(table: Table) -> list[str]:
+    return [table.title, *([f"({table.watermark})"] if table.watermark is not None else [])]
 
 
 def _text_notes(table: Table, places: Sequence[int]) -> Iterator[str]:
@@ -136,36 +124,33 @@ def escaped(text: str) -> str:
 
     Ligatures (``--``, ``?```) are broken up, and brackets are kept from being read as an argument of ``\\``.
     """
-    return "".join(_SPECIAL.get(letter, letter) for letter in " ".join(_printed(text).split()))
-
-
-def _printed(text: str) -> str:
-    """Without control characters, lone surrogates, unassigned and private characters; all that separates words is a space."""
-    categories = ((letter, unicodedata.category(letter)) for letter in text)
-    return "".join(
-        " " if category[0] == "Z" or letter in "\t\n\r\f\v" else letter
-        for letter, category in categories
-        if category not in ("Cc", "Cf", "Cs", "Cn", "Co") or letter in "\t\n\r\f\v"
-    )
+    kept = []
+    for letter in text:
+        category = unicodedata.category(letter)
+        if category[0] == "Z" or letter in "\t\n\r\f\v":
+            kept.append(" ")
+        elif category not in ("Cc", "Cf", "Cs", "Cn", "Co"):
+            kept.append(letter)
+    return "".join(_SPECIAL.get(letter, letter) for letter in " ".join("".join(kept).split()))
 
 
 def latex(table: Table) -> str:
-    """The table as a ``table`` environment, with what must be read beside it under its rules.
-
-    Raises:
-        BackendFault: ``extra_missing``.
-    """
+    """The table as a ``table`` environment, with what must be read beside it under its rules."""
     with from_extra("eval"):
         import pandas as pd
-    columns = [(place, column) for place, column in enumerate(table.columns) if _is_in_latex(table, place, column)]
+    # A column is left out if it is aside, or blank in every row.
+    columns = [
+        (place, column)
+        for place, column in enumerate(table.columns)
+        if not column.aside and (not table.rows or any(row.cells[place].value not in (None, "") for row in table.rows))
+    ]
+    texts = [[cell_text(row.cells[place], column) for place, column in columns] for row in table.rows]
     frame = pd.DataFrame(
-        [[_latex_cell(row.cells[place], column) for place, column in columns] for row in table.rows],
+        [["{--}" if text == BLANK else escaped(text) for text in line] for line in texts],
         columns=[escaped(heading(column)) for _, column in columns],
     )
-    tabular = frame.to_latex(
-        index=False,
-        column_format="".join("l" if column.kind in ("text", "yes_no") else "r" for _, column in columns),
-    )
+    alignment = "".join("l" if column.kind in ("text", "yes_no") else "r" for _, column in columns)
+    tabular = frame.to_latex(index=False, column_format=alignment)
     wide = len(columns) > _WIDE
     label = re.sub("[^A-Za-z0-9:]", "-", table.name)
     said = sorted({remarks(cell) for row in table.rows for cell in row.cells if cell.value is not None} - {""})
@@ -188,16 +173,6 @@ def latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _is_in_latex(table: Table, place: int, column: Column) -> bool:
-    """Whether a column is neither aside nor blank in every row."""
-    return not column.aside and (not table.rows or any(row.cells[place].value not in (None, "") for row in table.rows))
-
-
-def _latex_cell(cell: Cell, column: Column) -> str:
-    text = cell_text(cell, column)
-    return "{--}" if text == BLANK else escaped(text)
-
-
 #: How a field begins that spreadsheets compute, or that hides such a beginning.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠")
 
@@ -208,9 +183,6 @@ def comma_separated(table: Table) -> str:
     Beside each figure are, if any row has them, its ``KEY_low``, ``KEY_high``, ``KEY_n``, ``KEY_clusters`` and
     ``KEY_remark`` (why it is blank, or how it is to be read). The last columns say the table's ``watermark`` and what was
     ``left_out``, the same in each row, so that they go where the figures go.
-
-    Raises:
-        BackendFault: ``extra_missing``.
     """
     with from_extra("eval"):
         import pandas as pd

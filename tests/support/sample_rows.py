@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from eval.tables import SampleRow, Spend, ToolUse
+from controller.accounts import Account
+from eval.tables import SampleRow, ToolUse
 
 ORDINARY: dict[str, Any] = {
     "system": "flat",
@@ -57,12 +58,12 @@ def hier_row(
     return sample_row(fields.pop("arm", f"hier@{library}"), item, **fields)
 
 
-def spend(*, tokens: int = 0, money: float | None = None, physical: int | None = None) -> dict[str, dict[str, Spend]]:
+def spend(*, tokens: int = 0, money: float | None = None, physical: int | None = None) -> dict[str, dict[str, Account]]:
     """What an episode cost, all of it by the controller."""
 
-    def way(number: int) -> dict[str, Spend]:
-        own = Spend(tokens_in=number, money=money)
-        return {"controller": own, "perception": Spend(), "judge": Spend(), "total": own}
+    def way(number: int) -> dict[str, Account]:
+        own = Account(prompt=number, money=money)
+        return {"controller": own, "perception": Account(), "judge": Account(), "total": own}
 
     return {"logical": way(tokens), "physical": way(tokens if physical is None else physical)}
 

@@ -10,10 +10,10 @@ import pytest
 
 from eval.datasets import (
     ADAPTERS,
+    BenchmarkSelection,
     Dataset,
-    LeftOut,
     Raw,
-    Wanted,
+    SkippedEntry,
     assemble,
     load_dataset,
     load_protocol,
@@ -110,7 +110,7 @@ def test_lvbench_takes_options_out_of_the_question_and_keeps_the_evidence(tmp_pa
 def test_longvideobench_leaves_out_what_has_no_answer(tmp_path: Path) -> None:
     data = load("longvideobench", tmp_path)
     assert [(item.id, item.answer) for item in data.items] == [("86CxyhFV9MI_0", "B")]
-    assert data.left_out == (LeftOut(where="lvb_val.json, entry 1", reason="its answer is not published"),)
+    assert data.left_out == (SkippedEntry(where="lvb_val.json, entry 1", reason="its answer is not published"),)
 
 
 def test_longvideobench_subtitles_are_made_ready_for_a_build(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_subtitles_are_taken_from_their_folder_only(tmp_path: Path) -> None:
     (folder / "deep" / "own.srt").write_text("")
     (folder / "linked.srt").symlink_to(secret)
     (folder / "round.srt").symlink_to("round.srt")
-    wanted = Wanted(name="lvb", subtitles=folder)
+    wanted = BenchmarkSelection(name="lvb", subtitles=folder)
 
     def taken(name: str) -> Path | None:
         entry = Raw(where="1", id="q", video="v", question="?", kind="count", answer=1, subtitles=name)
@@ -150,7 +150,7 @@ def test_many_entries_of_one_id_get_one_each_in_time_that_grows_with_them() -> N
     """Counting up from the first for each would take minutes for these."""
     names = ["q", "q-3", "q", "q", "q-3", "Q 3", *["q"] * 60_000]
     entries = [Raw(where="1", id=name, video="v", question="?", kind="count", answer=1) for name in names]
-    asked = assemble(entries, load_protocol("longvideobench"), Wanted(name="x"), {}).items
+    asked = assemble(entries, load_protocol("longvideobench"), BenchmarkSelection(name="x"), {}).items
     ids = [item.id for item in asked]
     assert ids[:6] == ["q", "q-3", "q-2", "q-4", "q-3-2", "Q-3"]
     assert len(set(ids)) == len(names)

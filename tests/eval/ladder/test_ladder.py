@@ -12,7 +12,7 @@ from controller.digest import digest_of
 from controller.questions import Question
 from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
-from eval.ladder import open_ladder, operations_on
+from eval.runs import open_ladder, operations_on
 from eval.tables import SampleRow, ladder_of
 from tests.support.sample_rows import sample_row
 from tool_induction import LibraryTools, compile_document

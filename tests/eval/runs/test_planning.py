@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eval.datasets import Dataset, LeftOut
+from eval.datasets import Dataset, SkippedEntry
 from eval.runs import DatasetPart, Picked, Plan, RunFolder, make_plan, open_experiment, spread
 from tests.support.runs import QUESTIONS, prepare, write_dataset
 from tool_induction import Origin, freeze_library, load_library
@@ -177,7 +177,7 @@ def test_videos_without_file_and_world_are_left_out_and_named(planned: Planned, 
 
 def test_entries_of_a_file_that_cannot_be_asked_are_counted_by_reason() -> None:
     reasons = ["its answer is not published"] * 5 + ["two options"] * 2 + [f"option {n} is blank" for n in range(30)]
-    entries = tuple(LeftOut(where=str(place), reason=reason) for place, reason in enumerate(reasons))
+    entries = tuple(SkippedEntry(where=str(place), reason=reason) for place, reason in enumerate(reasons))
     dataset = Dataset(name="x", items=(), videos={}, left_out=entries)
     counts = Picked(name="x", part=DatasetPart(path="x"), dataset=dataset, items=()).left_out
     assert (counts["its answer is not published"], counts["two options"]) == (5, 2)

@@ -10,10 +10,10 @@ import pytest
 from controller.questions import Question
 from eval.datasets import Item
 from eval.scoring import (
-    Answered,
+    AnswerToScore,
+    AnswerVerdict,
     Context,
     Score,
-    Verdict,
     check_protocol,
     score_all,
     score_value,
@@ -33,11 +33,11 @@ class Obliging:
     def __init__(self) -> None:
         self.seen: list[str] = []
 
-    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
         self.seen.append(given)
         if given == "broken":
             raise BackendFault("endpoint_error", "the server failed", hint="ask again")
-        return Verdict(yes=True, judge=self.name)
+        return AnswerVerdict(yes=True, judge=self.name)
 
 
 def shouting(item: Item, value: Any, answer: str | None, context: Context) -> Score:
@@ -156,8 +156,8 @@ def test_another_package_cannot_take_a_name_of_ours_and_one_that_fails_is_named(
     assert caught.value.code == "scorer_not_loadable"
 
 
-def answers(number: int) -> list[Answered]:
-    return [Answered(item=OPEN, value=None, answer=f"answer {place}") for place in range(number)]
+def answers(number: int) -> list[AnswerToScore]:
+    return [AnswerToScore(item=OPEN, value=None, answer=f"answer {place}") for place in range(number)]
 
 
 @pytest.mark.parametrize("workers", [1, 4])
@@ -177,4 +177,6 @@ def test_answers_are_judged_in_the_seeds_order_and_scored_in_their_own(workers: 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_server_that_fails_ends_the_scoring_with_its_fault(workers: int) -> None:
     with pytest.raises(BackendFault, match="server failed"):
-        score_all([*answers(5), Answered(item=OPEN, value=None, answer="broken")], judge=Obliging(), workers=workers)
+        score_all(
+            [*answers(5), AnswerToScore(item=OPEN, value=None, answer="broken")], judge=Obliging(), workers=workers
+        )

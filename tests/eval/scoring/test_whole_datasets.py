@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from eval.datasets import load_dataset
-from eval.scoring import Answered, check_protocol, score_all
+from eval.scoring import AnswerToScore, check_protocol, score_all
 
 FILES = {"m3bench-robot": "m3bench_robot.json", "nextqa": "nextqa_val.csv", "locomo": "locomo10.zip"}
 
 pytestmark = pytest.mark.shared_data
 
 
-def loaded(name: str, shared_data: Path) -> list[Answered]:
+def loaded(name: str, shared_data: Path) -> list[AnswerToScore]:
     dataset = load_dataset(f"{name}:{shared_data / 'annotations' / FILES[name]}")
     check_protocol(dataset.protocol)
     return [
-        Answered(item=item, value=item.answer, answer=str(item.answer), protocol=dataset.protocol)
+        AnswerToScore(item=item, value=item.answer, answer=str(item.answer), protocol=dataset.protocol)
         for item in dataset.items
     ]
 
@@ -37,7 +37,7 @@ def test_every_accepted_answer_is_right(name: str, shared_data: Path) -> None:
 def test_the_answer_to_the_next_question_seldom_is(name: str, shared_data: Path) -> None:
     answers = loaded(name, shared_data)
     moved = [
-        Answered(item=one.item, value=other.value, answer=other.answer, protocol=one.protocol)
+        AnswerToScore(item=one.item, value=other.value, answer=other.answer, protocol=one.protocol)
         for one, other in zip(answers, answers[1:] + answers[:1], strict=True)
         if one.item.question.kind == other.item.question.kind
     ]

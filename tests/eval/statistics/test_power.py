@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eval.statistics import Plan, mean_interval, power
+from eval.statistics import ContrastPlan, mean_interval, power
 from world_api.core import EvalFault
 
 Random = np.random.Generator
 
 
-def planned_run(plan: Plan, effect: float, random: Random) -> tuple[list[float], list[int]]:
+def planned_run(plan: ContrastPlan, effect: float, random: Random) -> tuple[list[float], list[int]]:
     """Differences of -1, 0 and 1 with the plan's discordance, effect and correlation inside a video."""
     spread = plan.correlation * (plan.discordance - effect**2)
     favour = (1 + effect / plan.discordance) / 2
@@ -32,7 +32,7 @@ def planned_run(plan: Plan, effect: float, random: Random) -> tuple[list[float],
 
 @pytest.mark.parametrize(("questions", "effect"), [((12,) * 40, 0.07), ((3, 9, 24) * 8, 0.1)])
 def test_the_contrast_finds_the_effect_as_often_as_its_power_says(questions: tuple[int, ...], effect: float) -> None:
-    plan = Plan(questions=questions)
+    plan = ContrastPlan(questions=questions)
     random = np.random.default_rng(9)
     found, means = 0, []
     for trial in range(400):

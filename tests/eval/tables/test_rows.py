@@ -38,7 +38,7 @@ def test_each_scored_sample_has_one_row_with_the_figures_of_its_episode(run: Pat
         assert row.correct == read.scores[row.sample].correct
         spent = row.spent()
         assert spent is not None
-        assert (spent.tokens_in, spent.tokens_out) == (episode.usage.prompt, episode.usage.completion)
+        assert (spent.prompt, spent.completion) == (episode.usage.prompt, episode.usage.completion)
         assert row.seconds == (episode.timings.seconds if episode.timings else None)
 
 

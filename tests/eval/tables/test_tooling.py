@@ -11,8 +11,18 @@ import pytest
 
 from eval.datasets import load_protocol, packaged_protocols
 from eval.runs import DatasetRecord
-from eval.tables import Cell, Labels, LibraryFacts, SampleRow, Study, evidence_of, library_rows, table_of, tables_of
-from eval.tables.budgets import overlap, winner
+from eval.tables import (
+    Labels,
+    LibraryFacts,
+    SampleRow,
+    Study,
+    TableCell,
+    evidence_of,
+    library_rows,
+    table_of,
+    tables_of,
+)
+from eval.tables.budgets import winner
 from eval.tables.tools import break_even
 from eval.tables.transfer import Incomplete, components
 from tests.support.sample_rows import hier_row, sample_row, spend, use
@@ -121,7 +131,6 @@ def test_stretches_vote_by_overlap() -> None:
         vote({"start_time": a, "end_time": b}, seed=place, kind="interval") for place, (a, b) in enumerate(spans, 1)
     ]
     assert winner(rows, seed="1").seed in (2, 3)
-    assert overlap((0, 10), (5, 15)) == pytest.approx(1 / 3)
 
 
 def test_ties_are_broken_by_the_seed_alone() -> None:
@@ -201,9 +210,9 @@ def test_induction_is_earned_back_by_the_tokens_saved() -> None:
 
 
 def test_who_saves_nothing_never_breaks_even() -> None:
-    assert break_even(100.0, Cell(value=-5.0, low=-9.0, high=-1.0), "").why.startswith("never")
-    assert break_even(None, Cell(value=5.0), "the library was not induced").why == "the library was not induced"
-    assert break_even(100.0, Cell(value=5.0, low=-1.0, high=9.0), "").mark == "perhaps never"
+    assert break_even(100.0, TableCell(value=-5.0, low=-9.0, high=-1.0), "").why.startswith("never")
+    assert break_even(None, TableCell(value=5.0), "the library was not induced").why == "the library was not induced"
+    assert break_even(100.0, TableCell(value=5.0, low=-1.0, high=9.0), "").mark == "perhaps never"
 
 
 def test_a_placebo_was_not_induced_whatever_its_manifest_carries() -> None:

@@ -9,7 +9,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.tables import Cell, Column, Kind, Row, Table, cell_text, comma_separated, latex
+from eval.tables import Column, Kind, Row, Table, TableCell, cell_text, comma_separated, latex
 from eval.tables.writing import escaped, guarded, value_text
 
 #: Commands that escaped text may hold; nothing else may begin with a backslash.
@@ -25,7 +25,7 @@ def _table(text: str) -> Table:
         name="made",
         title=text,
         columns=(Column(key="a", title=text), Column(key="b", title="share", kind="share")),
-        rows=(Row(cells=(Cell(value=text), Cell(value=0.5, low=0.25, high=1.0, n=4, mark=text))),),
+        rows=(Row(cells=(TableCell(value=text), TableCell(value=0.5, low=0.25, high=1.0, n=4, mark=text))),),
         note=text,
         left_out={"for a reason": 2, "for none": 0},
     )
@@ -82,7 +82,7 @@ def test_a_blank_is_empty_in_csv_and_its_reason_stands_beside() -> None:
         name="made",
         title="t",
         columns=(Column(key="a", title="a", kind="share"),),
-        rows=(Row(cells=(Cell(why="no price is known"),)),),
+        rows=(Row(cells=(TableCell(why="no price is known"),)),),
     )
     [head, row] = list(csv.reader(io.StringIO(comma_separated(table))))
     assert dict(zip(head, row, strict=True)) == {

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from eval.scoring import (
+    AnswerVerdict,
     LabelledPair,
     LengthBias,
-    Verdict,
     WordsJudge,
     measure_agreement,
     read_pairs,
@@ -38,10 +38,10 @@ class Knowing:
         self.seen: list[str] = []
         self.labels = {(pair.question, pair.answer): pair for pair in PAIRS}
 
-    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
         pair = self.labels[question, given]
         self.seen.append(pair.id)
-        return Verdict(yes=pair.right != (pair.category in self.wrong), judge=self.name)
+        return AnswerVerdict(yes=pair.right != (pair.category in self.wrong), judge=self.name)
 
 
 class Scripted:
@@ -49,10 +49,10 @@ class Scripted:
 
     name = "j"
 
-    def __init__(self, verdicts: dict[str, Verdict]) -> None:
+    def __init__(self, verdicts: dict[str, AnswerVerdict]) -> None:
         self.verdicts = verdicts
 
-    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> Verdict:
+    def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
         return self.verdicts[given]
 
 
@@ -63,13 +63,13 @@ def bias_of(yes: list[bool], labels: list[bool], lengths: list[int]) -> LengthBi
     return measure_agreement(Scripted(verdicts), pairs, seed=1).length_bias
 
 
-def made(*labels: tuple[bool, bool, str], arm: str = "") -> tuple[list[LabelledPair], dict[str, Verdict]]:
+def made(*labels: tuple[bool, bool, str], arm: str = "") -> tuple[list[LabelledPair], dict[str, AnswerVerdict]]:
     """Pairs from (label, verdict, answer), and the verdicts by answer."""
     pairs = [
         LabelledPair(id=arm + str(n), question=f"q{n}", accepted=("x",), answer=answer, right=right, arms=(arm,))
         for n, (right, _, answer) in enumerate(labels)
     ]
-    return pairs, {answer: Verdict(yes=yes, judge="j") for _, yes, answer in labels}
+    return pairs, {answer: AnswerVerdict(yes=yes, judge="j") for _, yes, answer in labels}
 
 
 def test_the_shipped_pairs_are_many_of_every_kind_and_each_once() -> None:
@@ -126,7 +126,7 @@ def test_agreement_is_told_by_arm() -> None:
 
 def test_replies_that_could_not_be_read_are_counted() -> None:
     pairs, _ = made((True, True, "a"), (False, False, "b"))
-    unreadable = {pair.answer: Verdict(yes=False, judge="j", fault="judge_unreadable") for pair in pairs}
+    unreadable = {pair.answer: AnswerVerdict(yes=False, judge="j", fault="judge_unreadable") for pair in pairs}
     found = measure_agreement(Scripted(unreadable), pairs)
     assert (found.total.unreadable, found.total.false_no) == (2, 1)
 

@@ -13,7 +13,7 @@ import pytest
 
 from controller.questions import Question
 from eval.datasets import Item
-from eval.scoring import Answered, JudgeCounts, ModelJudge, PublishedWording, score_all, score_value
+from eval.scoring import AnswerToScore, JudgeCounts, ModelJudge, PublishedWording, score_all, score_value
 from tests.support.chat_server import KEY, ChatServer, Received, SteppingClock
 from world_api.chat import Endpoint, OpenAIChatModel, ScriptedChatModel, completion
 from world_api.core import BackendFault, EvalFault
@@ -46,8 +46,10 @@ def test_a_request_holds_the_question_and_the_answers_and_nothing_of_who_answere
     chat_server.play(completion(model="judging-model", content=YES))
     score_all(
         [
-            Answered(item=ITEM, value="a folder", answer="a folder", protocol={"arm": "hier", "library": "hand_A"}),
-            Answered(item=ITEM, value="a book", answer="a book", protocol={"arm": "flat", "system": "flat"}),
+            AnswerToScore(
+                item=ITEM, value="a folder", answer="a folder", protocol={"arm": "hier", "library": "hand_A"}
+            ),
+            AnswerToScore(item=ITEM, value="a book", answer="a book", protocol={"arm": "flat", "system": "flat"}),
         ],
         judge=judge_on(served(chat_server)),
     )
@@ -66,7 +68,7 @@ def test_a_request_holds_the_question_and_the_answers_and_nothing_of_who_answere
 def test_two_arms_with_the_same_answer_send_the_same_request_and_only_one(chat_server: ChatServer) -> None:
     chat_server.play(completion(model="judging-model", content=YES))
     judge = judge_on(served(chat_server))
-    answers = [Answered(item=ITEM, value="a folder", answer="a folder") for _ in range(5)]
+    answers = [AnswerToScore(item=ITEM, value="a folder", answer="a folder") for _ in range(5)]
     scores = score_all(answers, judge=judge)
     assert [score.correct for score in scores] == [True] * 5
     assert len(chat_server.received) == 1
@@ -200,7 +202,7 @@ def test_threads_share_a_judge_and_its_file(chat_server: ChatServer, tmp_path: P
 
     chat_server.respond(respond)
     file = tmp_path / "judgements.jsonl"
-    answers = [Answered(item=ITEM, value=f"answer {n % 10}", answer=None) for n in range(40)]
+    answers = [AnswerToScore(item=ITEM, value=f"answer {n % 10}", answer=None) for n in range(40)]
     scores = score_all(answers, judge=judge_on(served(chat_server), record=file), workers=6)
     assert [score.correct for score in scores] == [n % 10 == 7 for n in range(40)]
     assert len(file.read_text(encoding="utf-8").splitlines()) == 10
@@ -236,7 +238,7 @@ def judge_on_one() -> JudgeCounts:
 def test_equal_answers_side_by_side_are_one_request(tmp_path: Path) -> None:
     model, file = Meeting(), tmp_path / "judgements.jsonl"
     judge = judge_on(model, record=file)
-    scores = score_all([Answered(item=ITEM, value="a folder", answer=None)] * 20, judge=judge, workers=6)
+    scores = score_all([AnswerToScore(item=ITEM, value="a folder", answer=None)] * 20, judge=judge, workers=6)
     assert [score.correct for score in scores] == [True] * 20
     assert (model.asked, judge.counts.requested, judge.counts.remembered) == (1, 1, 19)
     assert judge.counts.usage == judge_on_one().usage
@@ -246,7 +248,7 @@ def test_equal_answers_side_by_side_are_one_request(tmp_path: Path) -> None:
 def test_who_waits_for_a_verdict_that_fails_hears_of_it_and_the_next_asks_again() -> None:
     model = Meeting(BackendFault("endpoint_refused_key", "wrong key"))
     judge = judge_on(model)
-    answers = [Answered(item=ITEM, value="a folder", answer=None)] * 4
+    answers = [AnswerToScore(item=ITEM, value="a folder", answer=None)] * 4
     assert fault_of(lambda: score_all(answers, judge=judge, workers=4)).code == "endpoint_refused_key"
     before = model.asked
     assert fault_of(lambda: judge.verdict(QUESTION, ACCEPTED, "a folder")).code == "endpoint_refused_key"

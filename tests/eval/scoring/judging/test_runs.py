@@ -85,8 +85,8 @@ def test_a_new_label_counts_and_keeps_the_arms_of_the_old_one() -> None:
         LabelledPair(id=key, question="?", accepted=("x",), answer="x", right=True, arms=("flat",), by="a")
         for key in ("1", "2")
     )
-    new = replace(old, right=False, arms=("hier",))
-    assert merged([old, other], [new], by="b") == [replace(new, arms=("flat", "hier"), by="b"), other]
+    new = old.model_copy(update={"right": False, "arms": ("hier",)})
+    assert merged([old, other], [new], by="b") == [new.model_copy(update={"arms": ("flat", "hier"), "by": "b"}), other]
 
 
 def test_typed_answers_and_silence_are_not_drawn() -> None:
