@@ -36,20 +36,14 @@ _OTHER_FILM = 100  #: between the seeds of films with the same arguments
 class ExampleWorld:
     """A real world to try tools on, and texts taken from it that a tool may look for.
 
-    Tools may write, so ``call`` must belong to a session that is not kept. With ``open`` every run gets its own call and state, so
-    that no tool sees what another one wrote; ``call`` then only reads the material for arguments.
+    Tools may write: ``open`` returns the call and the state of a session that is not kept, a new one for every run, so that no tool
+    sees what another one wrote.
     """
 
     name: str
-    call: Caller
-    world: WorldState | None
     video_id: str
     texts: tuple[str, ...]
-    open: Callable[[], tuple[Caller, WorldState | None]] | None = None
-
-    def opened(self) -> tuple[Caller, WorldState | None]:
-        """Return the call and the state of one run."""
-        return (self.call, self.world) if self.open is None else self.open()
+    open: Callable[[], tuple[Caller, WorldState | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,16 +142,17 @@ def _seen_of(run: TrialRun) -> str:
 
 def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = (0, 1)) -> Iterator[Trial]:
     """Yield one trial per ``turn`` (set of arguments) on an example world; skip it if an id is missing."""
+    listings, _ = example.open()
     offer = Offer(
         video_id=example.video_id,
         texts=tuple(dict.fromkeys(example.texts)),
-        duration=length_of(example.call, example.video_id),
-        named=found_words(tool, example.call, example.video_id),
+        duration=length_of(listings, example.video_id),
+        named=found_words(tool, listings, example.video_id),
     )
     for turn in turns:
         given = arguments_for(tool, offer, turn=turn)
         if given is not None:
-            call, state = example.opened()
+            call, state = example.open()
             yield Trial(world=example.name, call=call, state=state, arguments=given, example=True)
 
 
@@ -178,21 +173,6 @@ class _Watched:
             raise
 
 
-class _Clock:
-    """A clock that keeps the seconds between its first and its last reading."""
-
-    def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._monotonic = monotonic
-        self._first: float | None = None
-        self.elapsed = 0.0
-
-    def __call__(self) -> float:
-        now = self._monotonic()
-        self._first = now if self._first is None else self._first
-        self.elapsed = max(self.elapsed, now - self._first)
-        return now
-
-
 def tried(
     tools: Mapping[str, CompiledTool],
     name: str,
@@ -203,7 +183,7 @@ def tried(
     """Make one run; judge steps are answered by a made-up judge."""
     compiled = tools[name]
     facts: dict[str, Any] = {"world": trial.world, "arguments": dict(trial.arguments), "example": trial.example}
-    watched, clock = _Watched(trial.call), _Clock(monotonic)
+    watched, start = _Watched(trial.call), monotonic()
     try:
         result = run_tool(
             tools,
@@ -213,13 +193,12 @@ def tried(
             world=trial.state,
             memo=Memo(),
             limits=LIMITS,
-            monotonic=clock,
+            monotonic=monotonic,
             judge=MadeUpJudge(),
         )
     except VideoWorldError as fault:
-        return TrialRun(
-            status="error", summary="", outputs={}, evidence=0, calls=0, error=f"{fault.code}: {fault.message}", **facts
-        )
+        return TrialRun(status="error", error=f"{fault.code}: {fault.message}", **facts)
+    broken_off = monotonic() - start > LIMITS.seconds
     error = result.get("error")
     return TrialRun(
         status=result["status"],
@@ -231,8 +210,8 @@ def tried(
         warnings=tuple(result["warnings"]),
         misfit=_misfit(compiled, result),
         overspent=_overspent(compiled, result),
-        disturbed=watched.disturbed or clock.elapsed > LIMITS.seconds,
-        broken_off=clock.elapsed > LIMITS.seconds,
+        disturbed=watched.disturbed or broken_off,
+        broken_off=broken_off,
         failed_calls=watched.failed,
         tokens=len(json.dumps([result["summary"], result["outputs"]], ensure_ascii=False)) // _CHARACTERS_PER_TOKEN,
         **facts,

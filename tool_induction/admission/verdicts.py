@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 #: Why a tool is admitted or not; the list is closed and in the order of the rules.
@@ -43,10 +43,10 @@ class TrialRun:
     world: str
     arguments: Mapping[str, Any]
     status: str
-    summary: str
-    outputs: Mapping[str, Any]
-    evidence: int
-    calls: int
+    summary: str = ""
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    evidence: int = 0  #: pieces
+    calls: int = 0
     error: str = ""
     warnings: tuple[str, ...] = ()
     misfit: str = ""  #: the part of the result that contradicts the tool's schema
@@ -59,20 +59,10 @@ class TrialRun:
 
     def record(self) -> dict[str, Any]:
         """Return the wire form."""
-        record: dict[str, Any] = {
-            "world": self.world,
-            "arguments": dict(self.arguments),
-            "status": self.status,
-            "summary": self.summary,
-            "evidence": self.evidence,
-            "calls": self.calls,
-            "tokens": self.tokens,
-        }
-        for key in ("error", "misfit", "overspent"):
-            if getattr(self, key):
-                record[key] = getattr(self, key)
-        if self.broken_off:
-            record["broken_off"] = True
+        record: dict[str, Any] = {"world": self.world, "arguments": dict(self.arguments)}
+        record |= {key: getattr(self, key) for key in ("status", "summary", "evidence", "calls", "tokens")}
+        faults = ("error", "misfit", "overspent", "broken_off")
+        record |= {key: getattr(self, key) for key in faults if getattr(self, key)}
         return record | ({"warnings": list(self.warnings)} if self.warnings else {})
 
 
@@ -91,17 +81,10 @@ class Verdict:
 
     def record(self) -> dict[str, Any]:
         """Return the wire form."""
-        record: dict[str, Any] = {
-            "tool": self.tool,
-            "admitted": self.admitted,
-            "reason": self.reason,
-            "explanation": self.explanation,
-            "suggestion": self.suggestion,
-            "notes": list(self.notes),
-        }
-        if self.kept:
-            record["kept"] = self.kept
-        return record | {"runs": [run.record() for run in self.runs]}
+        keys = ("tool", "admitted", "reason", "explanation", "suggestion")
+        record = {key: getattr(self, key) for key in keys} | {"notes": list(self.notes)}
+        kept = {"kept": self.kept} if self.kept else {}
+        return {**record, **kept, "runs": [run.record() for run in self.runs]}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,7 @@
 lineage; ``make_arm`` freezes the library of an experiment's arm, such as random composites or placebos.
 """
 
-from tool_induction.curation.arms import ARM_KINDS, make_arm, placebo_of
-from tool_induction.curation.composites import composites_like
+from tool_induction.curation.arms import ARM_KINDS, composites_like, make_arm, placebo_of
 from tool_induction.curation.examples import (
     IMAGINED,
     ExampleRuns,

@@ -372,7 +372,7 @@ def _opened(name: str, store: Path, groups: frozenset[str]) -> Session:
 
 
 def _example(name: str, store: Path, groups: frozenset[str]) -> ExampleWorld:
-    """Return a world that opens a new session for every run, so that no run sees what another one wrote."""
+    """Return a world that opens a new session for every run."""
     from world_api.operations import run
 
     def fresh() -> tuple[Caller, WorldState]:
@@ -380,14 +380,7 @@ def _example(name: str, store: Path, groups: frozenset[str]) -> ExampleWorld:
         return partial(run, session), session
 
     session = _opened(name, store, groups)
-    return ExampleWorld(
-        name=name,
-        call=partial(run, session),
-        world=session,
-        video_id=session.video_id,
-        texts=_texts(session),
-        open=fresh,
-    )
+    return ExampleWorld(name=name, video_id=session.video_id, texts=_texts(session), open=fresh)
 
 
 def _texts(session: Session) -> tuple[str, ...]:

@@ -101,11 +101,9 @@ def test_random_composites_are_as_many_as_long_and_as_dear_in_every_part(
     assert len(compiled) == len(tools)
     for composite, made_like, real in zip(compiled.values(), drawn, tools.values(), strict=True):
         assert length(composite) == length(real)
-        assert composite.price.most.calls == real.price.most.calls == made_like.aim.calls
+        assert composite.price.most.calls == real.price.most.calls == made_like.record["takes_of_like"]["calls"]
         assert near(composite.price.most.seconds + 0.01, real.price.most.seconds + 0.01)
-        assert {
-            part: ratio for part, ratio in made_like.takes.ratios(made_like.aim).items() if not near(ratio, 1)
-        } == {}
+        assert {part: ratio for part, ratio in made_like.record["ratios"].items() if not near(ratio, 1)} == {}
 
 
 def near(one: float, other: float) -> bool:
@@ -154,8 +152,8 @@ def test_what_a_wrapper_takes_through_the_tools_it_calls_is_its_composite_s_too(
     outer = tool("look_again", {"type": "call_tool", "tool": "look_often", "params": params, "save_as": "again"})
     outer["outputs"] = {"found": {"type": "list", "from": "{{ again.found }}"}}
     _, wrapper = composites_like(compile_document({"tools": [inner, outer]}).require(), seed=1)
-    assert wrapper.takes == wrapper.aim
-    assert wrapper.length == (2, 1)
+    assert wrapper.record["takes"] == wrapper.record["takes_of_like"]
+    assert (wrapper.record["steps"], wrapper.record["steps_of_like"]) == (2, 1)
 
 
 def test_random_composites_follow_from_the_seed_alone(tmp_path: Path) -> None:
