@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tool_induction import Diagnostic, compile_document
+from tool_induction.check_report import codes_table, count_codes
 from tool_induction.language.diagnostics import Code, format_path
 from tool_induction.language.diagnostics import Path as JsonPath
 from tool_induction.reference import code, table
-from tool_induction.report import codes_table, count_codes
 
 FOLDER = Path(__file__).resolve().parent
 #: The recordings beside a checkout, if they are there.

@@ -15,7 +15,7 @@ from tool_induction.admission import admit
 from tool_induction.documents import emission_schema
 from tool_induction.inducer import InducerPrompts, Settings
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE
-from tool_induction.serving import ServedTools
+from tool_induction.library_tools import ServedTools
 from world_api import Session
 from world_api.core import ToolFault
 from world_api.operations import OPERATIONS, operations_of

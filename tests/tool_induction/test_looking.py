@@ -14,7 +14,7 @@ from tests.support.command_line import Cli
 from tests.support.numbered_film import number_in
 from tests.support.vision_server import VisionServer, frame_times_of, pictures_of, words_of
 from tool_induction import load_library
-from tool_induction.serving import ServedTools
+from tool_induction.library_tools import ServedTools
 from world_api.api import open_session
 from world_api.operations import OPERATIONS, operations_of
 from world_api.schemas import mcp_server

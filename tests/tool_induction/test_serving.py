@@ -11,7 +11,7 @@ import pytest
 from mcp import Client, types
 
 from tool_induction import LibraryTools, load_library
-from tool_induction.serving import ServedTools
+from tool_induction.library_tools import ServedTools
 from world_api.operations import OPERATIONS
 from world_api.schemas import mcp_server
 

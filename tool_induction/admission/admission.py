@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tool_induction.admission.film import WORDS
-from tool_induction.admission.rules import Case, entity_written_in, ignoring, notes_of, refusal_of
+from tool_induction.admission.rules import Admission, Case, Verdict, entity_written_in, ignoring, notes_of, refusal_of
+from tool_induction.admission.schema_world import WORDS
 from tool_induction.admission.trials import (
     ExampleWorld,
     Runner,
+    TrialRun,
     example_trials,
     schema_trials,
     tried,
     unread_inputs,
     words_of,
 )
-from tool_induction.admission.verdicts import Admission, TrialRun, Verdict
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.model import Call, Tool, walk_steps
 from tool_induction.language.types import show

@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tool_induction.admission.film import VIDEO, own_id, parameters_of
+from tool_induction.admission.schema_world import VIDEO, own_id, parameters_of
 from tool_induction.language.expressions import Name
 from tool_induction.language.model import Block, Call, Step, Tool, blocks
 from tool_induction.language.types import (
+    FLOAT,
+    INT,
     INTERVAL,
+    NUMBER,
+    SCORE,
     TIME,
     EnumType,
     ListType,
@@ -78,15 +82,12 @@ def _role(name: str) -> tuple[int, int]:
 
 
 def _is_moment(name: str, type_: Type) -> bool:
-    plain_ = plain(type_)
-    timed = name.endswith(("time", "timestamp"))
-    return plain_ == TIME or (isinstance(plain_, ScalarType) and plain_.name in ("float", "number", "Score") and timed)
+    is_timed = name.endswith(("time", "timestamp")) and plain(type_) in (FLOAT, NUMBER, SCORE)
+    return plain(type_) == TIME or is_timed
 
 
 def _is_amount(name: str, type_: Type) -> bool:
-    plain_ = plain(type_)
-    is_number = isinstance(plain_, ScalarType) and plain_.name in ("int", "float", "number", "Score")
-    return is_number and not _is_moment(name, type_)
+    return plain(type_) in (INT, FLOAT, NUMBER, SCORE) and not _is_moment(name, type_)
 
 
 class _Values:
@@ -199,25 +200,23 @@ def found_words(tool: Tool, call: Caller, video_id: str) -> dict[str, list[str]]
     Listings are operations that need only the video; so ``entity_id`` and ``category`` come from the entities. An input that is passed
     to an id parameter takes the values of that name.
     """
-    fields = {name: field.removesuffix("s") for name, field in _id_parameters(tool).items()}
-    for item in tool.inputs:
-        name = item.name.removesuffix("s") if item.name.endswith("_ids") else item.name
-        fields.setdefault(name, name)
+    names = (item.name.removesuffix("s") if item.name.endswith("_ids") else item.name for item in tool.inputs)
+    fields = {name: name for name in names}
+    fields |= {name: field.removesuffix("s") for name, field in _id_parameters(tool).items()}
     fields.pop(VIDEO, None)
-    wanted = set(fields.values())
     rows: list[Any] = []
-    for operation in OPERATIONS if wanted else ():
-        if set(parameters_of(operation).get("required", ())) == {VIDEO} and OPERATIONS[operation].state == "reads":
+    for name, operation in OPERATIONS.items() if fields else ():
+        if set(parameters_of(name).get("required", ())) == {VIDEO} and operation.state == "reads":
             try:
-                result = call(operation, {VIDEO: video_id})
+                result = call(name, {VIDEO: video_id})
             except VideoWorldError:
                 continue
             rows.extend(row for value in result.values() if isinstance(value, list) for row in value)
     found: dict[str, list[str]] = {}
     for name, field in sorted(fields.items()):
-        held = [row[field] for row in rows if isinstance(row, dict) and isinstance(row.get(field), str) and row[field]]
-        if held:
-            found[name] = list(dict.fromkeys(held))
+        held = [row.get(field) for row in rows if isinstance(row, dict)]
+        if texts := [text for text in held if isinstance(text, str) and text]:
+            found[name] = list(dict.fromkeys(texts))
     return found
 
 

@@ -1,4 +1,4 @@
-"""The rules of admission: each looks at the runs and the plan of one tool and may refuse it.
+"""The verdicts of admission and its rules: each rule looks at the runs and the plan of one tool and may refuse it.
 
 A rule must be certain: it compares runs with each other and does not guess what a tool is for.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
-from tool_induction.admission.film import VIDEO
-from tool_induction.admission.verdicts import Refusal, TrialRun
+from tool_induction.admission.schema_world import VIDEO
+from tool_induction.admission.trials import TrialRun
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.lint import lint_entities
 from tool_induction.language.diagnostics import Findings
@@ -35,6 +36,74 @@ MANY_TOKENS = 150
 _WRONG_CALL = "bad_"  #: prefix of the codes of faults in a call or in a computed value
 _FAILING = ("failing", "failing_some")
 _NOTHING: tuple[Json, ...] = (None, "", [], {})
+
+
+#: Why a tool is admitted or not; the list is closed and in the order of the rules.
+Reason = Literal[
+    "admitted",
+    "disturbed",
+    "fails",
+    "over_price",
+    "over_budget",
+    "wrong_type",
+    "invents",
+    "swallows_errors",
+    "only_examples",
+    "always_empty",
+    "constant",
+    "ignores_inputs",
+    "no_evidence",
+    "broken_callee",
+    "duplicate",
+]
+REASONS: frozenset[str] = frozenset(get_args(Reason))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """The reason why a tool is not admitted, and what would mend it."""
+
+    reason: Reason
+    explanation: str
+    suggestion: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The verdict on one tool. ``notes`` refuse nothing; ``kept`` names the tool that it duplicates."""
+
+    tool: str
+    admitted: bool
+    reason: Reason
+    explanation: str
+    suggestion: str = ""
+    notes: tuple[str, ...] = ()
+    kept: str = ""
+    runs: tuple[TrialRun, ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """Return the wire form."""
+        keys = ("tool", "admitted", "reason", "explanation", "suggestion")
+        record = {key: getattr(self, key) for key in keys} | {"notes": list(self.notes)}
+        kept = {"kept": self.kept} if self.kept else {}
+        return {**record, **kept, "runs": [run.record() for run in self.runs]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Admission:
+    """The verdicts on a library, in its order."""
+
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def admitted(self) -> tuple[str, ...]:
+        """The tools of the library."""
+        return tuple(item.tool for item in self.verdicts if item.admitted)
+
+    @property
+    def unpruned(self) -> tuple[str, ...]:
+        """The tools of the unpruned library, which keeps duplicates."""
+        return tuple(item.tool for item in self.verdicts if item.admitted or item.reason == "duplicate")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
-from tool_induction.admission.film import VIDEO, draw
-from tool_induction.admission.schema_world import SchemaWorld, schema_worlds
-from tool_induction.admission.verdicts import TrialRun
+from tool_induction.admission.schema_world import VIDEO, SchemaWorld, draw, schema_worlds
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.faces import result_schema
 from tool_induction.language.expressions import Compare, Const, walk
 from tool_induction.language.model import Call, Tool, values, walk_steps
 from tool_induction.language.types import AnyType, OptionalType
+from tool_induction.library_tools import limits_for_models
 from tool_induction.runtime.calls import Caller, Memo, WorldState
 from tool_induction.runtime.runner import run_tool
-from tool_induction.toolset import limits_for_models
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
@@ -57,6 +55,36 @@ class Trial:
     example: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrialRun:
+    """One run of a tool on one world; ``example``: the world is a real one."""
+
+    world: str
+    arguments: Mapping[str, Any]
+    status: str
+    summary: str = ""
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    evidence: int = 0  #: pieces
+    calls: int = 0
+    error: str = ""
+    warnings: tuple[str, ...] = ()
+    misfit: str = ""  #: the part of the result that contradicts the tool's schema
+    overspent: str = ""  #: the part of the static price that it exceeded
+    tokens: int = 0  #: of summary and outputs, estimated
+    failed_calls: int = 0
+    disturbed: bool = False  #: something else than the tool failed, such as a missing backend
+    broken_off: bool = False  #: the clock ended it, which says nothing about the tool
+    example: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """Return the wire form."""
+        record: dict[str, Any] = {"world": self.world, "arguments": dict(self.arguments)}
+        record |= {key: getattr(self, key) for key in ("status", "summary", "evidence", "calls", "tokens")}
+        faults = ("error", "misfit", "overspent", "broken_off")
+        record |= {key: getattr(self, key) for key in faults if getattr(self, key)}
+        return record | ({"warnings": list(self.warnings)} if self.warnings else {})
+
+
 #: Makes a run of one tool.
 Runner = Callable[[Trial], TrialRun]
 _FILMS_FOR_INPUTS = 3
@@ -65,16 +93,16 @@ _SURE = 2  #: pairs of runs that must have found the same before an input counts
 
 def words_of(tool: Tool) -> tuple[str, ...]:
     """Return the constant texts that a tool compares with and searches for; the films of its trials contain them."""
-    found: dict[str, None] = {}
+    found: list[str] = []
     for step in walk_steps(tool.steps):
         for _, value in values(step):
             compared = [node for node in walk(value) if isinstance(node, Compare)]
             searched = [value] if isinstance(step, Call) else []
-            for whole in (*compared, *searched):
-                for node in walk(whole):
-                    if isinstance(node, Const) and isinstance(node.value, str) and node.value.strip():
-                        found[node.value[:_LONGEST_WORD]] = None
-    return tuple(found)
+            constants = (
+                node.value for part in (*compared, *searched) for node in walk(part) if isinstance(node, Const)
+            )
+            found += [text[:_LONGEST_WORD] for text in constants if isinstance(text, str) and text.strip()]
+    return tuple(dict.fromkeys(found))
 
 
 def schema_trials(
@@ -98,12 +126,11 @@ def schema_trials(
     offer = _offer(tool, worlds["many"], texts)
     for turn in turns:
         for name, world in worlds.items():
-            if turn == turns[0] or name in ("many", "crowded", "empty"):
-                given = arguments_for(tool, offer, turn=turn, whole=turn > turns[0])
+            given = arguments_for(tool, offer, turn=turn, whole=turn > turns[0])
+            if given is not None and (turn == turns[0] or name in ("many", "crowded", "empty")):
                 seeds = [turn + _OTHER_FILM * step for step in range(films)] if name == "crowded" else [0]
-                for one in (world.of_seed(seed) for seed in seeds):
-                    if given is not None:
-                        yield Trial(world=name, call=one, state=one, arguments=given)
+                for one in map(world.of_seed, seeds):
+                    yield Trial(world=name, call=one, state=one, arguments=given)
 
 
 def _offer(tool: Tool, world: SchemaWorld, texts: Sequence[str]) -> Offer:

@@ -12,7 +12,6 @@ from tool_induction.curation.examples import (
     example_arguments,
     formatted_tools,
     material_of,
-    mcp_tools,
 )
 from tool_induction.curation.fork import Edits, Fork, compared, comparison_text, fork_library
 from tool_induction.curation.review import plan_lines, review_html, review_library, review_text
@@ -32,7 +31,6 @@ __all__ = [
     "formatted_tools",
     "make_arm",
     "material_of",
-    "mcp_tools",
     "placebo_of",
     "plan_lines",
     "review_html",

@@ -101,23 +101,13 @@ def placebo_of(tools: Mapping[str, CompiledTool]) -> dict[str, Any]:
 
 def _ended_at_once(tool: CompiledTool) -> list[dict[str, Any]]:
     steps: list[dict[str, Any]] = tool.frozen["steps"]
-    free = limits.MAX_TOOL_STEPS - sum(1 for _ in walk_steps(tool.tool.steps))
-    if len(steps) < limits.MAX_STEPS and free >= 1:
-        return [_NEVER, *steps]
-    first, *rest = steps
-    if first["type"] == "require":
-        # Later steps may rely on what this condition guarantees, so it stays a part of the new one.
-        condition = first["condition"].removeprefix("{{").removesuffix("}}").strip()
-        return [{**_NEVER, "condition": f"{{{{ 1 > 2 and ({condition}) }}}}"}, *rest]
-    grown = sum(1 for _ in walk_steps(tool.tool.steps[:1])) + 2
-    if free < grown:
+    if len(steps) >= limits.MAX_STEPS or sum(1 for _ in walk_steps(tool.tool.steps)) >= limits.MAX_TOOL_STEPS:
         raise ToolFault(
             "no_placebo",
-            f"{tool.name!r} has {limits.MAX_TOOL_STEPS - free} steps: none can be added to end it at once",
-            hint=f"make the arms of a fork without it, or of one in which it has at most {limits.MAX_TOOL_STEPS - grown} steps",
+            f"{tool.name!r} has as many steps as a tool may have: none can be added to end it at once",
+            hint="make the arms of a fork without it, or of one in which it has a step less",
         )
-    # Both branches bind what the first step binds, at the same price; the one that is taken ends before it.
-    return [{"type": "if", "condition": "{{ 1 < 2 }}", "then": [_NEVER, first], "else": [first]}, *rest]
+    return [_NEVER, *steps]
 
 
 _ATTEMPTS = 24  #: The one nearest in length and price is kept.
@@ -125,7 +115,6 @@ _MAX_OUTPUTS = 4
 _FEW_HITS = 5  #: hits of a search that is made for each interval
 _LITTLE_SECONDS = 0.01  #: added to both sides before seconds are compared
 _SECONDS_TOLERANCE = 0.1  #: A kind of call replaces another if the tool's seconds change by at most this share.
-_SPLIT_CHANCE = 0.15  #: chance that a spare step splits a loop in two
 
 #: Operations that begin a tool: they return intervals and need none.
 _SOURCES = ("list_scenes", "search_segments_by_text", "search_segments_by_semantics", "scan_segments")
@@ -314,13 +303,6 @@ def _budget(
     while 1 + len(loops) + len(judges) > steps and _join(loops, aim):
         pass
     spare = max(0, steps - 1 - len(loops) - len(judges))
-    for _ in range(spare):
-        wide = [place for place, (_, count) in enumerate(loops) if count > 1]
-        if wide and chance.random() < _SPLIT_CHANCE:
-            kind, count = loops.pop(chance.choice(wide))
-            part = chance.randint(1, count - 1)
-            loops += [(kind, part), (kind, count - part)]
-            spare -= 1
     return _Budget(source=source, loops=loops, judges=judges, others=spare)
 
 

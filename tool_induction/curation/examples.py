@@ -13,12 +13,12 @@ from typing import Any, Literal
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
 from tool_induction.admission.schema_world import schema_worlds
 from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.compiler.faces import mcp_face, openai_face, signature_card, writes_of
+from tool_induction.compiler.faces import openai_face, signature_card
 from tool_induction.language.model import Tool
 from tool_induction.language.types import STRING, ListType
+from tool_induction.library_tools import limits_for_models, mcp_declarations
 from tool_induction.runtime.calls import Caller, WorldState
 from tool_induction.runtime.runner import run_tool
-from tool_induction.toolset import limits_for_models
 from world_api.core.faults import ToolFault, VideoWorldError
 
 Format = Literal["openai", "openai-strict", "mcp", "cards"]
@@ -155,7 +155,7 @@ def formatted_tools(tools: Mapping[str, CompiledTool], wanted: Format) -> list[d
     A tool whose inputs strict mode cannot express is offered without it, with ``strict`` false.
     """
     if wanted == "mcp":
-        return mcp_tools(tools)
+        return mcp_declarations(tools)
     if wanted == "cards":
         calls = {name: call_text(name, example_arguments(item.tool, IMAGINED)) for name, item in tools.items()}
         return [f"{signature_card(item)}\n  example: {calls[name]}" for name, item in tools.items()]
@@ -169,11 +169,6 @@ def _openai_tool(item: CompiledTool, *, strict: bool) -> dict[str, Any]:
         if fault.code != "not_strict":
             raise
         return openai_face(item, strict=False)
-
-
-def mcp_tools(tools: Mapping[str, CompiledTool]) -> list[dict[str, Any]]:
-    """Return the tools as MCP tools, with input and output schemas and annotations."""
-    return [mcp_face(item, writes=writes_of(name, tools)) for name, item in tools.items()]
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:

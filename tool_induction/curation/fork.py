@@ -12,8 +12,7 @@ from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.compiler.source import decode
 from tool_induction.curation.review import plan_lines
 from tool_induction.language.diagnostics import Findings, closest, format_path
-from tool_induction.library import Origin, ToolLibrary, carried_induction, freeze_library
-from tool_induction.library.manifest import differences
+from tool_induction.library import Origin, ToolLibrary, carried_induction, differences, freeze_library
 from world_api.core.faults import ToolFault
 
 #: Manifest keys that describe what was frozen; a fork keeps the others of its parent.
