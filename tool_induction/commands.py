@@ -273,11 +273,7 @@ def review(
 
 
 def _verified(source: str, *, allow_judge: bool, groups: Sequence[str]) -> ToolLibrary:
-    """Load a library and compare the files beside it too; missing ones are reported on stderr.
-
-    Raises:
-        ToolFault: the faults of loading; ``library_changed`` also for a log, a report, a recording or an unpruned library.
-    """
+    """Load a library and compare the files beside it too; missing ones are reported on stderr."""
     from tool_induction.library import check_companions, find_library, load_library
 
     library = load_library(source, allow_judge=allow_judge, groups=groups)

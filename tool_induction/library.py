@@ -169,7 +169,9 @@ def _check_vouched(folder: Traversable, tools: Mapping[str, CompiledTool], manif
 
 def _check_operations(manifest: Mapping[str, Any]) -> None:
     """Refuse a library whose operations have changed since it was frozen."""
-    found = operation_differences(manifest["operations"])
+    stored = manifest["operations"]
+    current = {name: signature_of(name) for name in stored if name in EVERY_OPERATION}
+    found = list(_differences(stored, current, ()))
     if found:
         more = f"; and {len(found) - _MOST_DIFFERENCES} differences more" if len(found) > _MOST_DIFFERENCES else ""
         raise ToolFault(
@@ -281,10 +283,13 @@ def check_companions(
     """
     missing = []
     for name, stored in _vouched(manifest).items():
-        if not (folder / name).is_file():
-            missing.append(name)
-        elif _hash_or_fault(folder, name) != stored:
-            raise _changed(folder, name, "its SHA-256")
+        try:
+            if not (folder / name).is_file():
+                missing.append(name)
+            elif _sha256(folder / name) != stored:
+                raise _changed(folder, name, "its SHA-256")
+        except OSError as error:
+            raise ToolFault("unreadable_library", f"{name} cannot be read: {error.strerror}") from None
     unpruned = _induction(manifest).get("unpruned_hash")
     if unpruned is not None:
         if not (folder / UNPRUNED).is_dir():
@@ -306,13 +311,6 @@ def _vouched(manifest: Mapping[str, Any]) -> dict[str, str]:
 def _induction(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     found = manifest.get("induction")
     return found if isinstance(found, Mapping) else {}
-
-
-def _hash_or_fault(folder: Traversable, name: str) -> str:
-    try:
-        return _sha256(folder / name)
-    except OSError as error:
-        raise ToolFault("unreadable_library", f"{name} cannot be read: {error.strerror}") from None
 
 
 def _sha256(file: Traversable) -> str:
@@ -545,40 +543,6 @@ def _text(node: Any, *, required: bool) -> str:
     words.append(kind if isinstance(kind, str) else " or ".join(map(str, kind)))
     rest = {key: value for key, value in node.items() if key not in _STRUCTURE and (key, value) != _RANK_SCORE}
     return " ".join(words) + (f" {canonical_json(rest)}" if rest else "")
-
-
-def operation_differences(stored: Mapping[str, Any]) -> list[str]:
-    """Return how the operations of this version differ from stored signatures, one line each."""
-    lines: list[str] = []
-    for name, signature in stored.items():
-        if name not in EVERY_OPERATION:
-            lines.append(f"{name} is gone")
-            continue
-        current = signature_of(name)
-        if current != signature:
-            lines.extend(f"{name} {line}" for line in _changes(signature, current))
-    return lines
-
-
-def _changes(stored: Any, current: Signature) -> list[str]:
-    if not isinstance(stored, Mapping):
-        return ["has another schema"]
-    lines: list[str] = []
-    if stored.get("state") != current["state"]:
-        lines.append(f"state: was {stored.get('state')}, is {current['state']}")
-    for part in ("parameters", "result"):
-        before, now = stored.get(part), current[part]
-        if not isinstance(before, Mapping):
-            lines.append(f"{part}: was not recorded")
-            continue
-        for path in [*before, *(path for path in now if path not in before)]:
-            if path not in now:
-                lines.append(f"{part} {path}: is gone (was {before[path]})")
-            elif path not in before:
-                lines.append(f"{part} {path}: is new ({now[path]})")
-            elif before[path] != now[path]:
-                lines.append(f"{part} {path}: was {before[path]}, is {now[path]}")
-    return lines or ["has another schema"]
 
 
 def differences(before: Any, after: Any, *, most: int = 20) -> list[str]:

@@ -151,10 +151,10 @@ def test_a_library_of_other_operations_is_refused_with_the_differing_paths(froze
 
     assert fault.code == "other_operations"
     for line in (
-        "detect_objects parameters size: is gone (was integer)",
-        "detect_objects parameters text_query: is new (optional",
-        "detect_objects result detections[].timestamp: was string, is number",
-        "fly is gone",
+        '$.detect_objects.parameters.size: gone, was "integer"',
+        '$.detect_objects.parameters.text_query: new, "optional',
+        'detections[].timestamp\']: "string" -> "number',
+        "$.fly: gone, was {}",
     ):
         assert line in fault.message
 

@@ -26,6 +26,7 @@ VIDEO_ID = "film"
 WORDS = ("a red kettle", "two people talking", "the door opens", "a dog", "somebody writes", "rain on a window")
 _SPACING = 10.0  #: seconds from one moment to the next
 _MOMENTS = 200
+DURATION = _MOMENTS * _SPACING  #: of the film, in seconds
 #: seconds that moments of a crowded film last, at least and at most
 _LENGTHS = ((0.2, 2.0), (2.0, 8.0), (2.0, 8.0), (8.0, 30.0), (30.0, 150.0))
 _MAX_OVERLAP = 15  #: later moments that a moment of a crowded film may overlap
@@ -57,16 +58,14 @@ def _span(seed: int, place: int, *, crowded: bool) -> TimeSpan:
 
 @dataclass(frozen=True, kw_only=True)
 class ImaginedFilm:
-    """A film of ``moments`` numbered intervals; ``ends`` is the end of it, or of its visible part, in seconds.
+    """A film of numbered intervals, its moments.
 
-    The intervals last a few seconds and do not overlap. In a ``crowded`` film some are very short and some last minutes, neighbours
+    They last a few seconds and do not overlap. In a ``crowded`` film some are very short and some last minutes, neighbours
     overlap or touch, and one thing is reported more than once.
     """
 
     words: tuple[str, ...] = WORDS
     seed: int = 0
-    moments: int = _MOMENTS
-    ends: float = _MOMENTS * _SPACING
     crowded: bool = False
 
     def span(self, place: int) -> TimeSpan:
@@ -75,15 +74,15 @@ class ImaginedFilm:
 
     def place(self, time: float) -> int:
         """Return the number of the moment at, or before, a time."""
-        return max(0, min(self.moments - 1, int(time // _SPACING)))
+        return max(0, min(_MOMENTS - 1, int(time // _SPACING)))
 
     def within(self, bounds: TimeSpan | None) -> list[int]:
         """Return the numbers of the moments that end before the film does and overlap ``bounds``."""
-        first, last = (0, self.moments - 1) if bounds is None else (self.place(bounds.start), self.place(bounds.end))
+        first, last = (0, _MOMENTS - 1) if bounds is None else (self.place(bounds.start), self.place(bounds.end))
         if self.crowded:
             first = max(0, first - _MAX_OVERLAP)
         spans = ((place, self.span(place)) for place in range(first, last + 1))
-        return [place for place, span in spans if span.end <= self.ends and (bounds is None or span.overlaps(bounds))]
+        return [place for place, span in spans if span.end <= DURATION and (bounds is None or span.overlaps(bounds))]
 
     def text(self, name: str, place: int, query: tuple[str, ...]) -> str:
         """Return the text of a field at a moment: sometimes exactly a word, else a sentence with one.
@@ -230,7 +229,6 @@ class SchemaWorld:
     nulls: bool = False
     failing: Failing = "never"
     film: ImaginedFilm = field(default_factory=ImaginedFilm)
-    revision: int = 0
 
     @property
     def video_id(self) -> str:
@@ -250,8 +248,8 @@ class SchemaWorld:
 
     @property
     def session_key(self) -> str:
-        """The revision; writes change no answer."""
-        return str(self.revision)
+        """Always the same: writes change no answer."""
+        return ""
 
     def __call__(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the result of an operation.
@@ -281,21 +279,14 @@ class SchemaWorld:
         return is_narrow and draw(self.film.seed, operation, canonical_json(arguments)) % 2 == 0
 
 
-def schema_worlds(
-    words: tuple[str, ...] = (), *, seed: int = 0, as_of: float | None = None
-) -> Mapping[str, SchemaWorld]:
+def schema_worlds(words: tuple[str, ...] = ()) -> Mapping[str, SchemaWorld]:
     """Return the worlds that a tool is tried on, by name: ``empty one many crowded nulls failing failing_some``.
 
     Moments of ``many`` are short, follow each other, and are as many as requested. In ``crowded`` they are of any length, overlap, are
-    reported by several sources or twice, and are sometimes fewer than requested.
-
-    Args:
-        words: Further words of the film, for instance those that a tool compares texts with.
-        seed: Another film.
-        as_of: Seconds; nothing later is known.
+    reported by several sources or twice, and are sometimes fewer than requested. ``words`` are further words of the film, for
+    instance those that a tool compares texts with.
     """
-    whole = ImaginedFilm(seed=seed, words=tuple(dict.fromkeys((*words, *WORDS))))
-    film = whole if as_of is None else ImaginedFilm(seed=seed, words=whole.words, ends=min(as_of, whole.ends))
+    film = ImaginedFilm(words=tuple(dict.fromkeys((*words, *WORDS))))
     worlds = (
         SchemaWorld(name="empty", amount="none", film=film),
         SchemaWorld(name="one", amount="one", film=film),
@@ -447,7 +438,7 @@ class Answering:
     def _repeated(self, entries: list[_Entry]) -> list[_Entry]:
         """Return the entries, some of them twice: by another source, word for word, or a little later."""
         confined = self.question.confined
-        end = min(self.film.ends, confined.end) if confined else self.film.ends
+        end = min(DURATION, confined.end) if confined else DURATION
         found: list[_Entry] = []
         for entry in entries:
             found.append(entry)
@@ -521,7 +512,7 @@ class Answering:
 
     def _scalar(self, name: str, kind: str, part: Mapping[str, Any], entry: _Entry, *, refers: bool) -> Any:
         if name == "duration":
-            return round_time(self.film.ends if entry.rank is None and not self.question.about else entry.span.duration)
+            return round_time(DURATION if entry.rank is None and not self.question.about else entry.span.duration)
         if name in _TECHNICAL:
             return int(_TECHNICAL[name]) if kind == "integer" else float(_TECHNICAL[name])
         if name.endswith(("_id", "_ids")) or (kind == "string" and refers and name == "parts"):

@@ -155,11 +155,7 @@ def _folded(text: str) -> str:
 
 
 def _checked(text: YamlText, name: str) -> _DomainInFile:
-    """Check the shape of a domain document, its ids and its references.
-
-    Raises:
-        ToolFault: ``bad_domain``, naming up to eight faults with their lines; ``other_schema_version``.
-    """
+    """Check the shape of a domain document, its ids and its references."""
     if not isinstance(text.value, dict):
         raise ToolFault("bad_domain", f"{name}: it is not a mapping of keys", hint="begin with a packaged domain")
     version = text.value.get("schema_version")

@@ -86,14 +86,17 @@ def run_induction(
     """
     check_out(options.out)
     domain, settings = options.domain, options.settings
-    replayed = None if options.replay is None else _recording(options.replay)
+    replayed = None
+    if options.replay is not None:
+        hint = "give the recording.jsonl of a library that was induced"
+        replayed = read_exchanges(options.replay, hint=hint)
+        if not replayed:
+            raise EpisodeFault("recording_damaged", f"{options.replay.name} holds no exchange", hint=hint)
     chat = _model(options, replayed, clock=clock, environment=environment)
     price = None if chat is None else price_of(chat.name, options.prices)
     document = None if options.document is None else _read(options.document)
     prompts = InducerPrompts(groups=settings.groups, allow_judge=settings.allow_judge)
-    worlds = NO_WORLDS
-    if options.worlds is not None:
-        worlds = trial_worlds(domain, options.worlds, store=options.store, groups=settings.groups)
+    worlds = trial_worlds(domain, options.worlds, store=options.store, groups=settings.groups)
     written = b"" if document is None else document.encode("utf-8", "surrogatepass")
     request = {
         "domain": domain.name,
@@ -139,12 +142,7 @@ def run_induction(
 def _model(
     options: InductionOptions, replayed: list[Exchange] | None, *, clock: Clock, environment: Mapping[str, str]
 ) -> ChatModel | None:
-    """Return the recording, or the model on the endpoint; None if a document is given and no model is to repair it.
-
-    Raises:
-        ToolFault: ``no_model``.
-        BackendFault: the endpoint's.
-    """
+    """Return the recording, or the model on the endpoint; None if a document is given and no model is to repair it."""
     from world_api.chat.models import endpoint_model
     from world_api.chat.rule_based import RULE_BASED
 
@@ -171,25 +169,8 @@ def _host(environment: Mapping[str, str]) -> str:
     return Endpoint.from_environment(environment).host if configured else ""
 
 
-def _recording(path: Path) -> list[Exchange]:
-    """Read a recording with at least one exchange.
-
-    Raises:
-        EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
-    """
-    hint = "give the recording.jsonl of a library that was induced"
-    found = read_exchanges(path, hint=hint)
-    if not found:
-        raise EpisodeFault("recording_damaged", f"{path.name} holds no exchange", hint=hint)
-    return found
-
-
 def _read(document: Path) -> str:
-    """Read the given document, which may be a whole chat reply with prose.
-
-    Raises:
-        ToolFault: ``unreadable_document``.
-    """
+    """Read the given document, which may be a whole chat reply with prose."""
     try:
         with open_regular(document) as stream:
             content = stream.read(limits.MAX_DOCUMENT_BYTES + 1)
@@ -214,9 +195,7 @@ def _freeze(
 ) -> ToolLibrary:
     """Write library, unpruned library, log, report and recording, and move them to their place.
 
-    Raises:
-        ToolFault: ``nothing_admitted``: log and report are then in the checkpoint's folder, and no library is frozen;
-            ``library_exists``, ``out_not_writable``.
+    If nothing is admitted, log and report are in the checkpoint's folder, and no library is frozen.
     """
     out, work, made = checkpoint.out, checkpoint.folder, checkpoint.folder / _FROZEN
     settings, domain, admission = options.settings, options.domain, induction.draft.admission
@@ -319,20 +298,17 @@ class TrialWorlds:
     open: Callable[[], tuple[ExampleWorld, ...]]
 
 
-NO_WORLDS = TrialWorlds(hashes={}, open=lambda: ())
-
-
 def trial_worlds(
-    domain: Domain, names: Sequence[str], *, store: Path, groups: frozenset[str] = frozenset()
+    domain: Domain, names: Sequence[str] | None, *, store: Path, groups: frozenset[str] = frozenset()
 ) -> TrialWorlds:
-    """Return the named worlds of a store, by default that of the sample film, with optional ``groups`` of operations.
+    """Return the named worlds of a store, with optional ``groups`` of operations: by default the sample film's; None for none.
 
     Raises:
         ToolFault: ``no_example_world``: none is named and the sample film's does not exist; ``split_leak``: a world's video
             belongs to another split than admission.
         StoreFault: a named world cannot be opened.
     """
-    wanted = tuple(names) or (SAMPLE,)
+    wanted = () if names is None else tuple(names) or (SAMPLE,)
     for name in wanted:
         owner = domain.split_of_video(name)
         if owner not in (None, "admission"):
