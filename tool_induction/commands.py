@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -74,7 +74,7 @@ def check(
 
     Everything that the manifest of a folder lists is compared with its hash, also log, report and recording.
     """
-    from tool_induction.check_report import codes_text, count_codes, report
+    from tool_induction.check_report import codes_table, count_codes, report
     from tool_induction.library import find_library
 
     checked = {}
@@ -87,7 +87,7 @@ def check(
     if summary:
         counts = count_codes(compilations)
         record: Any = {source: dict(sorted(one.items())) for source, one in counts.items()}
-        show(record, as_json=as_json, text=lambda: codes_text(_by_stem(counts)))
+        show(record, as_json=as_json, text=lambda: codes_table(counts))
     else:
         records = {source: one.record() for source, one in compilations.items()}
         record = next(iter(records.values())) if len(records) == 1 else {"files": records}
@@ -115,12 +115,6 @@ def _compiled(
         content = read_bytes(found / TOOLS_FILE if found.is_dir() else found)
     compilation = compile_document(content, entities=entities, allow_judge=allow_judge, groups=groups)
     return compilation, content.decode("utf-8-sig", errors="replace")
-
-
-def _by_stem(counts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the counts under the files' short names if these differ."""
-    stems = {source: Path(source).stem for source in counts}
-    return {stems[source] if len(set(stems.values())) == len(stems) else source: one for source, one in counts.items()}
 
 
 @app.command()
@@ -667,7 +661,7 @@ def serve(
     """Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout."""
     from tool_induction.judge.options import judge_from_options
     from tool_induction.library import load_library
-    from tool_induction.library_tools import ServedTools
+    from tool_induction.library_tools import LibraryTools, mcp_declarations
     from world_api.api import open_session, vision_config
     from world_api.chat.usage import Prices
     from world_api.commands.vision import confirm_vision_cost
@@ -694,5 +688,5 @@ def serve(
     if library is None:
         serve_stdio(partial(run, opened), groups=opened.groups)
     else:
-        served = ServedTools(library, opened, judge=judge)
-        serve_stdio(served, more_tools=served.declarations, groups=opened.groups)
+        served = LibraryTools.on_session(library, opened, judge=judge).with_operations(opened)
+        serve_stdio(served, more_tools=mcp_declarations(library.tools), groups=opened.groups)

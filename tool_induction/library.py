@@ -14,7 +14,6 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import islice, zip_longest
@@ -484,12 +483,6 @@ def read_bytes(source: Traversable) -> bytes:
 
 def _short(value: Any) -> str:
     return content_hash(value)[:_SHORT]
-
-
-@lru_cache(maxsize=64)
-def operation_hash(name: str) -> str:
-    """Return the hash of an operation's signature."""
-    return content_hash(signature_of(name))
 
 
 def signature_of(name: str) -> Signature:

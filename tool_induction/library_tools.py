@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -132,31 +132,18 @@ class LibraryTools:
             judge=self._judge,
         )
 
+    def with_operations(self, session: Session) -> Callable[[str, Mapping[str, Any]], dict[str, Any]]:
+        """Return a call that also runs the operations of the session, as an MCP server needs it."""
+        from world_api.operations import run
+
+        def call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+            return self.run(name, dict(arguments)) if name in self._tools else run(session, name, dict(arguments))
+
+        return call
+
 
 def mcp_declarations(tools: Mapping[str, CompiledTool]) -> list[dict[str, Any]]:
     """Return the tools as MCP tools, with input and output schemas and annotations."""
     from tool_induction.compiler.faces import mcp_face, writes_of
 
     return [mcp_face(item, writes=writes_of(name, tools)) for name, item in tools.items()]
-
-
-class ServedTools:
-    """A library's tools and the operations, as an MCP server calls them; results of tools are cached."""
-
-    def __init__(self, library: ToolLibrary, session: Session, *, judge: Judge | None = None) -> None:
-
-        self._names = frozenset(library.tools)
-        self._session = session
-        self._tools = LibraryTools.on_session(library, session, judge=judge)
-        self.declarations = mcp_declarations(library.tools)  #: MCP tools, in library order
-
-    def __call__(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the result of a tool or of an operation.
-
-        Raises:
-            VideoWorldError: the call is wrong; a tool that ends with a fault is a result with status ``error``.
-        """
-        from world_api.operations import run
-
-        given = dict(arguments)
-        return self._tools.run(name, given) if name in self._names else run(self._session, name, given)

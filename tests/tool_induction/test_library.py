@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tool_induction import Origin, compile_document, freeze_library, load_library
-from tool_induction.library import find_library, operation_hash, packaged_libraries
+from tool_induction.library import find_library, packaged_libraries, signature_of
 from tool_induction.refreeze import refreeze
 from world_api.core import ToolFault, content_hash
 
@@ -164,12 +164,10 @@ def test_the_wording_of_an_operation_may_change(monkeypatch: pytest.MonkeyPatch)
 
     from world_api.operations import OPERATIONS
 
-    before = operation_hash("detect_objects")
-    operation_hash.cache_clear()
+    before = signature_of("detect_objects")
     monkeypatch.setitem(OPERATIONS, "detect_objects", replace(OPERATIONS["detect_objects"], description="other words"))
 
-    assert operation_hash("detect_objects") == before
-    operation_hash.cache_clear()
+    assert signature_of("detect_objects") == before
 
 
 @pytest.mark.parametrize(

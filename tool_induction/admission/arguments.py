@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tool_induction.admission.schema_world import VIDEO, own_id, parameters_of
@@ -55,7 +55,7 @@ def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = Fals
     inputs = [item for item in tool.inputs if item.required or whole]
     ids = 0
     for place, item in zip(_places([(item.name, item.type) for item in inputs]), inputs, strict=True):
-        value = _Values(offer, turn, place, len(inputs), ids).of(item.name, item.type)
+        value = _Values(offer=offer, turn=turn, place=place, inputs=len(inputs), ids=ids).of(item.name, item.type)
         ids += item.name != VIDEO and (item.name in offer.named or item.name.endswith(("_id", "_ids")))
         if value is None and item.required and not isinstance(item.type, OptionalType):
             return None
@@ -90,22 +90,22 @@ def _is_amount(name: str, type_: Type) -> bool:
     return plain(type_) in (INT, FLOAT, NUMBER, SCORE) and not _is_moment(name, type_)
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Values:
     """Values for one input, the ``place``-th of ``inputs``; ``ids`` counts the inputs before it that took an id or a named word."""
 
-    def __init__(self, offer: Offer, turn: int, place: int, inputs: int, ids: int) -> None:
-        self._offer = offer
-        self._turn = turn
-        self._place = place
-        self._inputs = inputs
-        self._ids = ids
+    offer: Offer
+    turn: int
+    place: int
+    inputs: int
+    ids: int
 
     def of(self, name: str, type_: Type) -> Any:
         match type_:
             case OptionalType(item):
                 return self.of(name, item)
             case EnumType(values):
-                return values[self._turn % len(values)]
+                return values[self.turn % len(values)]
             case ScalarType():
                 return self._scalar(name, type_)
             case ListType(name="Box"):
@@ -123,7 +123,7 @@ class _Values:
 
     def _next(self, step: int) -> _Values:
         """Return the values of a later place of the same input."""
-        return _Values(self._offer, self._turn, self._place + step, self._inputs + 1, self._ids + step)
+        return replace(self, place=self.place + step, inputs=self.inputs + 1, ids=self.ids + step)
 
     def _scalar(self, name: str, type_: ScalarType) -> Any:
         if _is_moment(name, type_):
@@ -132,36 +132,36 @@ class _Values:
             case "string":
                 return self._string(name)
             case "bool":
-                return self._turn % 2 == 0
+                return self.turn % 2 == 0
             case "int":
-                return 2 + self._turn + self._place
+                return 2 + self.turn + self.place
             case "float" | "number" | "Score":
                 return self._number()
         return None
 
     def _number(self) -> float:
         """Return a share, an amount, or seconds by turns, since the type does not say which; later inputs get more."""
-        share = (self._place + 1) / (self._inputs + 1)
-        return (round(share, 2), 2.5 + self._place, self._time())[self._turn % 3]
+        share = (self.place + 1) / (self.inputs + 1)
+        return (round(share, 2), 2.5 + self.place, self._time())[self.turn % 3]
 
     def _string(self, name: str) -> str | None:
         if name == VIDEO:
-            return self._offer.video_id
+            return self.offer.video_id
         is_id = name.endswith(("_id", "_ids"))
-        named = self._offer.named.get(name.removesuffix("s") if is_id else name, ())
+        named = self.offer.named.get(name.removesuffix("s") if is_id else name, ())
         if named:
-            return named[(self._turn + self._ids) % len(named)]
+            return named[(self.turn + self.ids) % len(named)]
         return None if is_id else self._text()
 
     def _text(self) -> str:
-        texts = self._offer.texts or ("something",)
-        return texts[(self._turn + self._place) % len(texts)]
+        texts = self.offer.texts or ("something",)
+        return texts[(self.turn + self.place) % len(texts)]
 
     def _time(self) -> float:
         """Return a moment; of several inputs each is later than the one before."""
-        start, end = _INTERVALS[self._turn % len(_INTERVALS)]
-        share = start + (end - start) * self._place / max(1, self._inputs)
-        return round(share * self._offer.duration, 1)
+        start, end = _INTERVALS[self.turn % len(_INTERVALS)]
+        share = start + (end - start) * self.place / max(1, self.inputs)
+        return round(share * self.offer.duration, 1)
 
 
 def made_up_ids(tool: Tool) -> dict[str, list[str]]:

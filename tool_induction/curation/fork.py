@@ -85,9 +85,8 @@ def fork_library(
         )
     changes = _changes(before, _frozen(compilation.tools))
     if not any(changes.values()) and not may_be_same:
-        raise ToolFault(
-            "same_tools", "the edits change nothing", hint="name a tool to drop, or give an edited document"
-        )
+        hint = "name a tool to drop, or give an edited document"
+        raise ToolFault("same_tools", "the edits change nothing", hint=hint)
     origin = Origin(
         how="edited",
         date=date,
@@ -96,8 +95,7 @@ def fork_library(
             "lineage": [*parent.manifest.get("lineage", ()), ancestor_of(parent)],
             "changes": changes,
             **carried_induction(parent.manifest),
-            **({"by": by} if by else {}),
-            **({"note": note} if note else {}),
+            **{key: value for key, value in (("by", by), ("note", note)) if value},
             **(details or {}),
         },
     )

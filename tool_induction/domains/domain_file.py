@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -179,16 +179,13 @@ def _checked(text: YamlText, name: str) -> _DomainInFile:
     return document
 
 
-def _faults(document: _DomainInFile) -> Sequence[tuple[Place, str, str]]:
-    """Return repeated ids, wordings with different placeholders, and examples of unknown types: place, message, hint."""
-    found: list[tuple[Place, str, str]] = []
-    ids = {
-        "question_types": [item.id for item in document.question_types],
-        "tool_kinds": [item.id for item in document.tool_kinds],
-    }
-    for key, known in ids.items():
-        twice = (number for number, name in enumerate(known) if name in known[:number])
-        found.extend(((key, number), f"{known[number]!r} is there twice", "rename one") for number in twice)
+def _faults(document: _DomainInFile) -> Iterator[tuple[Place, str, str]]:
+    """Yield repeated ids, wordings with different placeholders, and examples of unknown types: place, message, hint."""
+    known = [kind.id for kind in document.question_types]
+    for key, ids in (("question_types", known), ("tool_kinds", [kind.id for kind in document.tool_kinds])):
+        for number, name in enumerate(ids):
+            if name in ids[:number]:
+                yield (key, number), f"{name!r} is there twice", "rename one"
     for number, kind in enumerate(document.question_types):
         for split, wordings in kind.templates.items():
             for index, item in enumerate(wordings):
@@ -196,14 +193,12 @@ def _faults(document: _DomainInFile) -> Sequence[tuple[Place, str, str]]:
                 if item.zh and names != set(PLACEHOLDER.findall(item.zh)):
                     hint = "both need: " + (", ".join(f"{{{name}}}" for name in sorted(names)) or "none")
                     place = ("question_types", number, "templates", split, index)
-                    found.append((place, "the two wordings have different placeholders", hint))
-    known = ids["question_types"]
+                    yield place, "the two wordings have different placeholders", hint
     for number, example in enumerate(document.examples):
         if example.type not in known:
             near = closest(example.type, known)
             hint = f"did you mean {near!r}?" if near else "one of: " + ", ".join(known)
-            found.append((("examples", number, "type"), f"there is no question type {example.type!r}", hint))
-    return found
+            yield ("examples", number, "type"), f"there is no question type {example.type!r}", hint
 
 
 def _place(error: Mapping[str, Any]) -> Place:

@@ -52,12 +52,10 @@ def read_yaml(content: bytes, name: str) -> YamlText:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _bad(name, line, "it is not UTF-8", "save the file as UTF-8") from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = " ".join(str(error.problem or error.context or "it cannot be read").split())
-        raise _bad(name, mark.line + 1 if mark else None, problem, "check indentation, quotes and colons") from None
     except yaml.YAMLError as error:
-        raise _bad(name, None, " ".join(str(error).split())[:200], "save the file as plain UTF-8 text") from None
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        problem = " ".join(str(getattr(error, "problem", None) or error).split())[:200]
+        raise _bad(name, mark.line + 1 if mark else None, problem, "check indentation, quotes and colons") from None
 
 
 class _Reader:
