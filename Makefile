@@ -60,6 +60,7 @@ docs: $(READY)
 	$(BIN)/python -m world_api.schemas.pages docs
 	$(BIN)/python docs/write_commands.py
 	$(BIN)/python -m tool_induction.reference docs
+	$(BIN)/python docs/write_diagnostics.py
 
 clean:
 	rm -rf demo ablation build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info

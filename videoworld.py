@@ -107,11 +107,11 @@ COMMANDS: dict[str, LazyCommand] = {
     ),
     "tools": LazyCommand("tool_induction.commands", "app", "Check, run, review, edit and export high-level tools."),
     "domains": LazyCommand(
-        "tool_induction.domains.commands", "app", "List the domains tools are induced for, or check a file of your own."
+        "tool_induction.commands", "domains_app", "List the domains tools are induced for, or check a file of your own."
     ),
     "induce": LazyCommand(
-        "tool_induction.inducer.commands",
-        "app",
+        "tool_induction.commands",
+        "induce_app",
         "Have a model write a tool library for a domain.",
     ),
     "ask": LazyCommand("controller.commands", "ask_app", "Ask a question about a video."),
@@ -124,8 +124,8 @@ COMMANDS: dict[str, LazyCommand] = {
         "Show a recorded episode: question, rounds, calls, answer, evidence, cost.",
     ),
     "serve": LazyCommand(
-        "tool_induction.serving",
-        "app",
+        "tool_induction.commands",
+        "serve_app",
         "Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout.",
     ),
     "session": LazyCommand("world_api.commands.worlds", "session_app", "List, commit or drop what sessions wrote."),

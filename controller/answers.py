@@ -18,7 +18,7 @@ from controller.questions import (
     text_of,
     value_of,
 )
-from tool_induction.toolset import ToolDeclaration
+from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import json_objects
 from world_api.core.canonical import parse_json
 from world_api.core.spans import TimeSpan

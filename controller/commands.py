@@ -220,7 +220,7 @@ def ask(
     from controller.records.recorder import answer, refuse_unpriced
     from controller.systems import SystemContext, build_system
     from tool_induction.domains.domain_file import load_domain
-    from tool_induction.judge.options import judge_of
+    from tool_induction.judge.options import judge_from_options
     from world_api.api import ensure_world, open_session, vision_config
     from world_api.chat.models import chat_model, takes_images, window_of
     from world_api.chat.usage import Prices
@@ -251,7 +251,7 @@ def ask(
         prices=Prices.read(prices),
         language=spoken,
         library=tool_induction.load_library(tools, allow_judge=allow_judge, groups=groups or ()) if tools is not None else None,
-        judge=judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=environment),
+        judge=judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=environment),
         domain=load_domain(domain) if domain is not None else None,
         options=system_settings(settings, exposure=exposure),
         takes_images=takes_images(model, environment=environment),

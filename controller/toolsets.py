@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol
 
 from tool_induction import limits
 from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
-from tool_induction.toolset import ToolDeclaration
+from tool_induction.library_tools import ToolDeclaration
 from world_api.core.faults import INTERNAL_FAULT, OperationFault, ToolFault, tool_result_or_error
 from world_api.operations import operations_for, run
 from world_api.schemas.json_schema import plain_schema

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tool_induction import Diagnostic, compile_document
+from tool_induction.check_report import codes_table, count_codes
 from tool_induction.language.diagnostics import Code, format_path
 from tool_induction.language.diagnostics import Path as JsonPath
 from tool_induction.reference import code, table
-from tool_induction.report import codes_table, count_codes
 
 FOLDER = Path(__file__).resolve().parent
 #: The recordings beside a checkout, if they are there.
@@ -597,8 +597,7 @@ The table says what the compiler has to say, code by code, as `videoworld tools 
 def recordings_page(folder: Path) -> str:
     """Return the page about the recordings in a folder."""
     files = {path.stem: compile_document(path.read_bytes()) for path in sorted(folder.glob("*.json"))}
-    head, *rows = codes_table(count_codes(files))
-    return "\n".join([_RECORDINGS_HEAD, *table(head, [(code(row[0]), *row[1:]) for row in rows])]).rstrip() + "\n"
+    return f"{_RECORDINGS_HEAD}\n{codes_table(count_codes(files))}\n"
 
 
 def pages() -> dict[str, str]:

@@ -14,52 +14,33 @@ if TYPE_CHECKING:
     from tool_induction.compiler.compilation import Compilation, CompiledTool, compile_document
     from tool_induction.language.diagnostics import Diagnostic
     from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
+    from tool_induction.library_tools import LibraryTools, ToolDeclaration
     from tool_induction.runtime.budget import RunLimits
     from tool_induction.runtime.calls import Memo
     from tool_induction.runtime.runner import run_tool
     from tool_induction.runtime.trace import Trace
-    from tool_induction.toolset import LibraryTools, ToolDeclaration
     from world_api.core.faults import ToolFault
 
-_HOMES = {
-    "Compilation": "tool_induction.compiler.compilation",
-    "CompiledTool": "tool_induction.compiler.compilation",
-    "Diagnostic": "tool_induction.language.diagnostics",
-    "LibraryTools": "tool_induction.toolset",
-    "Memo": "tool_induction.runtime.calls",
-    "Origin": "tool_induction.library",
-    "RunLimits": "tool_induction.runtime.budget",
-    "ToolDeclaration": "tool_induction.toolset",
-    "ToolFault": "world_api.core.faults",
-    "ToolLibrary": "tool_induction.library",
-    "Trace": "tool_induction.runtime.trace",
-    "compile_document": "tool_induction.compiler.compilation",
-    "freeze_library": "tool_induction.library",
-    "load_library": "tool_induction.library",
-    "run_tool": "tool_induction.runtime.runner",
+_NAMES = {
+    "tool_induction.compiler.compilation": "Compilation CompiledTool compile_document",
+    "tool_induction.language.diagnostics": "Diagnostic",
+    "tool_induction.library": "Origin ToolLibrary freeze_library load_library",
+    "tool_induction.library_tools": "LibraryTools ToolDeclaration",
+    "tool_induction.runtime.budget": "RunLimits",
+    "tool_induction.runtime.calls": "Memo",
+    "tool_induction.runtime.runner": "run_tool",
+    "tool_induction.runtime.trace": "Trace",
+    "world_api.core.faults": "ToolFault",
 }
 
 __all__ = [
-    "Compilation",
-    "CompiledTool",
-    "Diagnostic",
-    "LibraryTools",
-    "Memo",
-    "Origin",
-    "RunLimits",
-    "ToolDeclaration",
-    "ToolFault",
-    "ToolLibrary",
-    "Trace",
-    "compile_document",
-    "freeze_library",
-    "load_library",
-    "run_tool",
-]
+    "Compilation", "CompiledTool", "Diagnostic", "LibraryTools", "Memo", "Origin", "RunLimits", "ToolDeclaration", "ToolFault",
+    "ToolLibrary", "Trace", "compile_document", "freeze_library", "load_library", "run_tool",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    module = next((module for module, names in _NAMES.items() if name in names.split()), None)
+    if module is None:
         raise AttributeError(f"module 'tool_induction' has no attribute {name!r}")
-    return getattr(import_module(home), name)
+    return getattr(import_module(module), name)

@@ -1,10 +1,14 @@
-"""``videoworld tools``: check, run, review, fork, compare and export tool documents and libraries."""
+"""The commands of this package: ``videoworld tools`` and its sub-commands, ``domains``, ``induce`` and ``serve``.
+
+``serve`` is here, not in ``world_api.commands``, because that does not know libraries.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -13,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
-from tool_induction.library import ToolLibrary
 from tool_induction.limits import AT_A_TIME
 from world_api.commands import vision as looking
 from world_api.commands.cli import (
@@ -37,8 +40,12 @@ from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_LOOKS, D
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compilation import Compilation
+    from tool_induction.domains import Domain
+    from tool_induction.inducer import InductionResult
+    from tool_induction.library import ToolLibrary
 
 app = command_app("Check, run, review, edit and export high-level tools.")
+domains_app, induce_app, serve_app = command_app(), command_app(), command_app()
 
 Source = Annotated[
     str, typer.Argument(metavar="FILE_OR_LIBRARY", help="A tool document, a library folder, or a packaged library.")
@@ -67,8 +74,8 @@ def check(
 
     Everything that the manifest of a folder lists is compared with its hash, also log, report and recording.
     """
+    from tool_induction.check_report import codes_table, count_codes, report
     from tool_induction.library import find_library
-    from tool_induction.report import codes_text, count_codes, report
 
     checked = {}
     for source in dict.fromkeys(sources):
@@ -80,7 +87,7 @@ def check(
     if summary:
         counts = count_codes(compilations)
         record: Any = {source: dict(sorted(one.items())) for source, one in counts.items()}
-        show(record, as_json=as_json, text=lambda: codes_text(_by_stem(counts)))
+        show(record, as_json=as_json, text=lambda: codes_table(counts))
     else:
         records = {source: one.record() for source, one in compilations.items()}
         record = next(iter(records.values())) if len(records) == 1 else {"files": records}
@@ -108,12 +115,6 @@ def _compiled(
         content = read_bytes(found / TOOLS_FILE if found.is_dir() else found)
     compilation = compile_document(content, entities=entities, allow_judge=allow_judge, groups=groups)
     return compilation, content.decode("utf-8-sig", errors="replace")
-
-
-def _by_stem(counts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the counts under the files' short names if these differ."""
-    stems = {source: Path(source).stem for source in counts}
-    return {stems[source] if len(set(stems.values())) == len(stems) else source: one for source, one in counts.items()}
 
 
 @app.command()
@@ -158,7 +159,7 @@ def run(
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
     from tool_induction.compiler.faces import inputs_schema
-    from tool_induction.judge.options import judge_of
+    from tool_induction.judge.options import judge_from_options
     from tool_induction.library import load_library
     from tool_induction.runtime.budget import RunLimits
     from tool_induction.runtime.runner import run_tool
@@ -174,7 +175,7 @@ def run(
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
     library = load_library(source, wanted=tool, allow_judge=allow_judge, groups=groups or ())
     clock = SystemClock()
-    judge = judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
+    judge = judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
     vision = vision_config(
         VisionChoices(
             profile=profile.value, model=None, vision_model=vision_model, embedding_model=embedding_model,
@@ -266,11 +267,7 @@ def review(
 
 
 def _verified(source: str, *, allow_judge: bool, groups: Sequence[str]) -> ToolLibrary:
-    """Load a library and compare the files beside it too; missing ones are reported on stderr.
-
-    Raises:
-        ToolFault: the faults of loading; ``library_changed`` also for a log, a report, a recording or an unpruned library.
-    """
+    """Load a library and compare the files beside it too; missing ones are reported on stderr."""
     from tool_induction.library import check_companions, find_library, load_library
 
     library = load_library(source, allow_judge=allow_judge, groups=groups)
@@ -393,9 +390,9 @@ def arm(
     random: as many tools, drawn from the operations, as long and as expensive. placebo: tools declared to the model word for
     word like those of the library, which find nothing. The labels leave the tools as they are.
     """
+    from tool_induction.check_report import priced
     from tool_induction.curation.arms import make_arm
     from tool_induction.library import load_library
-    from tool_induction.report import priced
 
     parent = load_library(source, allow_judge=allow_judge, groups=groups or ())
     made = make_arm(
@@ -415,3 +412,281 @@ def arm(
         as_json=as_json,
         text=lambda: "\n".join([*lines, "", f"{kind} arm of {parent.name}, frozen in {out}"]),
     )
+
+
+@domains_app.command()
+def domains(
+    domain: Annotated[
+        str | None, typer.Argument(metavar="[DOMAIN]", help="A packaged domain or a YAML file to check and show.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the domains tools are induced for, or check a file of your own.
+
+    A given name or file is checked and shown; a domain with a fault or overlapping splits is refused.
+    """
+    from tool_induction.domains import load_domain, packaged_domains
+
+    if domain is None:
+        found = [load_domain(name) for name in packaged_domains()]
+        show(
+            [_domain_in_short(item) for item in found],
+            as_json=as_json,
+            text=lambda: "\n".join(map(_domain_line, found)),
+        )
+        return
+    one = load_domain(domain)
+    show(_domain_record(one), as_json=as_json, text=lambda: _domain_page(one))
+
+
+def _domain_record(domain: Domain) -> dict[str, Any]:
+    return {
+        **_domain_in_short(domain),
+        "description": domain.description,
+        "question_types": [asdict(item) for item in domain.question_types],
+        "examples": [asdict(item) for item in domain.examples],
+        "entities": asdict(domain.entities),
+        "tool_kinds": [asdict(item) for item in domain.tool_kinds],
+        "videos": {split.name: list(split.videos) for split in domain.splits},
+    }
+
+
+def _domain_in_short(domain: Domain) -> dict[str, Any]:
+    return {
+        "name": domain.name,
+        "title": domain.title,
+        "hash": domain.hash,
+        "counts": {
+            "question_types": len(domain.question_types),
+            "templates": {split.name: len(domain.templates(split.name)) for split in domain.splits},
+            "examples": len(domain.examples),
+            "tool_kinds": len(domain.tool_kinds),
+        },
+    }
+
+
+def _domain_line(domain: Domain) -> str:
+    templates = ", ".join(f"{split.name} {len(domain.templates(split.name))}" for split in domain.splits)
+    return (
+        f"{domain.name}: {domain.title}; {len(domain.question_types)} question types, {len(domain.examples)} worked "
+        f"examples, {len(domain.tool_kinds)} kinds of tools; templates: {templates}"
+    )
+
+
+def _domain_page(domain: Domain) -> str:
+    lines = [_domain_line(domain), f"sha256 {domain.hash}", "", domain.description, ""]
+    for kind in domain.question_types:
+        lines.append(f"{kind.id} ({kind.answer}): {kind.about}")
+        lines.extend(f"  {item.split:12} {' / '.join(item.wordings)}" for item in kind.templates)
+    lines.append("\nvideos")
+    lines.extend(f"  {split.name:12} {', '.join(split.videos) or 'none'}" for split in domain.splits)
+    lines.append("\nno video and no question template belongs to two splits")
+    return "\n".join(lines)
+
+
+@induce_app.command()
+def induce(
+    domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="A packaged domain or a YAML file.")],
+    model: Annotated[str | None, typer.Option("--model", help="A model on the endpoint of OPENAI_BASE_URL.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder that the library is to become.")] = None,
+    count: Annotated[int, typer.Option("--count", min=1, max=40, help="Number of tools to ask for.")] = 9,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Seed of the draw: sent to the server; orders the prompt.")
+    ] = 1,
+    mode: Annotated[
+        Literal["plain", "structured", "strict"],
+        typer.Option(
+            "--mode", help="plain: JSON in the reply's text; structured, strict: by the server's schema output."
+        ),
+    ] = "plain",
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", min=0, max=2, help="Left to the server if not given.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", min=1, help="Of one reply; left to the server if not given.")
+    ] = None,
+    repairs: Annotated[int, typer.Option("--repairs", min=0, max=3, help="Repair rounds at most.")] = 3,
+    document: Annotated[
+        Path | None,
+        typer.Option("--document", metavar="FILE", help="Take this as the first emission, such as a chat's reply."),
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            "--replay", metavar="FILE", help="Take all replies from a library's recording.jsonl; send no request."
+        ),
+    ] = None,
+    example_world: Annotated[
+        list[str] | None,
+        typer.Option("--example-world", metavar="ID", help="A world of --store to try tools on. [default: sample]"),
+    ] = None,
+    schema_worlds_only: Annotated[
+        bool, typer.Option("--schema-worlds-only", help="Try tools on made worlds alone.")
+    ] = False,
+    store: StoreOption = DEFAULT_STORE,
+    prices: Annotated[
+        Path | None,
+        typer.Option("--prices", metavar="FILE", help="Prices of models in USD per million tokens, as JSON or YAML."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=1, help="Seconds to wait for one reply; nine tools take a model minutes.")
+    ] = 900,
+    groups: WithOption = None,
+    allow_judge: AllowJudgeOption = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt and about how long it is.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Have a model write a tool library for a domain.
+
+    It is drafted, repaired, tried, and frozen with a log and a report. If it is interrupted at any moment, the same command continues:
+    requests that the model has answered are not sent again.
+    """
+    from tool_induction.domains import load_domain
+    from tool_induction.inducer import Checkpoint, InducerPrompts, InductionOptions, Settings, run_induction
+    from world_api.core.ports import SystemClock
+    from world_api.operations import check_groups
+
+    loaded = load_domain(domain)
+    switched_on = check_groups(groups or ())
+    settings = Settings(
+        mode=mode,
+        seed=seed,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        groups=switched_on,
+        allow_judge=allow_judge,
+    )
+    if dry_run:
+        prompts = InducerPrompts(groups=switched_on, allow_judge=allow_judge)
+        request = prompts.request(loaded, count=count, seed=seed)
+        _show_prompt(loaded.name, prompts.hash, prompts.system(mode), request, as_json=as_json)
+        return
+    if out is None:
+        raise typer.BadParameter("is missing: name the folder of the library", param_hint="--out")
+    if schema_worlds_only and example_world:
+        raise typer.BadParameter("goes with no --example-world", param_hint="--schema-worlds-only")
+    options = InductionOptions(
+        domain=loaded,
+        settings=settings,
+        out=out,
+        model=model,
+        count=count,
+        repairs=repairs,
+        document=document,
+        replay=replay,
+        worlds=None if schema_worlds_only else tuple(example_world or ()),
+        store=store,
+        prices=prices,
+        timeout=timeout,
+    )
+    try:
+        done = run_induction(options, clock=SystemClock(), environment=os.environ, progress=note)
+    except KeyboardInterrupt:
+        if Checkpoint(out).folder.exists():
+            note(f"interrupted; the same command continues from {Checkpoint(out).folder}")
+        raise
+    record = _induced(done, out)
+    show(record, as_json=as_json, text=lambda: _induced_text(record))
+
+
+def _show_prompt(domain: str, prompt_hash: str, system: str, request: str, *, as_json: bool) -> None:
+    from world_api.chat.usage import estimate_tokens
+
+    tokens = {"system": estimate_tokens(system), "request": estimate_tokens(request), "estimated": True}
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": request}]
+    record = {"domain": domain, "prompt_hash": prompt_hash, "tokens": tokens, "messages": messages}
+    parts = [f"==== {item['role']} ====\n{item['content']}" for item in messages]
+    parts.append(
+        f"==== about {tokens['system']} tokens of language and {tokens['request']} of domain; nothing was sent ===="
+    )
+    show(record, as_json=as_json, text=lambda: "\n\n".join([*parts, f"prompt hash {prompt_hash}"]))
+
+
+def _induced(done: InductionResult, out: Path) -> dict[str, Any]:
+    from tool_induction.inducer import REPORT
+
+    induction = done.induction
+    return {
+        "library": str(out),
+        "content_hash": done.library.hash,
+        "tools": list(done.library.tools),
+        "refused": {
+            slot.name: slot.current.reason() for slot in induction.draft.slots if slot.current.status != "admitted"
+        },
+        "ending": induction.ending,
+        "rounds": len(induction.rounds),
+        "yields": induction.yields(),
+        "cost": done.cost.record(),
+        "report": str(out / REPORT),
+    }
+
+
+def _induced_text(record: dict[str, Any]) -> str:
+    yields, cost = record["yields"], record["cost"]
+    lines = [
+        f"{yields['admitted']} of {yields['written']} tools are admitted ({yields['admitted_first']} at the first pass)",
+        *(f"  {name}" for name in record["tools"]),
+        *(f"  not {name}: {reason}" for name, reason in record["refused"].items()),
+        f"{cost['calls']} calls, {cost['prompt_tokens']} prompt and {cost['completion_tokens']} reply tokens",
+        f"{record['library']}: the library, frozen as {record['content_hash'][:16]}",
+        f"{record['report']}: what was asked, written, refused, mended and admitted",
+    ]
+    return "\n".join(lines)
+
+
+@serve_app.command()
+def serve(
+    video_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")],
+    store: StoreOption = DEFAULT_STORE,
+    tools: Annotated[
+        str | None, typer.Option("--tools", metavar="LIBRARY", help="Offer a tool library too, by name or folder.")
+    ] = None,
+    as_of: AsOfOption = None,
+    session: SessionOption = DEFAULT_SESSION,
+    groups: WithOption = None,
+    allow_judge: AllowJudgeOption = False,
+    judge_model: JudgeModelOption = None,
+    judge_record: JudgeRecordOption = None,
+    profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
+    vision_model: looking.VisionModelOption = None,
+    embedding_model: looking.EmbeddingModelOption = None,
+    frames: looking.FramesOption = DEFAULT_FRAMES,
+    side: looking.SideOption = DEFAULT_SIDE,
+    look_language: looking.LookLanguageOption = None,
+    looks: looking.LooksOption = DEFAULT_LOOKS,
+    prices: looking.PricesOption = None,
+    yes: looking.YesOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout."""
+    from tool_induction.judge.options import judge_from_options
+    from tool_induction.library import load_library
+    from tool_induction.library_tools import LibraryTools, mcp_declarations
+    from world_api.api import open_session, vision_config
+    from world_api.chat.usage import Prices
+    from world_api.commands.vision import confirm_vision_cost
+    from world_api.core.ports import SystemClock
+    from world_api.operations import run
+    from world_api.schemas.mcp import serve_stdio
+
+    clock = SystemClock()
+    library = None if tools is None else load_library(tools, allow_judge=allow_judge, groups=groups or ())
+    judge = judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
+    vision = vision_config(
+        VisionChoices(
+            profile=profile.value, model=None, vision_model=vision_model, embedding_model=embedding_model,
+            frames=frames, side=side, looks=looks, language=look_language or DEFAULT_LANGUAGE,
+        ),
+        clock=clock,
+        environment=os.environ,
+    )  # fmt: skip
+    confirm_vision_cost(store, video_id, vision, Prices.read(prices), yes=yes, during="as long as this serves")
+    opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=vision)
+    if not as_json:
+        also = "" if library is None else f" with the tools of {library.name}"
+        note(f"serving {video_id}{also} on stdin and stdout; end with the end of input")
+    if library is None:
+        serve_stdio(partial(run, opened), groups=opened.groups)
+    else:
+        served = LibraryTools.on_session(library, opened, judge=judge).with_operations(opened)
+        serve_stdio(served, more_tools=mcp_declarations(library.tools), groups=opened.groups)

@@ -282,10 +282,9 @@ def _typed(node: Any) -> Any:
         return [_typed(item) for item in node]
     if not isinstance(node, dict):
         return node
-    typed = {key: _typed(value) for key, value in node.items()}
     words = node.get("enum")
     is_bare = isinstance(words, list) and "type" not in node and all(isinstance(word, str) for word in words)
-    return {"type": "string", **typed} if is_bare else typed
+    return ({"type": "string"} if is_bare else {}) | {key: _typed(value) for key, value in node.items()}
 
 
 def _entries_form(steps: Mapping[str, Schema]) -> Schema:
@@ -368,22 +367,21 @@ def _step(step: Any) -> Any:
     for key in _BLOCKS:
         if isinstance(whole.get(key), list):
             whole[key] = [_step(inner) for inner in whole[key]]
-    if isinstance(whole.get("params"), list):
-        whole["params"] = _nested(whole["params"])
-    if isinstance(whole.get("fields"), list):
-        whole["fields"] = _flat(whole["fields"])
+    for key, read in (("params", _nested), ("fields", _flat)):
+        if isinstance(whole.get(key), list):
+            whole[key] = read(whole[key])
     if whole.get("type") in LOOPING and "loop_over" not in whole:
         whole.pop("as", None)  # strict mode makes a model say it; without a loop it says nothing
     return whole
 
 
 def _flat(entries: list[Any]) -> Any:
-    pairs = [(entry["name"], entry["value"]) for entry in entries if _is_entry(entry)]
-    return dict(pairs) if len(dict(pairs)) == len(entries) else entries
-
-
-def _is_entry(entry: Any) -> bool:
-    return isinstance(entry, Mapping) and isinstance(entry.get("name"), str) and "value" in entry
+    named = {
+        entry["name"]: entry["value"]
+        for entry in entries
+        if isinstance(entry, Mapping) and isinstance(entry.get("name"), str) and "value" in entry
+    }
+    return named if len(named) == len(entries) else entries
 
 
 def _nested(entries: list[Any]) -> Any:

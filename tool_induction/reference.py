@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -249,17 +248,12 @@ def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
-def pages(docs: Path) -> dict[str, str]:
-    """Return the generated pages about the language by file name; those of ``docs/write_diagnostics.py`` if it is there."""
-    made = {
-        "tool-language-reference.md": language_page(),
-        "tool-language.schema.json": json.dumps(language_schema(), indent=2, ensure_ascii=False) + "\n",
-    }
-    script = docs / "write_diagnostics.py"
-    return made | (runpy.run_path(str(script))["pages"]() if script.is_file() else {})
+def pages() -> dict[str, str]:
+    """Return the generated pages about the language by file name."""
+    schema = json.dumps(language_schema(), indent=2, ensure_ascii=False) + "\n"
+    return {"tool-language-reference.md": language_page(), "tool-language.schema.json": schema}
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1])
-    for name, text in pages(folder).items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    for name, text in pages().items():
+        (Path(sys.argv[1]) / name).write_text(text, encoding="utf-8", newline="\n")

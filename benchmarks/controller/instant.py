@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.operation_calls import CASES, Draws
 from controller.toolsets import Toolset
-from tool_induction.toolset import ToolDeclaration
+from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import Call, completion
 from world_api.operations import run
 from world_api.session.session import Session

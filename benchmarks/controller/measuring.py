@@ -32,7 +32,7 @@ from controller.records import Journal, answer, replay_recorded
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
 from tool_induction.library import ToolLibrary, load_library
-from tool_induction.toolset import LibraryTools, ToolDeclaration
+from tool_induction.library_tools import LibraryTools, ToolDeclaration
 from world_api.api import open_session
 from world_api.core.ports import SystemClock
 from world_api.session.session import Session

@@ -15,7 +15,7 @@ from benchmarks.function_calling.cases import Answer, Case
 from benchmarks.function_calling.declarations import TYPE_WORDS, declaration, tool_name
 from benchmarks.function_calling.variants import variants
 from controller.replies import read_reply
-from tool_induction.toolset import ToolDeclaration
+from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import Call, completion
 from world_api.core.canonical import canonical_json
 from world_api.core.faults import ToolFault

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tool_induction.toolset import ToolDeclaration
+from tool_induction.library_tools import ToolDeclaration
 
 Schema = dict[str, Any]
 

@@ -29,7 +29,7 @@ _MOVED = {"tool_induction.inducer": "tool_induction.inducer"}
 #: What decides bytes beside the controller: how requests are spelled, marked, cut and counted, and how replies are read.
 _BESIDE = (
     "tool_induction.judge.port",
-    "tool_induction.toolset",
+    "tool_induction.library_tools",
     "world_api.chat.recording",
     "world_api.chat.messages",
     "world_api.chat.usage",

@@ -17,7 +17,7 @@ from controller.records.journal import EpisodeWriter, Journal, begun, broken_off
 from controller.systems.base import LoopSystem, System, SystemBuilder, SystemContext
 from controller.systems.registry import build_system
 from controller.toolsets import EpisodeInputs, Toolset, split_result
-from tool_induction.toolset import ToolDeclaration
+from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.prompts import noting_prompts
 from world_api.chat.recording import Exchange, RecordingChatModel, RecordingClock
 from world_api.core.canonical import json_line, parse_json

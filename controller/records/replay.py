@@ -22,7 +22,7 @@ from controller.records.journal import Journal, JournalEntry, damaged
 from controller.records.recorder import run_system
 from controller.systems.base import SystemBuilder, SystemContext
 from controller.toolsets import TRACE, Toolset
-from tool_induction.toolset import ToolDeclaration
+from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.recording import Exchange, ReplayChatModel, ReplayClock, first_difference
 from world_api.chat.usage import Price, Prices
 from world_api.core.canonical import canonical_json, json_line

@@ -18,7 +18,7 @@ from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_p
 from controller.toolsets import EpisodeInputs, LiveInputs, Toolset
 from tool_induction.domains.domain import SplitName
 from tool_induction.language.diagnostics import closest
-from tool_induction.toolset import ToolDeclaration
+from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.usage import Prices
 from world_api.core.faults import EpisodeFault, OperationFault, ToolFault, tool_result_or_error
 from world_api.core.ports import ChatModel, Clock

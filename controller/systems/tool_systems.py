@@ -13,7 +13,7 @@ from controller.prompts import Preamble
 from controller.systems.base import LoopSystem, Options, Setup, SystemContext
 from controller.toolsets import AtomicTools, CombinedTools, Exposure, FallbackTools, JudgedItems, OneVideo, Toolset
 from tool_induction.judge.port import RememberedJudge
-from tool_induction.toolset import LibraryTools, ToolDeclaration
+from tool_induction.library_tools import LibraryTools, ToolDeclaration
 from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
 
 if TYPE_CHECKING:

@@ -123,13 +123,13 @@ class SampleRunner:
     @functools.cached_property
     def judge(self) -> Judge | None:
         """The model that answers the judge steps of tools."""
-        from tool_induction.judge.options import judge_of
+        from tool_induction.judge.options import judge_from_options
 
         part = self._configuration.document.tool_judge
         if part is None:
             return None
         record = self._configuration.path(part.record) if part.record is not None else None
-        return judge_of(True, part.model, record, clock=self._clock, environment=self._environment)
+        return judge_from_options(True, part.model, record, clock=self._clock, environment=self._environment)
 
     @functools.cached_property
     def vision(self) -> VisionConfig | None:

@@ -26,8 +26,7 @@ from eval.runs.records import Cell, LibraryRecord, SampleLine
 from eval.runs.run import Run, refuse_unreadable
 from eval.scoring.kinds import evidence_score
 from eval.scoring.score import Score
-from tool_induction.library import find_library
-from tool_induction.library.manifest import MANIFEST_FILE, TOOLS_FILE, read_json
+from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, find_library, read_json
 from tool_induction.runtime.calls import listed_under
 from world_api.chat.rule_based import RULE_BASED
 from world_api.core.canonical import canonical_json, content_hash

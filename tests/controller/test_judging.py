@@ -13,8 +13,9 @@ from controller.questions import Question
 from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext, flat, hier
 from controller.toolsets import JudgedItems
+from tests.support.scripted_judge import ScriptedJudge
 from tool_induction import ToolLibrary, compile_document, limits
-from tool_induction.judge import JUDGEMENT, ScriptedJudge
+from tool_induction.judge import JUDGEMENT
 from world_api.chat import Call, ScriptedChatModel, completion
 from world_api.operations import OPERATIONS
 

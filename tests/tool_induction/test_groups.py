@@ -15,7 +15,6 @@ from tool_induction.admission import admit
 from tool_induction.documents import emission_schema
 from tool_induction.inducer import InducerPrompts, Settings
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE
-from tool_induction.serving import ServedTools
 from world_api import Session
 from world_api.core import ToolFault
 from world_api.operations import OPERATIONS, operations_of
@@ -164,7 +163,7 @@ def test_a_document_that_is_no_folder_is_refused_by_its_faults(tmp_path: Path) -
 
 def test_a_library_is_not_offered_on_a_session_whose_groups_are_off(library: Path, open_made: Opened) -> None:
     loaded = load_library(library, groups=INSPECT)
-    for offer in (LibraryTools.on_session, ServedTools):
+    for offer in (LibraryTools.on_session,):
         with pytest.raises(ToolFault) as caught:
             offer(loaded, open_made())
         assert caught.value.code == "operations_off"

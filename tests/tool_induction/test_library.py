@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tool_induction import Origin, compile_document, freeze_library, load_library
-from tool_induction.library import find_library, operation_hash, packaged_libraries
+from tool_induction.library import find_library, packaged_libraries, signature_of
 from tool_induction.refreeze import refreeze
 from world_api.core import ToolFault, content_hash
 
@@ -151,10 +151,10 @@ def test_a_library_of_other_operations_is_refused_with_the_differing_paths(froze
 
     assert fault.code == "other_operations"
     for line in (
-        "detect_objects parameters size: is gone (was integer)",
-        "detect_objects parameters text_query: is new (optional",
-        "detect_objects result detections[].timestamp: was string, is number",
-        "fly is gone",
+        '$.detect_objects.parameters.size: gone, was "integer"',
+        '$.detect_objects.parameters.text_query: new, "optional',
+        'detections[].timestamp\']: "string" -> "number',
+        "$.fly: gone, was {}",
     ):
         assert line in fault.message
 
@@ -164,12 +164,10 @@ def test_the_wording_of_an_operation_may_change(monkeypatch: pytest.MonkeyPatch)
 
     from world_api.operations import OPERATIONS
 
-    before = operation_hash("detect_objects")
-    operation_hash.cache_clear()
+    before = signature_of("detect_objects")
     monkeypatch.setitem(OPERATIONS, "detect_objects", replace(OPERATIONS["detect_objects"], description="other words"))
 
-    assert operation_hash("detect_objects") == before
-    operation_hash.cache_clear()
+    assert signature_of("detect_objects") == before
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.support.command_line import Cli
 from tests.support.numbered_film import number_in
 from tests.support.vision_server import VisionServer, frame_times_of, pictures_of, words_of
 from tool_induction import load_library
-from tool_induction.serving import ServedTools
+from tool_induction.library_tools import LibraryTools, mcp_declarations
 from world_api.api import open_session
 from world_api.operations import OPERATIONS, operations_of
 from world_api.schemas import mcp_server
@@ -131,10 +131,10 @@ def test_a_server_offers_the_group_and_looks(film_store: Path, vision_server: Vi
     )
     session = open_session(film_store, "film", name=None, seeing=eyes, groups={"inspect"})
     library = load_library(tools, groups={"inspect"})
-    served = ServedTools(library, session)
+    served = LibraryTools.on_session(library, session).with_operations(session)
 
     async def use() -> Any:
-        server = mcp_server(served, more_tools=served.declarations, groups=session.groups)
+        server = mcp_server(served, more_tools=mcp_declarations(library.tools), groups=session.groups)
         async with Client(server) as client:
             listed = await client.list_tools()
             looked = await client.call_tool(

@@ -11,7 +11,7 @@ import pytest
 from mcp import Client, types
 
 from tool_induction import LibraryTools, load_library
-from tool_induction.serving import ServedTools
+from tool_induction.library_tools import mcp_declarations
 from world_api.operations import OPERATIONS
 from world_api.schemas import mcp_server
 
@@ -22,11 +22,12 @@ MADE = {"video_id": "made"}
 @pytest.fixture
 def talk(open_made: Any) -> Any:
     """Speaks to a server that offers hand_A beside the operations on the made minute."""
-    served = ServedTools(load_library("hand_A"), open_made())
+    library, session = load_library("hand_A"), open_made()
+    served = LibraryTools.on_session(library, session).with_operations(session)
 
     def with_client(use: Callable[[Client], Awaitable[T]]) -> T:
         async def run() -> T:
-            async with Client(mcp_server(served, more_tools=served.declarations)) as client:
+            async with Client(mcp_server(served, more_tools=mcp_declarations(library.tools))) as client:
                 return await use(client)
 
         return asyncio.run(run())
@@ -83,7 +84,7 @@ def test_a_served_tool_runs_as_a_controller_would_run_it(open_made: Any, monkeyp
     monkeypatch.setattr(
         LibraryTools, "run", lambda self, name, *a, **more: ran.append(name) or run(self, name, *a, **more)
     )
-    served = ServedTools(library, session)("locate_words", arguments)
+    served = LibraryTools.on_session(library, session).with_operations(session)("locate_words", arguments)
     assert served == LibraryTools.on_session(library, session).call_tool("locate_words", arguments)
     assert ran == ["locate_words", "locate_words"]
 

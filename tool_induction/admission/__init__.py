@@ -5,9 +5,9 @@ given as ``ExampleWorld``. ``tried`` makes one run of a tool, ``schema_trials`` 
 """
 
 from tool_induction.admission.admission import admit
+from tool_induction.admission.rules import REASONS, Admission, Reason, Verdict
 from tool_induction.admission.schema_world import SchemaWorld, schema_worlds
-from tool_induction.admission.trials import ExampleWorld, MadeUpJudge, schema_trials, tried
-from tool_induction.admission.verdicts import REASONS, Admission, Reason, TrialRun, Verdict
+from tool_induction.admission.trials import ExampleWorld, MadeUpJudge, TrialRun, schema_trials, tried
 
 __all__ = [
     "REASONS",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tool_induction.admission.film import VIDEO, own_id, parameters_of
+from tool_induction.admission.schema_world import VIDEO, own_id, parameters_of
 from tool_induction.language.expressions import Name
 from tool_induction.language.model import Block, Call, Step, Tool, blocks
 from tool_induction.language.types import (
+    FLOAT,
+    INT,
     INTERVAL,
+    NUMBER,
+    SCORE,
     TIME,
     EnumType,
     ListType,
@@ -51,7 +55,7 @@ def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = Fals
     inputs = [item for item in tool.inputs if item.required or whole]
     ids = 0
     for place, item in zip(_places([(item.name, item.type) for item in inputs]), inputs, strict=True):
-        value = _Values(offer, turn, place, len(inputs), ids).of(item.name, item.type)
+        value = _Values(offer=offer, turn=turn, place=place, inputs=len(inputs), ids=ids).of(item.name, item.type)
         ids += item.name != VIDEO and (item.name in offer.named or item.name.endswith(("_id", "_ids")))
         if value is None and item.required and not isinstance(item.type, OptionalType):
             return None
@@ -78,33 +82,30 @@ def _role(name: str) -> tuple[int, int]:
 
 
 def _is_moment(name: str, type_: Type) -> bool:
-    plain_ = plain(type_)
-    timed = name.endswith(("time", "timestamp"))
-    return plain_ == TIME or (isinstance(plain_, ScalarType) and plain_.name in ("float", "number", "Score") and timed)
+    is_timed = name.endswith(("time", "timestamp")) and plain(type_) in (FLOAT, NUMBER, SCORE)
+    return plain(type_) == TIME or is_timed
 
 
 def _is_amount(name: str, type_: Type) -> bool:
-    plain_ = plain(type_)
-    is_number = isinstance(plain_, ScalarType) and plain_.name in ("int", "float", "number", "Score")
-    return is_number and not _is_moment(name, type_)
+    return plain(type_) in (INT, FLOAT, NUMBER, SCORE) and not _is_moment(name, type_)
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Values:
     """Values for one input, the ``place``-th of ``inputs``; ``ids`` counts the inputs before it that took an id or a named word."""
 
-    def __init__(self, offer: Offer, turn: int, place: int, inputs: int, ids: int) -> None:
-        self._offer = offer
-        self._turn = turn
-        self._place = place
-        self._inputs = inputs
-        self._ids = ids
+    offer: Offer
+    turn: int
+    place: int
+    inputs: int
+    ids: int
 
     def of(self, name: str, type_: Type) -> Any:
         match type_:
             case OptionalType(item):
                 return self.of(name, item)
             case EnumType(values):
-                return values[self._turn % len(values)]
+                return values[self.turn % len(values)]
             case ScalarType():
                 return self._scalar(name, type_)
             case ListType(name="Box"):
@@ -122,7 +123,7 @@ class _Values:
 
     def _next(self, step: int) -> _Values:
         """Return the values of a later place of the same input."""
-        return _Values(self._offer, self._turn, self._place + step, self._inputs + 1, self._ids + step)
+        return replace(self, place=self.place + step, inputs=self.inputs + 1, ids=self.ids + step)
 
     def _scalar(self, name: str, type_: ScalarType) -> Any:
         if _is_moment(name, type_):
@@ -131,36 +132,36 @@ class _Values:
             case "string":
                 return self._string(name)
             case "bool":
-                return self._turn % 2 == 0
+                return self.turn % 2 == 0
             case "int":
-                return 2 + self._turn + self._place
+                return 2 + self.turn + self.place
             case "float" | "number" | "Score":
                 return self._number()
         return None
 
     def _number(self) -> float:
         """Return a share, an amount, or seconds by turns, since the type does not say which; later inputs get more."""
-        share = (self._place + 1) / (self._inputs + 1)
-        return (round(share, 2), 2.5 + self._place, self._time())[self._turn % 3]
+        share = (self.place + 1) / (self.inputs + 1)
+        return (round(share, 2), 2.5 + self.place, self._time())[self.turn % 3]
 
     def _string(self, name: str) -> str | None:
         if name == VIDEO:
-            return self._offer.video_id
+            return self.offer.video_id
         is_id = name.endswith(("_id", "_ids"))
-        named = self._offer.named.get(name.removesuffix("s") if is_id else name, ())
+        named = self.offer.named.get(name.removesuffix("s") if is_id else name, ())
         if named:
-            return named[(self._turn + self._ids) % len(named)]
+            return named[(self.turn + self.ids) % len(named)]
         return None if is_id else self._text()
 
     def _text(self) -> str:
-        texts = self._offer.texts or ("something",)
-        return texts[(self._turn + self._place) % len(texts)]
+        texts = self.offer.texts or ("something",)
+        return texts[(self.turn + self.place) % len(texts)]
 
     def _time(self) -> float:
         """Return a moment; of several inputs each is later than the one before."""
-        start, end = _INTERVALS[self._turn % len(_INTERVALS)]
-        share = start + (end - start) * self._place / max(1, self._inputs)
-        return round(share * self._offer.duration, 1)
+        start, end = _INTERVALS[self.turn % len(_INTERVALS)]
+        share = start + (end - start) * self.place / max(1, self.inputs)
+        return round(share * self.offer.duration, 1)
 
 
 def made_up_ids(tool: Tool) -> dict[str, list[str]]:
@@ -199,25 +200,23 @@ def found_words(tool: Tool, call: Caller, video_id: str) -> dict[str, list[str]]
     Listings are operations that need only the video; so ``entity_id`` and ``category`` come from the entities. An input that is passed
     to an id parameter takes the values of that name.
     """
-    fields = {name: field.removesuffix("s") for name, field in _id_parameters(tool).items()}
-    for item in tool.inputs:
-        name = item.name.removesuffix("s") if item.name.endswith("_ids") else item.name
-        fields.setdefault(name, name)
+    names = (item.name.removesuffix("s") if item.name.endswith("_ids") else item.name for item in tool.inputs)
+    fields = {name: name for name in names}
+    fields |= {name: field.removesuffix("s") for name, field in _id_parameters(tool).items()}
     fields.pop(VIDEO, None)
-    wanted = set(fields.values())
     rows: list[Any] = []
-    for operation in OPERATIONS if wanted else ():
-        if set(parameters_of(operation).get("required", ())) == {VIDEO} and OPERATIONS[operation].state == "reads":
+    for name, operation in OPERATIONS.items() if fields else ():
+        if set(parameters_of(name).get("required", ())) == {VIDEO} and operation.state == "reads":
             try:
-                result = call(operation, {VIDEO: video_id})
+                result = call(name, {VIDEO: video_id})
             except VideoWorldError:
                 continue
             rows.extend(row for value in result.values() if isinstance(value, list) for row in value)
     found: dict[str, list[str]] = {}
     for name, field in sorted(fields.items()):
-        held = [row[field] for row in rows if isinstance(row, dict) and isinstance(row.get(field), str) and row[field]]
-        if held:
-            found[name] = list(dict.fromkeys(held))
+        held = [row.get(field) for row in rows if isinstance(row, dict)]
+        if texts := [text for text in held if isinstance(text, str) and text]:
+            found[name] = list(dict.fromkeys(texts))
     return found
 
 

@@ -1,4 +1,4 @@
-"""The rules of admission: each looks at the runs and the plan of one tool and may refuse it.
+"""The verdicts of admission and its rules: each rule looks at the runs and the plan of one tool and may refuse it.
 
 A rule must be certain: it compares runs with each other and does not guess what a tool is for.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
-from tool_induction.admission.film import VIDEO
-from tool_induction.admission.verdicts import Refusal, TrialRun
+from tool_induction.admission.schema_world import VIDEO
+from tool_induction.admission.trials import TrialRun
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.lint import lint_entities
 from tool_induction.language.diagnostics import Findings
@@ -35,6 +36,74 @@ MANY_TOKENS = 150
 _WRONG_CALL = "bad_"  #: prefix of the codes of faults in a call or in a computed value
 _FAILING = ("failing", "failing_some")
 _NOTHING: tuple[Json, ...] = (None, "", [], {})
+
+
+#: Why a tool is admitted or not; the list is closed and in the order of the rules.
+Reason = Literal[
+    "admitted",
+    "disturbed",
+    "fails",
+    "over_price",
+    "over_budget",
+    "wrong_type",
+    "invents",
+    "swallows_errors",
+    "only_examples",
+    "always_empty",
+    "constant",
+    "ignores_inputs",
+    "no_evidence",
+    "broken_callee",
+    "duplicate",
+]
+REASONS: frozenset[str] = frozenset(get_args(Reason))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """The reason why a tool is not admitted, and what would mend it."""
+
+    reason: Reason
+    explanation: str
+    suggestion: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The verdict on one tool. ``notes`` refuse nothing; ``kept`` names the tool that it duplicates."""
+
+    tool: str
+    admitted: bool
+    reason: Reason
+    explanation: str
+    suggestion: str = ""
+    notes: tuple[str, ...] = ()
+    kept: str = ""
+    runs: tuple[TrialRun, ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """Return the wire form."""
+        keys = ("tool", "admitted", "reason", "explanation", "suggestion")
+        record = {key: getattr(self, key) for key in keys} | {"notes": list(self.notes)}
+        kept = {"kept": self.kept} if self.kept else {}
+        return {**record, **kept, "runs": [run.record() for run in self.runs]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Admission:
+    """The verdicts on a library, in its order."""
+
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def admitted(self) -> tuple[str, ...]:
+        """The tools of the library."""
+        return tuple(item.tool for item in self.verdicts if item.admitted)
+
+    @property
+    def unpruned(self) -> tuple[str, ...]:
+        """The tools of the unpruned library, which keeps duplicates."""
+        return tuple(item.tool for item in self.verdicts if item.admitted or item.reason == "duplicate")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,94 +154,59 @@ class Case:
 
 def refusal_of(case: Case) -> Refusal | None:
     """Return the refusal of the first rule that has one."""
-    return next((refusal for rule in _RULES if (refusal := rule(case)) is not None), None)
+    for reason, rule, suggestion in _RULES:
+        explanation = next(rule(case), None)
+        if explanation is not None:
+            return Refusal(reason=reason, explanation=explanation, suggestion=suggestion)
+    return None
 
 
-def _disturbed(case: Case) -> Refusal | None:
-    if not any(run.broken_off and not run.example for run in case.runs):
-        return None
-    return Refusal(
-        reason="disturbed",
-        explanation="a trial on a made world was stopped by the clock: the machine was too slow, nothing is known about the tool",
-        suggestion="try again; the tool need not change",
-    )
+def _disturbed(case: Case) -> Iterator[str]:
+    if any(run.broken_off and not run.example for run in case.runs):
+        yield "a trial on a made world was stopped by the clock: the machine was too slow, nothing is known about the tool"
 
 
-def _fails(case: Case) -> Refusal | None:
-    real = [run for run in case.clean if run.example]
+def _fails(case: Case) -> Iterator[str]:
     ended = [run for run in case.clean if run.status == "error" and not run.example]
+    real = [run for run in case.clean if run.example]
     # A real world may lack what a trial happened to ask for; a wrong call is a fault of the tool.
-    if not ended and real and all(run.error.startswith(_WRONG_CALL) for run in real):
+    if not ended and all(run.error.startswith(_WRONG_CALL) for run in real):
         ended = real
-    suggestion = "say with 'require' what the step needs before it, or take the value from a result that always has it"
-    if ended:
-        run = ended[0]
-        return Refusal(
-            reason="fails",
-            explanation=f"on the world {run.world!r}, where nothing is wrong, it ends in {run.error}",
-            suggestion=suggestion,
-        )
+    for run in ended:
+        yield f"on the world {run.world!r}, where nothing is wrong, it ends in {run.error}"
     if case.filled and all(run.status == "partial" and run.failed_calls for run in case.filled):
-        run = case.filled[0]
-        said = run.warnings[0] if run.warnings else run.summary
-        return Refusal(
-            reason="fails",
-            explanation=f"in every run some of its calls fail although nothing is wrong with the world: {said}",
-            suggestion=suggestion,
-        )
-    return None
+        said = [*case.filled[0].warnings, case.filled[0].summary][0]
+        yield f"in every run some of its calls fail although nothing is wrong with the world: {said}"
 
 
-def _overspends(case: Case) -> Refusal | None:
+def _over_price(case: Case) -> Iterator[str]:
+    return (f"on the world {run.world!r} it used {run.overspent}" for run in case.runs if run.overspent)
+
+
+def _over_budget(case: Case) -> Iterator[str]:
     for run in case.runs:
-        if run.overspent:
-            return Refusal(
-                reason="over_price",
-                explanation=f"on the world {run.world!r} it used {run.overspent}",
-                suggestion="give its loops max_items",
-            )
         if run.status == "budget_exhausted" and not run.disturbed and run.world != "crowded":
-            return Refusal(
-                reason="over_budget",
-                explanation=f"on the world {run.world!r} it {run.summary.removeprefix('budget_exhausted: ')}",
-                suggestion="give its loops smaller max_items, or its searches a smaller top_k",
-            )
-    return None
+            yield f"on the world {run.world!r} it {run.summary.removeprefix('budget_exhausted: ')}"
 
 
-def _misfits(case: Case) -> Refusal | None:
+def _misfits(case: Case) -> Iterator[str]:
     for run in case.runs:
         if run.misfit:
-            return Refusal(
-                reason="wrong_type",
-                explanation=f"on the world {run.world!r} its result is not what it declares: {run.misfit}",
-                suggestion="declare the output as what it is; one that may be missing is 'optional', such as \"number?\"",
-            )
-    return None
+            yield f"on the world {run.world!r} its result is not what it declares: {run.misfit}"
 
 
-def _invents(case: Case) -> Refusal | None:
+def _invents(case: Case) -> Iterator[str]:
     """Refuse a time or a confidence that is the same for every question on an empty world, yet ends as ``ok``.
 
     A number with a fraction that the tool itself contains counts too, under any name.
     """
     empty = [run for run in case.on("empty") if run.status == "ok"]
-    if len(empty) < 2:
-        return None
-    for item in case.varying():
-        given = {canonical_json(run.outputs.get(item.name)) for run in empty}
+    for item in case.varying() if len(empty) > 1 else ():
         value: Json = empty[0].outputs.get(item.name)
-        if (
-            len(given) == 1
-            and value not in _NOTHING
-            and (_is_a_finding(item) or has_fraction_written_in(case.compiled.tool, value))
-        ):
-            return Refusal(
-                reason="invents",
-                explanation=f"on a world where nothing is to be found it ends as 'ok' with {item.name} = {canonical_json(value)[:60]}",
-                suggestion=f"leave out the default, declare {item.name} as optional, or end with 'require' and status 'empty'",
-            )
-    return None
+        given = {canonical_json(run.outputs.get(item.name)) for run in empty}
+        is_claim = _is_a_finding(item) or has_fraction_written_in(case.compiled.tool, value)
+        if len(given) == 1 and value not in _NOTHING and is_claim:
+            yield f"on a world where nothing is to be found it ends as 'ok' with {item.name} = {canonical_json(value)[:60]}"
 
 
 def _is_a_finding(item: Output) -> bool:
@@ -185,99 +219,91 @@ def _is_a_finding(item: Output) -> bool:
     return inner == TIME or (named and is_numeric(inner))
 
 
-def _swallows(case: Case) -> Refusal | None:
-    suggestion = "leave 'on_error' out of the calls that the answer rests on"
-    for world in _FAILING:
-        for run in case.on(world):
-            if run.failed_calls and run.status in ("ok", "empty") and not run.warnings:
-                return Refusal(
-                    reason="swallows_errors",
-                    explanation=f"{run.failed_calls} of its calls failed, and it ends as {run.status!r} without a warning",
-                    suggestion=suggestion,
-                )
+def _swallows(case: Case) -> Iterator[str]:
+    for run in (run for world in _FAILING for run in case.on(world)):
+        if run.failed_calls and run.status in ("ok", "empty") and not run.warnings:
+            yield f"{run.failed_calls} of its calls failed, and it ends as {run.status!r} without a warning"
     for run in case.on("failing"):
-        if run.status == "error" or not run.failed_calls or run.failed_calls < run.calls:
-            continue
-        for item in case.varying():
-            value = run.outputs.get(item.name)
-            if isinstance(value, int | float | str) and value != "":
-                return Refusal(
-                    reason="swallows_errors",
-                    explanation=f"every one of its calls failed, and it still answers {item.name} = {canonical_json(value)[:60]}",
-                    suggestion=f"{suggestion}, or declare {item.name} as optional and let it be none where a part of it is",
-                )
-    return None
+        if run.status != "error" and run.failed_calls >= max(1, run.calls):
+            for item in case.varying():
+                value = run.outputs.get(item.name)
+                if isinstance(value, int | float | str) and value != "":
+                    shown = canonical_json(value)[:60]
+                    yield f"every one of its calls failed, and it still answers {item.name} = {shown}"
 
 
-def _never_matters(case: Case) -> Refusal | None:
+def _always_empty(case: Case) -> Iterator[str]:
+    if case.filled and not any(map(case.found, case.filled)):
+        last = next((run for run in case.filled if run.world == "many"), case.filled[0]).summary
+        yield f"it found nothing on any of {len(case.filled)} worlds that hold plenty; the last it said is {last!r}"
+
+
+def _is_constant(case: Case) -> Iterator[str]:
     if not case.filled:
-        return None
-    if not any(case.found(run) for run in case.filled):
-        run = next((run for run in case.filled if run.world == "many"), case.filled[0])
-        return Refusal(
-            reason="always_empty",
-            explanation=f"it found nothing on any of {len(case.filled)} worlds that hold plenty; the last it said is {run.summary!r}",
-            suggestion="look at its conditions: is one of them never true, or does a step read a list that is always empty?",
-        )
+        return
     fixed = fixed_answer(case.compiled.tool)
     if fixed is not None:
-        return Refusal(
-            reason="constant",
-            explanation=f"nothing its calls found has a part in its first output, {fixed.name}",
-            suggestion=f"bind {fixed.name} to what the steps find, or leave it out",
-        )
+        yield f"nothing its calls found has a part in its first output, {fixed.name}"
     answers = {
         canonical_json([run.status, {item.name: run.outputs.get(item.name) for item in case.own_outputs()}])
         for run in case.clean
     }
     if len(answers) == 1:
-        return Refusal(
-            reason="constant",
-            explanation=f"it gave the same answer in all of {len(case.clean)} runs, on empty and full worlds, for every question",
-            suggestion="bind the outputs to what the steps find",
-        )
-    return None
+        yield f"it gave the same answer in all of {len(case.clean)} runs, on empty and full worlds, for every question"
 
 
-def _without_evidence(case: Case) -> Refusal | None:
+def _without_evidence(case: Case) -> Iterator[str]:
     found = [run for run in case.filled if case.found(run) and not run.example]
     if found and not any(run.evidence for run in found):
-        return Refusal(
-            reason="no_evidence",
-            explanation="it finds something and shows nothing that it could be checked by",
-            suggestion="bind the outputs to items that carry evidence, or add an output from collect_evidence",
-        )
-    return None
+        yield "it finds something and shows nothing that it could be checked by"
 
 
-def _only_examples(case: Case) -> Refusal | None:
+def _only_examples(case: Case) -> Iterator[str]:
     if case.entity:
-        return Refusal(
-            reason="only_examples",
-            explanation=f"it contains {case.entity[:80]!r}, which only the examples are about",
-            suggestion="take what is looked for from the inputs, not from the examples",
-        )
-    with_them = [run for run in case.entity_runs if case.found(run)]
+        yield f"it contains {case.entity[:80]!r}, which only the examples are about"
     others = [run for run in case.filled if run.world in ("many", "crowded")]
-    if with_them and others and not any(case.found(run) for run in others):
-        return Refusal(
-            reason="only_examples",
-            explanation="it finds something only when it is asked about the entities of the examples it was made from",
-            suggestion="take what is looked for from the inputs, not from the examples",
-        )
-    return None
+    if others and any(map(case.found, case.entity_runs)) and not any(map(case.found, others)):
+        yield "it finds something only when it is asked about the entities of the examples it was made from"
 
 
-_RULES: tuple[Callable[[Case], Refusal | None], ...] = (
-    _disturbed,
-    _fails,
-    _overspends,
-    _misfits,
-    _only_examples,
-    _never_matters,
-    _invents,
-    _swallows,
-    _without_evidence,
+#: In their order: the reason, the rule, which yields explanations, and the suggestion.
+_RULES: tuple[tuple[Reason, Callable[[Case], Iterator[str]], str], ...] = (
+    ("disturbed", _disturbed, "try again; the tool need not change"),
+    (
+        "fails",
+        _fails,
+        "say with 'require' what the step needs before it, or take the value from a result that always has it",
+    ),
+    ("over_price", _over_price, "give its loops max_items"),
+    ("over_budget", _over_budget, "give its loops smaller max_items, or its searches a smaller top_k"),
+    (
+        "wrong_type",
+        _misfits,
+        "declare the output as what it is; one that may be missing is 'optional', such as \"number?\"",
+    ),
+    ("only_examples", _only_examples, "take what is looked for from the inputs, not from the examples"),
+    (
+        "always_empty",
+        _always_empty,
+        "look at its conditions: is one of them never true, or does a step read a list that is always empty?",
+    ),
+    ("constant", _is_constant, "bind the outputs to what the steps find, or leave them out"),
+    (
+        "invents",
+        _invents,
+        "leave out the default, declare the output as optional, or end with 'require' and status 'empty'",
+    ),
+    (
+        "swallows_errors",
+        _swallows,
+        "leave 'on_error' out of the calls that the answer rests on, or declare the output as optional and let it be none "
+        "where a part of it is",
+    ),
+    (
+        "no_evidence",
+        _without_evidence,
+        "bind the outputs to items that carry evidence, or add an output from collect_evidence",
+    ),
 )
 
 

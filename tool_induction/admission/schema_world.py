@@ -1,36 +1,216 @@
 """Worlds made from the operations' own schemas, on which a tool is tried before it runs on a video.
 
 They answer every declared operation. An answer is a function of the operation, its arguments and a seed; it has the shape of the
-operation's result schema, keeps to the requested interval and number of entries, and uses ids that other answers know.
+operation's result schema, keeps to the requested interval and number of entries, and uses ids that other answers know. Behind a
+world is an imagined film with moments and words; what a call refers to is read from the schema of its parameters.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
-from tool_induction.admission.film import (
-    VIDEO,
-    VIDEO_ID,
-    WORDS,
-    Film,
-    Question,
-    draw,
-    mixed,
-    own_id,
-    parameters_of,
-    place_of,
-    resolved,
-    understood,
-)
 from tool_induction.language.types import JUDGEMENT
 from world_api.core.canonical import canonical_json
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations import EVERY_OPERATION
+
+VIDEO_ID = "film"
+#: Words that are said and seen in the film by default.
+WORDS = ("a red kettle", "two people talking", "the door opens", "a dog", "somebody writes", "rain on a window")
+_SPACING = 10.0  #: seconds from one moment to the next
+_MOMENTS = 200
+DURATION = _MOMENTS * _SPACING  #: of the film, in seconds
+#: seconds that moments of a crowded film last, at least and at most
+_LENGTHS = ((0.2, 2.0), (2.0, 8.0), (2.0, 8.0), (8.0, 30.0), (30.0, 150.0))
+_MAX_OVERLAP = 15  #: later moments that a moment of a crowded film may overlap
+_WORD = 2**64 - 1
+
+
+def draw(*parts: object) -> int:
+    """Return a pseudo-random whole number that depends on the parts alone, on every machine."""
+    text = "\x1f".join(map(repr, parts))
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+
+
+def mixed(drawn: int, place: int) -> int:
+    """Return another such number for each place (the finaliser of SplitMix64, Steele and others, 2014)."""
+    number = (drawn + place * 0x9E3779B97F4A7C15) & _WORD
+    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _WORD
+    return number ^ (number >> 31)
+
+
+@lru_cache(maxsize=16 * _MOMENTS)
+def _span(seed: int, place: int, *, crowded: bool) -> TimeSpan:
+    start = round(place * _SPACING + draw(seed, "start", place) % 30 / 10, 3)
+    chance = draw(seed, "length", place)
+    shortest, longest = _LENGTHS[draw(seed, "kind of length", place) % len(_LENGTHS)]
+    length = shortest + (longest - shortest) * (chance % 1000) / 1000 if crowded else 2 + chance % 40 / 10
+    return TimeSpan(start=start, end=round(start + length, 3))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImaginedFilm:
+    """A film of numbered intervals, its moments.
+
+    They last a few seconds and do not overlap. In a ``crowded`` film some are very short and some last minutes, neighbours
+    overlap or touch, and one thing is reported more than once.
+    """
+
+    words: tuple[str, ...] = WORDS
+    seed: int = 0
+    crowded: bool = False
+
+    def span(self, place: int) -> TimeSpan:
+        """Return the interval of a moment, in seconds."""
+        return _span(self.seed, place, crowded=self.crowded)
+
+    def place(self, time: float) -> int:
+        """Return the number of the moment at, or before, a time."""
+        return max(0, min(_MOMENTS - 1, int(time // _SPACING)))
+
+    def within(self, bounds: TimeSpan | None) -> list[int]:
+        """Return the numbers of the moments that end before the film does and overlap ``bounds``."""
+        first, last = (0, _MOMENTS - 1) if bounds is None else (self.place(bounds.start), self.place(bounds.end))
+        if self.crowded:
+            first = max(0, first - _MAX_OVERLAP)
+        spans = ((place, self.span(place)) for place in range(first, last + 1))
+        return [place for place, span in spans if span.end <= DURATION and (bounds is None or span.overlaps(bounds))]
+
+    def text(self, name: str, place: int, query: tuple[str, ...]) -> str:
+        """Return the text of a field at a moment: sometimes exactly a word, else a sentence with one.
+
+        The words of the query are used too, so that conditions on words hold for some moments and not for others.
+        """
+        words = tuple(dict.fromkeys((*query, *self.words)))
+        word = words[(place + draw(self.seed, name) % 7) % len(words)]
+        return word if place % 3 == 0 else f"{word}, as {name} of moment {place} has it"
+
+
+_OWN_ID = re.compile(r"\w+-(\d{1,4})")
+VIDEO = "video_id"
+_AROUND = (1.0, 2.0)  #: seconds before and after a moment that an answer about it covers
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallMeaning:
+    """The meaning of a call: ``given`` are its arguments.
+
+    ``about`` is the interval that the answer describes, ``confined`` one that it must stay in (a given moment is then ignored),
+    ``most`` the largest number of entries, ``ids`` the things it is about, ``words`` the texts searched for.
+    """
+
+    given: Mapping[str, Any]
+    about: TimeSpan | None = None
+    confined: TimeSpan | None = None
+    most: int | None = None
+    ids: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=64)
+def parameters_of(operation: str) -> dict[str, Any]:
+    """Return the parameters' schema, cached."""
+    return EVERY_OPERATION[operation].parameters_schema()
+
+
+def resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Return a schema without its reference and without null, and whether null is allowed."""
+    if "$ref" in schema:
+        inner, nullable = resolved(root.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1], {}), root)
+        return inner | {key: value for key, value in schema.items() if key == "default"}, nullable
+    for word in ("anyOf", "oneOf"):
+        if word in schema:
+            parts = [part for part in schema[word] if part.get("type") != "null"]
+            inner, nullable = resolved(parts[0], root) if parts else ({}, True)
+            return inner, nullable or len(parts) < len(schema[word])
+    return dict(schema), schema.get("type") == "null"
+
+
+def understood(operation: str, arguments: Mapping[str, Any]) -> CallMeaning:
+    """Return the meaning of a call.
+
+    Raises:
+        OperationFault: ``unknown_operation``, ``bad_arguments``, ``bad_time_range``.
+    """
+    if operation not in EVERY_OPERATION:
+        raise OperationFault("unknown_operation", f"there is no operation {operation[:64]!r}")
+    EVERY_OPERATION[operation].validate(arguments)
+    schema = parameters_of(operation)
+    required = set(schema.get("required", ()))
+    times: dict[str, float] = {}
+    about = confined = most = None
+    ids: list[str] = []
+    words: list[str] = []
+    for name, given in arguments.items():
+        part, _ = resolved(schema.get("properties", {}).get(name, {}), schema)
+        if given is None or name == VIDEO:
+            continue
+        if part.get("x-type") == "Time":
+            times[name] = float(given)
+        elif part.get("x-type") == "Interval":
+            span = _checked_span(given["start_time"], given["end_time"])
+            about, confined = (span, confined) if name in required else (about, span)
+        elif name.endswith(("_id", "_ids")):
+            ids.extend(_texts(given))
+        elif part.get("type") == "integer" and "maximum" in part:
+            most = given if most is None else min(most, given)
+        elif "enum" not in part:
+            words.extend(_texts(given))
+    return CallMeaning(
+        given=arguments,
+        about=_interval(times, confined) or about,
+        confined=confined,
+        most=most,
+        ids=tuple(ids),
+        words=tuple(words),
+    )
+
+
+def own_id(name: str, place: int) -> str:
+    """Return the id in a field called ``name`` for a moment: ``entity_id`` of the third is ``entity-3``."""
+    return f"{name.removesuffix('s').removesuffix('_id') or 'id'}-{place}"
+
+
+def place_of(identifier: str) -> int | None:
+    """Return the moment that an id was made for, or None for a foreign id."""
+    found = _OWN_ID.fullmatch(identifier)
+    return None if found is None else int(found.group(1))
+
+
+def _interval(times: Mapping[str, float], confined: TimeSpan | None) -> TimeSpan | None:
+    starts = [value for name, value in times.items() if name.startswith("start")]
+    ends = [value for name, value in times.items() if name.startswith("end")]
+    if starts and ends:
+        return _checked_span(starts[0], ends[0])
+    moment = next(iter(times.values()), None)
+    if moment is None or confined is not None:
+        return None
+    return TimeSpan(start=max(0.0, moment - _AROUND[0]), end=moment + _AROUND[1])
+
+
+def _checked_span(start: float, end: float) -> TimeSpan:
+    if end <= start:
+        raise OperationFault(
+            "bad_time_range", f"an interval from {start} to {end}", hint="end_time comes after start_time"
+        )
+    return TimeSpan(start=float(start), end=float(end))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str) and value:
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
 
 Failing = Literal["never", "some", "always"]
 #: the code of the fault that failing worlds raise
@@ -48,8 +228,7 @@ class SchemaWorld:
     amount: Amount = "many"
     nulls: bool = False
     failing: Failing = "never"
-    film: Film = field(default_factory=Film)
-    revision: int = 0
+    film: ImaginedFilm = field(default_factory=ImaginedFilm)
 
     @property
     def video_id(self) -> str:
@@ -69,8 +248,8 @@ class SchemaWorld:
 
     @property
     def session_key(self) -> str:
-        """The revision; writes change no answer."""
-        return str(self.revision)
+        """Always the same: writes change no answer."""
+        return ""
 
     def __call__(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the result of an operation.
@@ -100,21 +279,14 @@ class SchemaWorld:
         return is_narrow and draw(self.film.seed, operation, canonical_json(arguments)) % 2 == 0
 
 
-def schema_worlds(
-    words: tuple[str, ...] = (), *, seed: int = 0, as_of: float | None = None
-) -> Mapping[str, SchemaWorld]:
+def schema_worlds(words: tuple[str, ...] = ()) -> Mapping[str, SchemaWorld]:
     """Return the worlds that a tool is tried on, by name: ``empty one many crowded nulls failing failing_some``.
 
     Moments of ``many`` are short, follow each other, and are as many as requested. In ``crowded`` they are of any length, overlap, are
-    reported by several sources or twice, and are sometimes fewer than requested.
-
-    Args:
-        words: Further words of the film, for instance those that a tool compares texts with.
-        seed: Another film.
-        as_of: Seconds; nothing later is known.
+    reported by several sources or twice, and are sometimes fewer than requested. ``words`` are further words of the film, for
+    instance those that a tool compares texts with.
     """
-    whole = Film(seed=seed, words=tuple(dict.fromkeys((*words, *WORDS))))
-    film = whole if as_of is None else Film(seed=seed, words=whole.words, ends=min(as_of, whole.ends))
+    film = ImaginedFilm(words=tuple(dict.fromkeys((*words, *WORDS))))
     worlds = (
         SchemaWorld(name="empty", amount="none", film=film),
         SchemaWorld(name="one", amount="one", film=film),
@@ -161,25 +333,22 @@ class _Entry:
 class Answering:
     """Fills the result schema of one call. ``nulls``: every nullable field is null."""
 
-    film: Film
+    film: ImaginedFilm
     operation: str
-    question: Question
+    question: CallMeaning
     amount: Amount
     nulls: bool = False
 
     def record(self) -> dict[str, Any]:
         """Return the whole result."""
-        schema = result_of(self.operation)
-        return self._record(schema, self._root())
-
-    def _root(self) -> _Entry:
         about = self.question.about
         places = self._places()
         span = about or (self.film.span(places[0]) if places else TimeSpan(start=0.0, end=0.0))
         # Answers about one thing differ between times, and answers at one time between things.
         by_ids = sum(place_of(identifier) or 0 for identifier in self.question.ids)
         by_words = self._chance("root") % _REFERRED if self.question.words else 0
-        return _Entry(place=self.film.place(span.center) + by_ids + by_words, span=span)
+        root = _Entry(place=self.film.place(span.center) + by_ids + by_words, span=span)
+        return self._record(self._schema, root)
 
     def _chance(self, *parts: object) -> int:
         """Return a number that depends on the words of the call and on nothing else of it."""
@@ -198,15 +367,15 @@ class Answering:
                 record[name] = None
             elif name in JUDGEMENT and part.get("type") == "array":
                 record[name] = []  # every word counts as judged
-            elif optional and "default" in raw and not self._holds_records(part):
+            elif optional and "default" in raw and self._item(part).get("type") != "object":
                 record[name] = raw["default"]
             else:
                 record[name] = self._value(name, part, entry, refers=nullable)
         return record
 
-    def _holds_records(self, part: Mapping[str, Any]) -> bool:
-        """Whether it is a list of records; other fields with a default describe how the result came about."""
-        return part.get("type") == "array" and resolved(part.get("items", {}), self._schema)[0].get("type") == "object"
+    def _item(self, part: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the schema of a list's items; empty for anything else."""
+        return resolved(part.get("items", {}), self._schema)[0] if part.get("type") == "array" else {}
 
     def _value(self, name: str, part: Mapping[str, Any], entry: _Entry, *, refers: bool = False) -> Any:
         if name == VIDEO:
@@ -232,7 +401,7 @@ class Answering:
         return given if given is not None and parameter.get("type") == part.get("type") else None
 
     def _list(self, name: str, part: Mapping[str, Any], entry: _Entry) -> list[Any]:
-        item, _ = resolved(part.get("items", {}), self._schema)
+        item = self._item(part)
         least, most = int(part.get("minItems", 0)), part.get("maxItems")
         if part.get("x-type") == "Box":
             return [float(entry.place % 10 * 10), 20.0, float(entry.place % 10 * 10 + 40), 100.0]
@@ -269,7 +438,7 @@ class Answering:
     def _repeated(self, entries: list[_Entry]) -> list[_Entry]:
         """Return the entries, some of them twice: by another source, word for word, or a little later."""
         confined = self.question.confined
-        end = min(self.film.ends, confined.end) if confined else self.film.ends
+        end = min(DURATION, confined.end) if confined else DURATION
         found: list[_Entry] = []
         for entry in entries:
             found.append(entry)
@@ -288,20 +457,17 @@ class Answering:
 
     def _parts(self, about: TimeSpan, count: int) -> list[TimeSpan]:
         """Return parts of an interval in order; their number and bounds depend on the words of the call."""
-        if self.question.words and count > 1:
+        words, spans = self.question.words, []
+        if words and count > 1:
             count = 1 + self._chance("count") % count
         step = about.duration / max(1, count)
-        cuts = [(self._chance("start", rank) % 40 / 100, self._chance("end", rank) % 40 / 100) for rank in range(count)]
-        if not self.question.words:
-            cuts = [(0.0, 0.0)] * count
-        if self.film.crowded:  # some overlap the next
-            cuts = [(first, last - self._chance("on", rank) % 3 * 0.7) for rank, (first, last) in enumerate(cuts)]
-        return [
-            TimeSpan(
-                start=about.start + (rank + first) * step, end=min(about.end, about.start + (rank + 1 - last) * step)
-            )
-            for rank, (first, last) in enumerate(cuts)
-        ]
+        for rank in range(count):
+            first, last = (self._chance(end, rank) % 40 / 100 if words else 0.0 for end in ("start", "end"))
+            if self.film.crowded:  # some overlap the next
+                last -= self._chance("on", rank) % 3 * 0.7
+            end = min(about.end, about.start + (rank + 1 - last) * step)
+            spans.append(TimeSpan(start=about.start + (rank + first) * step, end=end))
+        return spans
 
     def _seeks(self) -> bool:
         """Whether the call is a search of the whole film: as many entries as requested, the best first."""
@@ -346,11 +512,15 @@ class Answering:
 
     def _scalar(self, name: str, kind: str, part: Mapping[str, Any], entry: _Entry, *, refers: bool) -> Any:
         if name == "duration":
-            return round_time(self.film.ends if entry.rank is None and not self.question.about else entry.span.duration)
+            return round_time(DURATION if entry.rank is None and not self.question.about else entry.span.duration)
         if name in _TECHNICAL:
             return int(_TECHNICAL[name]) if kind == "integer" else float(_TECHNICAL[name])
         if name.endswith(("_id", "_ids")) or (kind == "string" and refers and name == "parts"):
-            return own_id(name, self._referred(entry) if refers else self._own_place(entry))
+            if refers:  # one of a few things, by the moment and the words of the call
+                return own_id(name, (entry.place + self._chance() % _REFERRED) % _REFERRED)
+            # Entries of a whole list are numbered in order, so that others can refer to them.
+            is_numbered = entry.rank is not None and not self.question.given.keys() - {VIDEO}
+            return own_id(name, entry.rank or 0 if is_numbered else entry.place)
         if "enum" in part:
             return part["enum"][0 if self.amount == "none" else (entry.place + entry.facet) % len(part["enum"])]
         if kind == "boolean":
@@ -360,14 +530,6 @@ class Answering:
             return text.ljust(int(part.get("minLength", 0)), ".")
         return self._number(name, kind, part, entry)
 
-    def _referred(self, entry: _Entry) -> int:
-        """Return one of a few things; it depends on the moment and on the words of the call."""
-        return (entry.place + self._chance() % _REFERRED) % _REFERRED
-
-    def _own_place(self, entry: _Entry) -> int:
-        """Return the number of an entry's own id; entries of a whole list are numbered in order, so that others can refer to them."""
-        return entry.place if entry.rank is None or self.question.given.keys() - {VIDEO} else entry.rank
-
     def _number(self, name: str, kind: str, part: Mapping[str, Any], entry: _Entry) -> float | int:
         low: float = part.get("minimum", 0)
         if self.amount == "none":
@@ -376,21 +538,17 @@ class Answering:
             more = _NUMBERS[entry.place % len(_NUMBERS)] if self.film.crowded else entry.place % 4
             return int(min(low + 1 + more, part.get("maximum", low + 50)))
         if name == "score":
-            return self._score(part, entry.rank or 0)
+            rank = entry.rank or 0  # A score never rises with the rank; in a crowded film some entries have the same.
+            if not self.film.crowded:
+                return round(1 - rank / 400, 4)
+            best = _BEST_SCORES[self._chance("best") % len(_BEST_SCORES)]
+            return round(min(best, float(part.get("maximum", best))) * math.pow(0.9, rank // 2), 4)
         high: float = part.get("maximum", 1)
         share = 0.04 + draw(self.film.seed, self.operation, name, entry.place) % 940 / 1000
         return round(low + (high - low) * share, 3)
 
-    def _score(self, part: Mapping[str, Any], rank: int) -> float:
-        """Return a score that never rises with the rank; in a crowded film some entries have the same."""
-        if not self.film.crowded:
-            return round(1 - rank / 400, 4)
-        best = _BEST_SCORES[self._chance("best") % len(_BEST_SCORES)]
-        most = float(part.get("maximum", best))
-        return round(min(best, most) * math.pow(0.9, rank // 2), 4)
 
-
-def _time(name: str, entry: _Entry, question: Question) -> float:
+def _time(name: str, entry: _Entry, question: CallMeaning) -> float:
     moment = question.given.get(name)
     if isinstance(moment, int | float) and name not in ("start_time", "end_time"):
         return round_time(moment)

@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
-from tool_induction.admission.film import VIDEO, draw
-from tool_induction.admission.schema_world import SchemaWorld, schema_worlds
-from tool_induction.admission.verdicts import TrialRun
+from tool_induction.admission.schema_world import DURATION, VIDEO, SchemaWorld, draw, schema_worlds
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.faces import result_schema
 from tool_induction.language.expressions import Compare, Const, walk
 from tool_induction.language.model import Call, Tool, values, walk_steps
 from tool_induction.language.types import AnyType, OptionalType
+from tool_induction.library_tools import limits_for_models
 from tool_induction.runtime.calls import Caller, Memo, WorldState
 from tool_induction.runtime.runner import run_tool
-from tool_induction.toolset import limits_for_models
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
@@ -36,20 +34,14 @@ _OTHER_FILM = 100  #: between the seeds of films with the same arguments
 class ExampleWorld:
     """A real world to try tools on, and texts taken from it that a tool may look for.
 
-    Tools may write, so ``call`` must belong to a session that is not kept. With ``open`` every run gets its own call and state, so
-    that no tool sees what another one wrote; ``call`` then only reads the material for arguments.
+    Tools may write: ``open`` returns the call and the state of a session that is not kept, a new one for every run, so that no tool
+    sees what another one wrote.
     """
 
     name: str
-    call: Caller
-    world: WorldState | None
     video_id: str
     texts: tuple[str, ...]
-    open: Callable[[], tuple[Caller, WorldState | None]] | None = None
-
-    def opened(self) -> tuple[Caller, WorldState | None]:
-        """Return the call and the state of one run."""
-        return (self.call, self.world) if self.open is None else self.open()
+    open: Callable[[], tuple[Caller, WorldState | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +55,36 @@ class Trial:
     example: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrialRun:
+    """One run of a tool on one world; ``example``: the world is a real one."""
+
+    world: str
+    arguments: Mapping[str, Any]
+    status: str
+    summary: str = ""
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    evidence: int = 0  #: pieces
+    calls: int = 0
+    error: str = ""
+    warnings: tuple[str, ...] = ()
+    misfit: str = ""  #: the part of the result that contradicts the tool's schema
+    overspent: str = ""  #: the part of the static price that it exceeded
+    tokens: int = 0  #: of summary and outputs, estimated
+    failed_calls: int = 0
+    disturbed: bool = False  #: something else than the tool failed, such as a missing backend
+    broken_off: bool = False  #: the clock ended it, which says nothing about the tool
+    example: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """Return the wire form."""
+        record: dict[str, Any] = {"world": self.world, "arguments": dict(self.arguments)}
+        record |= {key: getattr(self, key) for key in ("status", "summary", "evidence", "calls", "tokens")}
+        faults = ("error", "misfit", "overspent", "broken_off")
+        record |= {key: getattr(self, key) for key in faults if getattr(self, key)}
+        return record | ({"warnings": list(self.warnings)} if self.warnings else {})
+
+
 #: Makes a run of one tool.
 Runner = Callable[[Trial], TrialRun]
 _FILMS_FOR_INPUTS = 3
@@ -71,16 +93,16 @@ _SURE = 2  #: pairs of runs that must have found the same before an input counts
 
 def words_of(tool: Tool) -> tuple[str, ...]:
     """Return the constant texts that a tool compares with and searches for; the films of its trials contain them."""
-    found: dict[str, None] = {}
+    found: list[str] = []
     for step in walk_steps(tool.steps):
         for _, value in values(step):
             compared = [node for node in walk(value) if isinstance(node, Compare)]
             searched = [value] if isinstance(step, Call) else []
-            for whole in (*compared, *searched):
-                for node in walk(whole):
-                    if isinstance(node, Const) and isinstance(node.value, str) and node.value.strip():
-                        found[node.value[:_LONGEST_WORD]] = None
-    return tuple(found)
+            constants = (
+                node.value for part in (*compared, *searched) for node in walk(part) if isinstance(node, Const)
+            )
+            found += [text[:_LONGEST_WORD] for text in constants if isinstance(text, str) and text.strip()]
+    return tuple(dict.fromkeys(found))
 
 
 def schema_trials(
@@ -104,17 +126,17 @@ def schema_trials(
     offer = _offer(tool, worlds["many"], texts)
     for turn in turns:
         for name, world in worlds.items():
-            if turn == turns[0] or name in ("many", "crowded", "empty"):
-                given = arguments_for(tool, offer, turn=turn, whole=turn > turns[0])
+            given = arguments_for(tool, offer, turn=turn, whole=turn > turns[0])
+            if given is not None and (turn == turns[0] or name in ("many", "crowded", "empty")):
                 seeds = [turn + _OTHER_FILM * step for step in range(films)] if name == "crowded" else [0]
-                for one in (world.of_seed(seed) for seed in seeds):
-                    if given is not None:
-                        yield Trial(world=name, call=one, state=one, arguments=given)
+                for one in map(world.of_seed, seeds):
+                    yield Trial(world=name, call=one, state=one, arguments=given)
 
 
 def _offer(tool: Tool, world: SchemaWorld, texts: Sequence[str]) -> Offer:
-    film = world.film
-    return Offer(video_id=world.video_id, texts=tuple(texts) or film.words, duration=film.ends, named=made_up_ids(tool))
+    return Offer(
+        video_id=world.video_id, texts=tuple(texts) or world.film.words, duration=DURATION, named=made_up_ids(tool)
+    )
 
 
 def unread_inputs(run: Runner, tool: Tool, texts: Sequence[str]) -> list[str]:
@@ -148,16 +170,17 @@ def _seen_of(run: TrialRun) -> str:
 
 def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = (0, 1)) -> Iterator[Trial]:
     """Yield one trial per ``turn`` (set of arguments) on an example world; skip it if an id is missing."""
+    listings, _ = example.open()
     offer = Offer(
         video_id=example.video_id,
         texts=tuple(dict.fromkeys(example.texts)),
-        duration=length_of(example.call, example.video_id),
-        named=found_words(tool, example.call, example.video_id),
+        duration=length_of(listings, example.video_id),
+        named=found_words(tool, listings, example.video_id),
     )
     for turn in turns:
         given = arguments_for(tool, offer, turn=turn)
         if given is not None:
-            call, state = example.opened()
+            call, state = example.open()
             yield Trial(world=example.name, call=call, state=state, arguments=given, example=True)
 
 
@@ -178,21 +201,6 @@ class _Watched:
             raise
 
 
-class _Clock:
-    """A clock that keeps the seconds between its first and its last reading."""
-
-    def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._monotonic = monotonic
-        self._first: float | None = None
-        self.elapsed = 0.0
-
-    def __call__(self) -> float:
-        now = self._monotonic()
-        self._first = now if self._first is None else self._first
-        self.elapsed = max(self.elapsed, now - self._first)
-        return now
-
-
 def tried(
     tools: Mapping[str, CompiledTool],
     name: str,
@@ -203,7 +211,7 @@ def tried(
     """Make one run; judge steps are answered by a made-up judge."""
     compiled = tools[name]
     facts: dict[str, Any] = {"world": trial.world, "arguments": dict(trial.arguments), "example": trial.example}
-    watched, clock = _Watched(trial.call), _Clock(monotonic)
+    watched, start = _Watched(trial.call), monotonic()
     try:
         result = run_tool(
             tools,
@@ -213,13 +221,12 @@ def tried(
             world=trial.state,
             memo=Memo(),
             limits=LIMITS,
-            monotonic=clock,
+            monotonic=monotonic,
             judge=MadeUpJudge(),
         )
     except VideoWorldError as fault:
-        return TrialRun(
-            status="error", summary="", outputs={}, evidence=0, calls=0, error=f"{fault.code}: {fault.message}", **facts
-        )
+        return TrialRun(status="error", error=f"{fault.code}: {fault.message}", **facts)
+    broken_off = monotonic() - start > LIMITS.seconds
     error = result.get("error")
     return TrialRun(
         status=result["status"],
@@ -231,8 +238,8 @@ def tried(
         warnings=tuple(result["warnings"]),
         misfit=_misfit(compiled, result),
         overspent=_overspent(compiled, result),
-        disturbed=watched.disturbed or clock.elapsed > LIMITS.seconds,
-        broken_off=clock.elapsed > LIMITS.seconds,
+        disturbed=watched.disturbed or broken_off,
+        broken_off=broken_off,
         failed_calls=watched.failed,
         tokens=len(json.dumps([result["summary"], result["outputs"]], ensure_ascii=False)) // _CHARACTERS_PER_TOKEN,
         **facts,

@@ -4,8 +4,7 @@
 lineage; ``make_arm`` freezes the library of an experiment's arm, such as random composites or placebos.
 """
 
-from tool_induction.curation.arms import ARM_KINDS, make_arm, placebo_of
-from tool_induction.curation.composites import composites_like
+from tool_induction.curation.arms import ARM_KINDS, composites_like, make_arm, placebo_of
 from tool_induction.curation.examples import (
     IMAGINED,
     ExampleRuns,
@@ -13,7 +12,6 @@ from tool_induction.curation.examples import (
     example_arguments,
     formatted_tools,
     material_of,
-    mcp_tools,
 )
 from tool_induction.curation.fork import Edits, Fork, compared, comparison_text, fork_library
 from tool_induction.curation.review import plan_lines, review_html, review_library, review_text
@@ -33,7 +31,6 @@ __all__ = [
     "formatted_tools",
     "make_arm",
     "material_of",
-    "mcp_tools",
     "placebo_of",
     "plan_lines",
     "review_html",

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import cycle
+from pathlib import Path
+from typing import Any, Literal
 
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
 from tool_induction.admission.schema_world import schema_worlds
 from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.compiler.faces import mcp_face, openai_face, signature_card, writes_of
-from tool_induction.language.model import Input, Tool
+from tool_induction.compiler.faces import openai_face, signature_card
+from tool_induction.language.model import Tool
 from tool_induction.language.types import STRING, ListType
+from tool_induction.library_tools import limits_for_models, mcp_declarations
 from tool_induction.runtime.calls import Caller, WorldState
 from tool_induction.runtime.runner import run_tool
-from tool_induction.toolset import limits_for_models
 from world_api.core.faults import ToolFault, VideoWorldError
-from world_api.operations import EVERY_OPERATION
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Format = Literal["openai", "openai-strict", "mcp", "cards"]
 #: Parts of input names and the kind of text such an input takes; any other input takes an event.
@@ -50,7 +48,7 @@ class Material:
         """Return texts that fit an input of that name."""
         kind = next((kind for kind, marks in _MARKS.items() if any(mark in name.lower() for mark in marks)), "events")
         texts: tuple[str, ...] = getattr(self, kind)
-        return texts or self.events
+        return texts or self.events or ("person",)
 
 
 #: Material of signature cards, which have no video.
@@ -64,25 +62,17 @@ IMAGINED = Material(
 )
 
 
+@dataclass(frozen=True, kw_only=True)
 class ExampleRuns:
     """Runs one example of each tool, on a made-up world or on the world of a video.
 
-    Args:
-        session: The call and the state of a world; by default a made-up world, whose answers show form, not truth.
-        material: Texts for arguments.
-        given: Arguments by tool that replace generated ones.
+    ``session`` is the call and the state of a world; without it the examples run on a made-up world, whose answers show form, not
+    truth. ``material`` has texts for arguments; ``given`` are arguments by tool that replace generated ones.
     """
 
-    def __init__(
-        self,
-        *,
-        session: tuple[Caller, WorldState] | None = None,
-        material: Material = IMAGINED,
-        given: Mapping[str, Mapping[str, Any]] | None = None,
-    ) -> None:
-        self._session = session
-        self._material = material
-        self._given = given or {}
+    session: tuple[Caller, WorldState] | None = None
+    material: Material = IMAGINED
+    given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def on_video(
@@ -99,28 +89,21 @@ class ExampleRuns:
 
         session = open_session(store, video_id, name=None, groups=groups)
         call = partial(run, session)
-        return cls(session=(call, session), material=material_of(call, video_id), given=given)
+        return cls(session=(call, session), material=material_of(call, video_id), given=given or {})
 
     def of(self, tools: Mapping[str, CompiledTool], name: str) -> dict[str, Any]:
         """Return the record of one tool's example: ``world, made_up, arguments, result``."""
-        tool = tools[name].tool
-        material, made_up = self._material, self._session is None
-        if self._session is None:
-            world = schema_worlds((*material.looks, *material.events, *material.words))["many"]
-            call: Caller = world
-            state: WorldState = world
-            material = replace(material, video_id=world.video_id)
-            ids: Mapping[str, list[str]] = made_up_ids(tool)
-        else:
-            call, state = self._session
-            ids = found_words(tool, call, material.video_id)
-        arguments = example_arguments(tool, material, ids=ids) | dict(self._given.get(name, {}))
+        tool, material = tools[name].tool, self.material
+        world = schema_worlds((*material.looks, *material.events, *material.words))["many"]
+        call, state = self.session or (world, world)
+        ids = found_words(tool, call, material.video_id) if self.session else made_up_ids(tool)
+        arguments = example_arguments(tool, material, ids=ids) | dict(self.given.get(name, {}))
         try:
             result = run_tool(tools, name, arguments, call=call, world=state, limits=limits_for_models())
         except VideoWorldError as fault:
-            result = {**fault.record()}
-        shown = "many" if made_up else material.video_id
-        return {"world": shown, "made_up": made_up, "arguments": arguments, "result": dict(result)}
+            result = dict(fault.record())
+        shown = material.video_id if self.session else world.name
+        return {"world": shown, "made_up": self.session is None, "arguments": arguments, "result": dict(result)}
 
 
 def example_arguments(tool: Tool, material: Material, *, ids: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
@@ -129,22 +112,15 @@ def example_arguments(tool: Tool, material: Material, *, ids: Mapping[str, list[
         video_id=material.video_id, texts=material.events, duration=material.duration, named=ids or made_up_ids(tool)
     )
     arguments = arguments_for(tool, offer) or {"video_id": material.video_id}
-    used: dict[tuple[str, ...], int] = {}
+    unused: dict[tuple[str, ...], Iterator[str]] = {}
     for item in tool.inputs:
-        if item.name not in arguments or not _is_free_text(item):
-            continue
-        texts = material.texts_for(item.name) or ("person",)
-        count = 2 if isinstance(item.type, ListType) else 1
-        start = used.get(texts, 0)
-        used[texts] = start + count
-        chosen = [texts[(start + place) % len(texts)] for place in range(count)]
-        arguments[item.name] = chosen if isinstance(item.type, ListType) else chosen[0]
+        type_ = item.type.item if isinstance(item.type, ListType) else item.type
+        if item.name in arguments and type_ == STRING and not item.name.endswith(("_id", "_ids")):
+            texts = material.texts_for(item.name)
+            source = unused.setdefault(texts, cycle(texts))
+            is_list = isinstance(item.type, ListType)
+            arguments[item.name] = [next(source), next(source)] if is_list else next(source)
     return arguments
-
-
-def _is_free_text(item: Input) -> bool:
-    type_ = item.type.item if isinstance(item.type, ListType) else item.type
-    return type_ == STRING and not item.name.endswith(("_id", "_ids"))
 
 
 def material_of(call: Caller, video_id: str) -> Material:
@@ -152,9 +128,7 @@ def material_of(call: Caller, video_id: str) -> Material:
 
     def rows(operation: str, key: str, **arguments: Any) -> list[dict[str, Any]]:
         try:
-            return (
-                list(call(operation, {"video_id": video_id, **arguments})[key]) if operation in EVERY_OPERATION else []
-            )
+            return list(call(operation, {"video_id": video_id, **arguments})[key])
         except VideoWorldError:
             return []
 
@@ -180,14 +154,11 @@ def formatted_tools(tools: Mapping[str, CompiledTool], wanted: Format) -> list[d
 
     A tool whose inputs strict mode cannot express is offered without it, with ``strict`` false.
     """
-    match wanted:
-        case "mcp":
-            return mcp_tools(tools)
-        case "cards":
-            return [
-                f"{signature_card(item)}\n  example: {call_text(item.name, example_arguments(item.tool, IMAGINED))}"
-                for item in tools.values()
-            ]
+    if wanted == "mcp":
+        return mcp_declarations(tools)
+    if wanted == "cards":
+        calls = {name: call_text(name, example_arguments(item.tool, IMAGINED)) for name, item in tools.items()}
+        return [f"{signature_card(item)}\n  example: {calls[name]}" for name, item in tools.items()]
     return [_openai_tool(item, strict=wanted == "openai-strict") for item in tools.values()]
 
 
@@ -198,11 +169,6 @@ def _openai_tool(item: CompiledTool, *, strict: bool) -> dict[str, Any]:
         if fault.code != "not_strict":
             raise
         return openai_face(item, strict=False)
-
-
-def mcp_tools(tools: Mapping[str, CompiledTool]) -> list[dict[str, Any]]:
-    """Return the tools as MCP tools, with input and output schemas and annotations."""
-    return [mcp_face(item, writes=writes_of(name, tools)) for name, item in tools.items()]
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:

@@ -12,8 +12,7 @@ from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.compiler.source import decode
 from tool_induction.curation.review import plan_lines
 from tool_induction.language.diagnostics import Findings, closest, format_path
-from tool_induction.library import Origin, ToolLibrary, carried_induction, freeze_library
-from tool_induction.library.manifest import differences
+from tool_induction.library import Origin, ToolLibrary, carried_induction, differences, freeze_library
 from world_api.core.faults import ToolFault
 
 #: Manifest keys that describe what was frozen; a fork keeps the others of its parent.
@@ -86,9 +85,8 @@ def fork_library(
         )
     changes = _changes(before, _frozen(compilation.tools))
     if not any(changes.values()) and not may_be_same:
-        raise ToolFault(
-            "same_tools", "the edits change nothing", hint="name a tool to drop, or give an edited document"
-        )
+        hint = "name a tool to drop, or give an edited document"
+        raise ToolFault("same_tools", "the edits change nothing", hint=hint)
     origin = Origin(
         how="edited",
         date=date,
@@ -97,8 +95,7 @@ def fork_library(
             "lineage": [*parent.manifest.get("lineage", ()), ancestor_of(parent)],
             "changes": changes,
             **carried_induction(parent.manifest),
-            **({"by": by} if by else {}),
-            **({"note": note} if note else {}),
+            **{key: value for key, value in (("by", by), ("note", note)) if value},
             **(details or {}),
         },
     )

@@ -199,43 +199,42 @@ def _example_lines(name: str, example: Record) -> Iterator[str]:
 
 def plan_lines(tool: Tool) -> list[str]:
     """Return the steps of a tool as lines that a person reads, blocks indented."""
-    return list(_block_lines(tool.steps, 0))
+    return [line for step in tool.steps for line in _step_lines(step)]
 
 
-def _block_lines(steps: tuple[Step, ...], depth: int) -> Iterator[str]:
-    for step in steps:
-        yield from _step_lines(step, depth)
-
-
-def _step_lines(step: Step, depth: int) -> Iterator[str]:
-    indent, text = "  " * depth, expression_text
+def _step_lines(step: Step) -> Iterator[str]:
+    text = expression_text
     match step:
         case Call():
             params = _arguments(tuple(item for item in step.params if item[0] != "video_id"))
-            yield f"{indent}{step.save_as} = {_loop_text(step.loop)}{step.target}({params}){_loop_end(step)}"
+            yield f"{step.save_as} = {_loop_text(step.loop)}{step.target}({params}){_loop_end(step)}"
         case Block():
-            yield f"{indent}{step.save_as} = {_loop_text(step.loop).rstrip()}{_loop_end(step)}"
-            yield from _block_lines(step.body, depth + 1)
+            yield f"{step.save_as} = {_loop_text(step.loop).rstrip()}{_loop_end(step)}"
+            yield from _indented(step.body)
         case Filter():
-            yield f"{indent}{step.save_as} = items of {text(step.inputs)} where {text(step.where)}"
+            yield f"{step.save_as} = items of {text(step.inputs)} where {text(step.where)}"
         case Project():
-            yield f"{indent}{step.save_as} = for each item of {text(step.inputs)}: {{{_arguments(step.fields)}}}"
+            yield f"{step.save_as} = for each item of {text(step.inputs)}: {{{_arguments(step.fields)}}}"
         case Aggregate():
             inputs = "" if step.inputs == Const(None) else text(step.inputs)
-            yield f"{indent}{step.save_as} = {step.operation}({', '.join(filter(None, (inputs, _arguments(step.params))))})"
+            yield f"{step.save_as} = {step.operation}({', '.join(filter(None, (inputs, _arguments(step.params))))})"
         case JudgeStep():
             question = f"{text(step.question)}, answers {' / '.join(step.answers)}"
-            yield f"{indent}{step.save_as} = judge each item of {text(step.inputs)} (at most {step.bound}): {question}"
+            yield f"{step.save_as} = judge each item of {text(step.inputs)} (at most {step.bound}): {question}"
         case Set():
-            yield f"{indent}{step.save_as} = {text(step.value)}"
+            yield f"{step.save_as} = {text(step.value)}"
         case Require():
-            yield f"{indent}stop as {step.status} unless {text(step.condition)}: {text(step.reason)}"
+            yield f"stop as {step.status} unless {text(step.condition)}: {text(step.reason)}"
         case If():
-            yield f"{indent}if {text(step.condition)}:"
-            yield from _block_lines(step.then, depth + 1)
+            yield f"if {text(step.condition)}:"
+            yield from _indented(step.then)
             if step.otherwise:
-                yield f"{indent}else:"
-                yield from _block_lines(step.otherwise, depth + 1)
+                yield "else:"
+                yield from _indented(step.otherwise)
+
+
+def _indented(steps: tuple[Step, ...]) -> Iterator[str]:
+    return (f"  {line}" for step in steps for line in _step_lines(step))
 
 
 def _loop_text(loop: Loop | None) -> str:

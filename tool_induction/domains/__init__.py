@@ -4,49 +4,21 @@
 the induction of a library saw.
 """
 
-from tool_induction.domains.domain import (
-    SPLITS,
-    AnswerType,
-    Domain,
-    Entities,
-    QuestionType,
-    Split,
-    SplitName,
-    Template,
-    ToolKind,
-    WorkedExample,
-)
+from tool_induction.domains.domain import SPLITS, AnswerType, Domain, Split, SplitName, WorkedExample
 from tool_induction.domains.domain_file import load_domain, packaged_domains
-from tool_induction.domains.guard import (
-    PLACEHOLDER,
-    Leak,
-    PlannedQuestion,
-    Seen,
-    leaks,
-    normal,
-    refuse_leaks,
-    refuse_seen,
-)
+from tool_induction.domains.guard import PlannedQuestion, Seen, leaks, refuse_leaks
 
 __all__ = [
-    "PLACEHOLDER",
     "SPLITS",
     "AnswerType",
     "Domain",
-    "Entities",
-    "Leak",
     "PlannedQuestion",
-    "QuestionType",
     "Seen",
     "Split",
     "SplitName",
-    "Template",
-    "ToolKind",
     "WorkedExample",
     "leaks",
     "load_domain",
-    "normal",
     "packaged_domains",
     "refuse_leaks",
-    "refuse_seen",
 ]

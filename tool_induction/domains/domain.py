@@ -1,28 +1,49 @@
-"""A domain of questions: its question types, worked examples, entities, kinds of tools, and splits."""
+"""A domain of questions: its question types, worked examples, entities, kinds of tools, and splits.
+
+The constraints hold for domain files; an episode stores its domain as a record of these classes.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
+
+from pydantic import ConfigDict, Field
 
 SplitName = Literal["induction", "admission", "development", "test"]
 SPLITS: tuple[SplitName, ...] = get_args(SplitName)
 AnswerType = Literal["interval", "time", "count", "duration", "yes_no", "order", "choice", "text"]
 
+Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,47}$")]
+Line = Annotated[str, Field(min_length=1, max_length=500)]
+LongText = Annotated[str, Field(min_length=1, max_length=4000)]
+
+
+class Part:
+    """A part of a domain file, in which unknown keys are faults."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
 
 @dataclass(frozen=True, kw_only=True)
-class Template:
+class Wording(Part):
     """One wording of a question, with ``{placeholders}``; ``zh`` is empty if there is no Chinese wording."""
 
-    id: str  #: unique in the domain: ``first_appearance/induction/0``
-    split: SplitName
-    en: str
-    zh: str = ""
+    en: Line
+    zh: Annotated[str, Field(max_length=500)] = ""
 
     @property
     def wordings(self) -> tuple[str, ...]:
         """The wordings in all languages."""
         return (self.en, self.zh) if self.zh else (self.en,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Template(Wording):
+    """A wording as a template of one split."""
+
+    id: str  #: unique in the domain: ``first_appearance/induction/0``
+    split: SplitName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,31 +61,37 @@ class QuestionType:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkedExample:
-    """A question with its answer and how it would be found with the operations. ``template`` is its template's id."""
+class Example(Part):
+    """A question with its answer and how it would be found with the operations."""
 
-    type: str
-    template: str
-    question: str
-    answer: str
-    found_by: str
-    video: str = ""
+    type: Identifier
+    question: Line
+    answer: Line
+    found_by: LongText
+    video: Annotated[str, Field(max_length=64)] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entities:
+class WorkedExample(Example):
+    """An example with the id of the template that its question follows."""
+
+    template: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entities(Part):
     """Entities of the worked examples, and others of the same kinds to try tools on; disjoint."""
 
-    examples: tuple[str, ...]
-    others: tuple[str, ...]
+    examples: Annotated[tuple[Line, ...], Field(max_length=100)]
+    others: Annotated[tuple[Line, ...], Field(min_length=2, max_length=100)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolKind:
+class ToolKind(Part):
     """A kind of tool that an induction asks for."""
 
-    id: str
-    about: str
+    id: Identifier
+    about: Line
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,42 +3,71 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from tool_induction.domains.domain import (
     SPLITS,
     AnswerType,
     Domain,
     Entities,
+    Example,
+    Identifier,
+    Line,
+    LongText,
+    Part,
     QuestionType,
     Split,
     SplitName,
     Template,
     ToolKind,
+    Wording,
     WorkedExample,
 )
 from tool_induction.domains.guard import PLACEHOLDER, check_domain, example_template
-from tool_induction.domains.yaml_text import MAX_BYTES, YamlText, read_yaml
+from tool_induction.domains.yaml_text import MAX_BYTES, Place, YamlText, read_yaml
 from tool_induction.language.diagnostics import closest, did_you_mean
 from world_api.core.faults import ToolFault
 from world_api.core.files import open_regular
 
+SCHEMA_VERSION = 1
 _SUFFIX = ".yaml"
+_MAX_FAULTS = 8
+_Pattern = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}\*?$")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _QuestionTypeInFile(Part):
+    id: Identifier
+    about: Line
+    answer: AnswerType
+    templates: Annotated[dict[SplitName, tuple[Wording, ...]], Field(min_length=1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _DomainInFile(Part):
+    schema_version: int
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,63}$")]
+    title: Line
+    description: LongText
+    question_types: Annotated[tuple[_QuestionTypeInFile, ...], Field(min_length=1, max_length=40)]
+    examples: Annotated[tuple[Example, ...], Field(min_length=1, max_length=40)]
+    entities: Entities
+    tool_kinds: Annotated[tuple[ToolKind, ...], Field(min_length=1, max_length=30)]
+    videos: dict[SplitName, tuple[_Pattern, ...]]
 
 
 def packaged_domains() -> list[str]:
     """Return the names of the domains that are installed with the product."""
-    return sorted(
-        entry.name.removesuffix(_SUFFIX)
-        for entry in (files("toollibs") / "domains").iterdir()
-        if entry.name.endswith(_SUFFIX)
-    )
+    names = (entry.name for entry in (files("toollibs") / "domains").iterdir())
+    return sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
 
 
 def load_domain(named: str | Path) -> Domain:
@@ -55,7 +84,15 @@ def load_domain(named: str | Path) -> Domain:
     except OSError as error:
         raise ToolFault("unreadable_domain", f"{source.name} cannot be read: {error.strerror}") from None
     text = read_yaml(content, source.name)
-    return _domain(read_document(text, source.name), text, hashlib.sha256(content).hexdigest(), source.name)
+    document = _checked(text, source.name)
+    domain = _domain(document, hashlib.sha256(content).hexdigest())
+    lines: dict[str, int] = {split: text.line(("videos", split)) for split in SPLITS}
+    for place, kind in enumerate(domain.question_types):
+        for item in kind.templates:
+            number = int(item.id.rpartition("/")[2])
+            lines[item.id] = text.line(("question_types", place, "templates", item.split, number))
+    check_domain(domain, lines)
+    return domain
 
 
 def _find(named: str | Path) -> Traversable:
@@ -77,80 +114,39 @@ def _find(named: str | Path) -> Traversable:
     )
 
 
-def _domain(document: DomainDocument, text: YamlText, digest: str, name: str) -> Domain:
-    lines: dict[str, int] = {split: text.line(("videos", split)) for split in SPLITS}
-    kinds = tuple(_question_type(item, place, text, lines) for place, item in enumerate(document.question_types))
-    _check_ids(document, text, name)
-    by_id = {item.id: item for item in kinds}
-    _check_examples(document, by_id, text, name)
-    domain = Domain(
+def _domain(document: _DomainInFile, digest: str) -> Domain:
+    kinds = {
+        item.id: QuestionType(
+            id=item.id,
+            about=item.about,
+            answer=item.answer,
+            templates=tuple(
+                Template(id=f"{item.id}/{split}/{number}", split=split, en=part.en, zh=part.zh)
+                for split in SPLITS
+                for number, part in enumerate(item.templates.get(split, ()))
+            ),
+        )
+        for item in document.question_types
+    }
+    examples = (
+        asdict(item)
+        | {
+            "template": example_template(kinds[item.type].templates, item.question),
+            "found_by": _folded(item.found_by),
+        }
+        for item in document.examples
+    )
+    return Domain(
         name=document.name,
         title=document.title,
         description=_folded(document.description),
-        question_types=kinds,
-        examples=tuple(
-            WorkedExample(
-                type=item.type,
-                template=example_template(by_id[item.type].templates, item.question),
-                question=item.question,
-                answer=item.answer,
-                found_by=_folded(item.found_by),
-                video=item.video,
-            )
-            for item in document.examples
-        ),
-        entities=Entities(examples=tuple(document.entities.examples), others=tuple(document.entities.others)),
-        tool_kinds=tuple(ToolKind(id=item.id, about=item.about) for item in document.tool_kinds),
-        splits=tuple(Split(name=split, videos=tuple(document.videos.get(split, ()))) for split in SPLITS),
+        question_types=tuple(kinds.values()),
+        examples=tuple(WorkedExample(**item) for item in examples),
+        entities=document.entities,
+        tool_kinds=document.tool_kinds,
+        splits=tuple(Split(name=split, videos=document.videos.get(split, ())) for split in SPLITS),
         hash=digest,
     )
-    check_domain(domain, lines)
-    return domain
-
-
-def _question_type(item: QuestionTypePart, place: int, text: YamlText, lines: dict[str, int]) -> QuestionType:
-    templates: list[Template] = []
-    for split in SPLITS:
-        for number, part in enumerate(item.templates.get(split, ())):
-            template = Template(id=f"{item.id}/{split}/{number}", split=split, en=part.en, zh=part.zh)
-            templates.append(template)
-            lines[template.id] = text.line(("question_types", place, "templates", split, number))
-    return QuestionType(id=item.id, about=item.about, answer=item.answer, templates=tuple(templates))
-
-
-def _check_ids(document: DomainDocument, text: YamlText, name: str) -> None:
-    """Refuse repeated ids, and templates whose two wordings have different placeholders."""
-    for key, ids in (
-        ("question_types", [item.id for item in document.question_types]),
-        ("tool_kinds", [item.id for item in document.tool_kinds]),
-    ):
-        for place, known in enumerate(ids):
-            if known in ids[:place]:
-                raise ToolFault(
-                    "bad_domain", f"{name}, line {text.line((key, place))}: {known!r} is there twice", hint="rename one"
-                )
-    for place, kind in enumerate(document.question_types):
-        for split, templates in kind.templates.items():
-            for number, part in enumerate(templates):
-                here = set(PLACEHOLDER.findall(part.en))
-                if part.zh and here != set(PLACEHOLDER.findall(part.zh)):
-                    line = text.line(("question_types", place, "templates", split, number))
-                    raise ToolFault(
-                        "bad_domain",
-                        f"{name}, line {line}: the two wordings have different placeholders",
-                        hint="both need: " + (", ".join(f"{{{item}}}" for item in sorted(here)) or "none"),
-                    )
-
-
-def _check_examples(document: DomainDocument, kinds: dict[str, QuestionType], text: YamlText, name: str) -> None:
-    for place, item in enumerate(document.examples):
-        if item.type not in kinds:
-            near = closest(item.type, kinds)
-            raise ToolFault(
-                "bad_domain",
-                f"{name}, line {text.line(('examples', place, 'type'))}: there is no question type {item.type!r}",
-                hint=f"did you mean {near!r}?" if near else "one of: " + ", ".join(kinds),
-            )
 
 
 def _folded(text: str) -> str:
@@ -158,80 +154,8 @@ def _folded(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
 
 
-SCHEMA_VERSION = 1
-_Id = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,47}$")]
-_Line = Annotated[str, Field(min_length=1, max_length=500)]
-_Text = Annotated[str, Field(min_length=1, max_length=4000)]
-_Pattern = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}\*?$")]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class TemplatePart(_Part):
-    """One wording, or the same in two languages."""
-
-    en: _Line
-    zh: str = Field(default="", max_length=500)
-
-
-class QuestionTypePart(_Part):
-    """A type of question and its templates by split."""
-
-    id: _Id
-    about: _Line
-    answer: AnswerType
-    templates: dict[SplitName, list[TemplatePart]] = Field(min_length=1)
-
-
-class ExamplePart(_Part):
-    """A worked example."""
-
-    type: _Id
-    question: _Line
-    answer: _Line
-    found_by: _Text
-    video: str = Field(default="", max_length=64)
-
-
-class EntitiesPart(_Part):
-    """Entities of the examples, and others."""
-
-    examples: list[_Line] = Field(max_length=100)
-    others: list[_Line] = Field(min_length=2, max_length=100)
-
-
-class ToolKindPart(_Part):
-    """A kind of tool that is asked for."""
-
-    id: _Id
-    about: _Line
-
-
-class DomainDocument(_Part):
-    """A whole domain file."""
-
-    schema_version: int
-    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,63}$")
-    title: _Line
-    description: _Text
-    question_types: list[QuestionTypePart] = Field(min_length=1, max_length=40)
-    examples: list[ExamplePart] = Field(min_length=1, max_length=40)
-    entities: EntitiesPart
-    tool_kinds: list[ToolKindPart] = Field(min_length=1, max_length=30)
-    videos: dict[SplitName, list[_Pattern]]
-
-
-_MAX_FAULTS = 8
-
-
-def read_document(text: YamlText, name: str) -> DomainDocument:
-    """Check the shape of a domain document.
-
-    Raises:
-        ToolFault: ``bad_domain``, naming up to eight faults with their lines; ``other_schema_version``.
-    """
+def _checked(text: YamlText, name: str) -> _DomainInFile:
+    """Check the shape of a domain document, its ids and its references."""
     if not isinstance(text.value, dict):
         raise ToolFault("bad_domain", f"{name}: it is not a mapping of keys", hint="begin with a packaged domain")
     version = text.value.get("schema_version")
@@ -242,7 +166,7 @@ def read_document(text: YamlText, name: str) -> DomainDocument:
             hint="write the domain in the form that docs/induction.md shows",
         )
     try:
-        return DomainDocument.model_validate(text.value)
+        document = TypeAdapter(_DomainInFile).validate_json(json.dumps(text.value), strict=True)
     except ValidationError as error:
         faults = sorted(error.errors(), key=lambda item: text.line(_place(item)))
         lines = [f"line {text.line(_place(item))}: {_explained(item)}" for item in faults[:_MAX_FAULTS]]
@@ -250,41 +174,65 @@ def read_document(text: YamlText, name: str) -> DomainDocument:
         raise ToolFault(
             "bad_domain", f"{name}: " + "; ".join(lines) + more, hint="docs/induction.md says what a domain file holds"
         ) from None
+    for place, what, hint in _faults(document):
+        raise ToolFault("bad_domain", f"{name}, line {text.line(place)}: {what}", hint=hint)
+    return document
 
 
-def _place(error: Mapping[str, Any]) -> tuple[str | int, ...]:
+def _faults(document: _DomainInFile) -> Iterator[tuple[Place, str, str]]:
+    """Yield repeated ids, wordings with different placeholders, and examples of unknown types: place, message, hint."""
+    known = [kind.id for kind in document.question_types]
+    for key, ids in (("question_types", known), ("tool_kinds", [kind.id for kind in document.tool_kinds])):
+        for number, name in enumerate(ids):
+            if name in ids[:number]:
+                yield (key, number), f"{name!r} is there twice", "rename one"
+    for number, kind in enumerate(document.question_types):
+        for split, wordings in kind.templates.items():
+            for index, item in enumerate(wordings):
+                names = set(PLACEHOLDER.findall(item.en))
+                if item.zh and names != set(PLACEHOLDER.findall(item.zh)):
+                    hint = "both need: " + (", ".join(f"{{{name}}}" for name in sorted(names)) or "none")
+                    place = ("question_types", number, "templates", split, index)
+                    yield place, "the two wordings have different placeholders", hint
+    for number, example in enumerate(document.examples):
+        if example.type not in known:
+            near = closest(example.type, known)
+            hint = f"did you mean {near!r}?" if near else "one of: " + ", ".join(known)
+            yield ("examples", number, "type"), f"there is no question type {example.type!r}", hint
+
+
+def _place(error: Mapping[str, Any]) -> Place:
     return tuple(part for part in error["loc"] if part != "[key]")
 
 
 def _explained(error: Mapping[str, Any]) -> str:
     place = _place(error)
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
-    known = _known(place)
     if error["type"] == "missing":
         return f"{path} is missing"
-    if error["type"] == "extra_forbidden" or "[key]" in error["loc"]:
+    if error["type"] == "unexpected_keyword_argument" or "[key]" in error["loc"]:
+        known = _known(place)
         hint = did_you_mean(str(place[-1]), known) or f"the keys are {', '.join(known)}"
         quote = "; quote a text that holds a comma" if " " in str(place[-1]) else ""
         return f"{path} is not a key here; {hint}{quote}"
+    given = str(error["input"])
     if error["type"] == "literal_error":
-        hint = did_you_mean(str(error["input"]), known := get_args(AnswerType))
-        return f"{path}: {str(error['input'])[:40]!r} is not a type of answer; " + (
-            hint or "one of " + ", ".join(known)
-        )
+        hint = did_you_mean(given, get_args(AnswerType)) or "one of " + ", ".join(get_args(AnswerType))
+        return f"{path}: {given[:40]!r} is not a type of answer; {hint}"
     if error["type"] == "string_pattern_mismatch":
-        return f"{path}: {str(error['input'])[:60]!r} is not a name; use letters, digits and _"
+        return f"{path}: {given[:60]!r} is not a name; use letters, digits and _"
     return f"{path}: {error['msg'][0].lower()}{error['msg'][1:]}"
 
 
-def _known(place: tuple[str | int, ...]) -> tuple[str, ...]:
+def _known(place: Place) -> tuple[str, ...]:
     """Return the keys that are allowed at the place."""
-    if (place and place[0] == "videos") or ("templates" in place and len(place) == 4):
-        return get_args(SplitName)
-    parts: dict[str | int, type[_Part]] = {
-        "question_types": TemplatePart if "templates" in place else QuestionTypePart,
-        "examples": ExamplePart,
-        "entities": EntitiesPart,
-        "tool_kinds": ToolKindPart,
+    if place[0] == "videos" or ("templates" in place and len(place) == 4):
+        return SPLITS
+    parts: dict[str | int, type[Any]] = {
+        "question_types": Wording if "templates" in place else _QuestionTypeInFile,
+        "examples": Example,
+        "entities": Entities,
+        "tool_kinds": ToolKind,
     }
-    model = parts.get(place[0], DomainDocument) if len(place) > 1 else DomainDocument
-    return tuple(model.model_fields)
+    model = parts.get(place[0], _DomainInFile) if len(place) > 1 else _DomainInFile
+    return tuple(item.name for item in fields(model))

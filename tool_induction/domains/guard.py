@@ -85,8 +85,25 @@ def leaks(
     Raises:
         ToolFault: ``no_such_template``: a question claims a template that the domain does not have.
     """
-    guard = _Guard(domain, split, Seen() if library is None else Seen.by(library))
-    return [leak for item in questions for leak in guard.leaks_of(item)]
+    seen = Seen() if library is None else Seen.by(library)
+    shown = seen.domain == domain.name
+    seen = replace(seen, questions=seen.questions | {normal(item.question) for item in domain.examples})
+    found: list[Leak] = []
+    for item in questions:
+        owner = domain.split_of_video(item.video_id)
+        is_foreign = owner is not None and owner != split
+        if owner is not None and is_foreign:
+            found.append(_leak(item, "video", owner, f"the video belongs to {owner}"))
+        if normal(item.question) not in seen.questions or split == "induction":
+            template = _template_of(item, domain, split)
+            if template is not None and template.split != split:
+                why = f"the template {template.id} belongs to {template.split}"
+                found.append(_leak(item, "template", template.split, why))
+                template = None
+            item = replace(item, template="" if template is None else template.id)  # noqa: PLW2901
+        of_induction = _seen_leaks(item, seen, split, shown=shown)
+        found.extend(leak for leak in of_induction if leak.by != "video" or not is_foreign)
+    return found
 
 
 def refuse_leaks(
@@ -148,50 +165,27 @@ def _seen_leaks(item: PlannedQuestion, seen: Seen, split: SplitName, *, shown: b
         yield _leak(item, "template", "induction", why)
 
 
-class _Guard:
-    """Compares questions with the splits of a domain and with what an induction saw."""
+def _template_of(item: PlannedQuestion, domain: Domain, split: SplitName) -> Template | None:
+    """Return the template of a question: the claimed one, unless that or the words are of another split."""
+    templates = {template.id: template for template in _all(domain)}
+    claimed = templates.get(item.template)
+    if item.template and claimed is None:
+        near = closest(item.template, list(templates))
+        raise ToolFault(
+            "no_such_template",
+            f"{domain.name} has no template {item.template[:80]!r}",
+            hint=f"did you mean {near!r}?" if near else "leave the template out, and the words decide",
+        )
+    if claimed is not None and claimed.split != split:
+        return claimed
+    fitting = [template for template in templates.values() if _fits(template, item.question)]
+    own = [template for template in fitting if template.split == split]
+    return claimed if claimed is not None and (own or not fitting) else next(iter(own or fitting), None)
 
-    def __init__(self, domain: Domain, split: SplitName, seen: Seen) -> None:
-        self._domain = domain
-        self._split = split
-        self._seen = replace(seen, questions=seen.questions | {normal(item.question) for item in domain.examples})
-        self._shown = seen.domain == domain.name
-        self._patterns = [(item, _pattern(wording)) for item in _all(domain) for wording in item.wordings]
-        self._templates = {item.id: item for item in _all(domain)}
 
-    def leaks_of(self, item: PlannedQuestion) -> Iterator[Leak]:
-        owner = self._domain.split_of_video(item.video_id)
-        foreign = owner is not None and owner != self._split
-        if owner is not None and foreign:
-            yield _leak(item, "video", owner, f"the video belongs to {owner}")
-        if normal(item.question) not in self._seen.questions or self._split == "induction":
-            template = self._template_of(item)
-            if template is not None and template.split != self._split:
-                why = f"the template {template.id} belongs to {template.split}"
-                yield _leak(item, "template", template.split, why)
-                template = None
-            item = replace(item, template=template.id if template is not None else "")
-        for leak in _seen_leaks(item, self._seen, self._split, shown=self._shown):
-            if leak.by != "video" or not foreign:
-                yield leak
-
-    def _template_of(self, item: PlannedQuestion) -> Template | None:
-        """Return the template of a question: the claimed one, unless that or the words are of another split."""
-        claimed = None
-        if item.template:
-            claimed = self._templates.get(item.template)
-            if claimed is None:
-                near = closest(item.template, list(self._templates))
-                raise ToolFault(
-                    "no_such_template",
-                    f"{self._domain.name} has no template {item.template[:80]!r}",
-                    hint=f"did you mean {near!r}?" if near else "leave the template out, and the words decide",
-                )
-            if claimed.split != self._split:
-                return claimed
-        fitting = [template for template, pattern in self._patterns if pattern.fullmatch(normal(item.question))]
-        own = [template for template in fitting if template.split == self._split]
-        return claimed if claimed is not None and (own or not fitting) else next(iter(own or fitting), None)
+def _fits(template: Template, question: str) -> bool:
+    words = normal(question)
+    return any(_pattern(wording).fullmatch(words) for wording in template.wordings)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -245,12 +239,8 @@ def check_domain(domain: Domain, lines: dict[str, int]) -> None:
 
 def example_template(kind_templates: Iterable[Template], question: str) -> str:
     """Return the id of the induction template that an example's question follows, or an empty text."""
-    for template in kind_templates:
-        if template.split == "induction" and any(
-            _pattern(wording).fullmatch(normal(question)) for wording in template.wordings
-        ):
-            return template.id
-    return ""
+    fitting = (item.id for item in kind_templates if item.split == "induction" and _fits(item, question))
+    return next(fitting, "")
 
 
 def _template_overlaps(domain: Domain, lines: dict[str, int]) -> Iterator[str]:

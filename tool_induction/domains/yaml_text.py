@@ -47,74 +47,84 @@ def read_yaml(content: bytes, name: str) -> YamlText:
     if len(content) > MAX_BYTES:
         raise _bad(name, None, f"it has more than {MAX_BYTES} bytes", "a domain is a page or two of text")
     try:
-        text = content.decode("utf-8-sig")
+        reader = _Reader(yaml.parse(content.decode("utf-8-sig"), Loader=yaml.SafeLoader), name)
+        return reader.document()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _bad(name, line, "it is not UTF-8", "save the file as UTF-8") from None
-    try:
-        _check_events(yaml.parse(text, Loader=yaml.SafeLoader), name)
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = " ".join(str(error.problem or error.context or "it cannot be read").split())
-        raise _bad(name, mark.line + 1 if mark else None, problem, "check indentation, quotes and colons") from None
     except yaml.YAMLError as error:
-        raise _bad(name, None, " ".join(str(error).split())[:200], "save the file as plain UTF-8 text") from None
-    if root is None:
-        raise _bad(name, 1, "it is empty", "begin with one of the packaged domains")
-    found = YamlText()
-    found.value = _built(root, (), found.lines, name)
-    return found
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        problem = " ".join(str(getattr(error, "problem", None) or error).split())[:200]
+        raise _bad(name, mark.line + 1 if mark else None, problem, "check indentation, quotes and colons") from None
 
 
-def _check_events(events: Iterator[Any], name: str) -> None:
-    """Check limits and forbidden parts on the event stream, before anything is built."""
-    import yaml
+class _Reader:
+    """Builds a value from the events of the parser, and refuses what the reader does not take."""
 
-    depth = 0
-    for number, event in enumerate(events):
-        line = event.start_mark.line + 1
-        if number > MAX_NODES:
-            raise _bad(name, line, f"it has more than {MAX_NODES} parts", "a domain is a page or two of text")
+    def __init__(self, events: Iterator[Any], name: str) -> None:
+        self._events = events
+        self._name = name
+        self._count = 0
+        self._text = YamlText()
+
+    def document(self) -> YamlText:
+        """Return the one document of the stream."""
+        import yaml
+
+        self._next()
+        if isinstance(self._next(), yaml.StreamEndEvent):
+            raise _bad(self._name, 1, "it is empty", "begin with one of the packaged domains")
+        self._text.value = self._value(self._next(), ())
+        self._next()
+        if not isinstance(event := self._next(), yaml.StreamEndEvent):
+            raise self._refused(event, "a second document begins", "keep one document in a file")
+        return self._text
+
+    def _next(self) -> Any:
+        import yaml
+
+        event = next(self._events)
+        self._count += 1
+        if self._count > MAX_NODES:
+            raise self._refused(event, f"it has more than {MAX_NODES} parts", "a domain is a page or two of text")
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise _bad(name, line, "anchors and aliases (& and *) are not read", "quote the text, or write it out")
-        tag = getattr(event, "tag", None)
-        if tag is not None:
-            raise _bad(name, line, f"the tag {str(tag)[:40]!r} is not read", "leave the tag out, or quote the text")
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > MAX_DEPTH:
-            raise _bad(name, line, f"it is nested more than {MAX_DEPTH} deep", "a domain is nested four deep")
+            raise self._refused(event, "anchors and aliases (& and *) are not read", "quote the text, or write it out")
+        if (tag := getattr(event, "tag", None)) is not None:
+            raise self._refused(event, f"the tag {tag[:40]!r} is not read", "leave the tag out, or quote the text")
+        return event
+
+    def _value(self, event: Any, place: Place) -> Any:
+        import yaml
+
+        self._text.lines[place] = _line(event)
+        if isinstance(event, yaml.ScalarEvent):
+            return _scalar(event.value) if event.style is None else event.value
+        if len(place) >= MAX_DEPTH:
+            raise self._refused(event, f"it is nested more than {MAX_DEPTH} deep", "a domain is nested four deep")
+        if isinstance(event, yaml.SequenceStartEvent):
+            items: list[Any] = []
+            while not isinstance(item := self._next(), yaml.SequenceEndEvent):
+                items.append(self._value(item, (*place, len(items))))
+            return items
+        found: dict[str, Any] = {}
+        while not isinstance(item := self._next(), yaml.MappingEndEvent):
+            if not isinstance(item, yaml.ScalarEvent):
+                raise self._refused(item, "a key is not a word", "quote it if it holds { or [")
+            key, line = str(item.value), _line(item)
+            if key in found:
+                first = self._text.lines[(*place, key)]
+                what = f"the key {key[:60]!r} is here a second time (first on line {first})"
+                raise self._refused(item, what, "keep one")
+            found[key] = self._value(self._next(), (*place, key))
+            self._text.lines[(*place, key)] = line
+        return found
+
+    def _refused(self, event: Any, message: str, hint: str) -> ToolFault:
+        return _bad(self._name, _line(event), message, hint)
 
 
-def _built(node: Any, place: Place, lines: dict[Place, int], name: str) -> Any:
-    import yaml
-
-    lines[place] = node.start_mark.line + 1
-    if isinstance(node, yaml.SequenceNode):
-        return [_built(item, (*place, number), lines, name) for number, item in enumerate(node.value)]
-    if isinstance(node, yaml.MappingNode):
-        return _mapping(node, place, lines, name)
-    return _scalar(node.value) if node.style is None else node.value
-
-
-def _mapping(node: Any, place: Place, lines: dict[Place, int], name: str) -> dict[str, Any]:
-    import yaml
-
-    found: dict[str, Any] = {}
-    for key_node, value_node in node.value:
-        line = key_node.start_mark.line + 1
-        if not isinstance(key_node, yaml.ScalarNode):
-            raise _bad(name, line, "a key is not a word", "quote it if it holds { or [")
-        key = str(key_node.value)
-        if key in found:
-            first = lines[(*place, key)]
-            raise _bad(name, line, f"the key {key[:60]!r} is here a second time (first on line {first})", "keep one")
-        found[key] = _built(value_node, (*place, key), lines, name)
-        lines[(*place, key)] = line
-    return found
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1
 
 
 def _scalar(text: str) -> Any:

@@ -13,14 +13,11 @@ from __future__ import annotations
 
 import errno
 import json
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from filecmp import cmp
 from pathlib import Path
 from typing import Any
 
-from tool_induction.library.manifest import MANIFEST_FILE
 from world_api.chat.recording import Exchange, append_line, read_exchanges
 from world_api.core.canonical import parse_json
 from world_api.core.faults import ToolFault
@@ -63,11 +60,11 @@ class Checkpoint:
             raise self._not_writable(error) from None
         try:
             recorded = self._recorded()
-            if not any(exchange.reply is not None for exchange in recorded):
-                self._begin(request)  # without an answer nothing can be mixed up
+            if any(exchange.reply is not None for exchange in recorded):
+                self._check_same(request)
+            else:  # without an answer nothing can be mixed up
+                self._begin(request)
                 recorded = []
-            else:
-                self._agree(request)
             yield recorded
         finally:
             lock.release()
@@ -84,10 +81,14 @@ class Checkpoint:
             raise self._not_writable(error) from None
 
     def _recorded(self) -> list[Exchange]:
+        """Return the recorded exchanges; what a crash left after the last whole line is removed."""
         path = self.folder / RECORDING
         if not path.exists():
             return []
-        _drop_torn_line(path)
+        content = path.read_bytes()
+        if not content.endswith(b"\n"):
+            with path.open("r+b") as file:
+                file.truncate(content.rfind(b"\n") + 1)
         return read_exchanges(path)
 
     def _not_writable(self, error: OSError) -> ToolFault:
@@ -102,89 +103,47 @@ class Checkpoint:
         """Write the request, in a folder without answers."""
         try:
             (self.folder / RECORDING).unlink(missing_ok=True)
+            text = json.dumps(dict(request), indent=1, ensure_ascii=False) + "\n"
             partial = self.folder / f"{_REQUEST}.partial"
-            partial.write_text(json.dumps(dict(request), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            partial.write_text(text, encoding="utf-8")
             partial.replace(self.folder / _REQUEST)
         except OSError as error:
             raise self._not_writable(error) from None
 
-    def _agree(self, request: Mapping[str, Any]) -> None:
+    def _check_same(self, request: Mapping[str, Any]) -> None:
         """Refuse to continue with the answers to another request."""
         path = self.folder / _REQUEST
+        hint = f"choose another --out; or remove {self.folder} to ask everything again"
         wanted = json.loads(json.dumps(dict(request)))
         try:
             found = parse_json(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             found = None
         if not isinstance(found, dict):
-            raise ToolFault("other_induction", f"{path} is missing or damaged", hint=self._hint())
+            raise ToolFault("other_induction", f"{path} is missing or damaged", hint=hint)
         keys = sorted(key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key))
         if keys:
             changes = "; ".join(f"{key} was {_short(found.get(key))}, is {_short(wanted.get(key))}" for key in keys)
-            raise ToolFault(
-                "other_induction", f"{self.folder} holds the answers to another induction: {changes}", hint=self._hint()
-            )
-
-    def _hint(self) -> str:
-        return f"choose another --out; or remove {self.folder} to ask everything again"
+            what = f"{self.folder} holds the answers to another induction: {changes}"
+            raise ToolFault("other_induction", what, hint=hint)
 
 
 def check_out(out: Path) -> None:
-    """Refuse a path that no library can be written to. The checkpoint that a finished induction left is removed.
+    """Refuse a path that no library can be written to.
 
     Raises:
         ToolFault: ``bad_library_name``, ``library_exists``, ``out_not_writable``.
     """
     if out.is_symlink() and not out.exists():
-        raise ToolFault(
-            "out_not_writable",
-            f"{out} is a link to a path that does not exist",
-            hint="remove the link, or choose another --out",
-        )
+        what = f"{out} is a link to a path that does not exist"
+        raise ToolFault("out_not_writable", what, hint="remove the link, or choose another --out")
     if out.exists():
-        finished = _clear_left_over(out)
-        raise ToolFault(
-            "library_exists",
-            f"{out} is there already" + (": it is finished; its checkpoint is removed" * finished),
-            hint="a frozen library is immutable; choose another --out, one for each seed",
-        )
+        hint = "a frozen library is immutable; choose another --out, one for each seed"
+        raise ToolFault("library_exists", f"{out} is there already", hint=hint)
     if not is_name(out.name.lower()):
         raise ToolFault(
             "bad_library_name", f"{out.name[:64]!r} cannot name a library", hint="use letters, digits, . _ -"
         )
-
-
-def _clear_left_over(out: Path) -> bool:
-    """Remove the checkpoint of an induction that was killed after its library was moved to its place.
-
-    A folder with anything that the library lacks stays: it belongs to something else.
-    """
-    from filelock import FileLock, Timeout
-
-    folder = Checkpoint(out).folder if out.name else out
-    if folder == out or not folder.is_dir() or not (out / MANIFEST_FILE).is_file():
-        return False
-    own = (_REQUEST, f"{_REQUEST}.partial", _LOCK)
-    try:
-        with FileLock(folder / _LOCK, timeout=0):
-            if not all(path.name in own or _is_copied(path, out / path.name) for path in folder.iterdir()):
-                return False
-            shutil.rmtree(folder)
-    except (Timeout, OSError):
-        return False
-    return True
-
-
-def _is_copied(path: Path, copy: Path) -> bool:
-    return path.is_file() and copy.is_file() and cmp(path, copy, shallow=False)
-
-
-def _drop_torn_line(path: Path) -> None:
-    """Remove what a crash left after the last whole line."""
-    content = path.read_bytes()
-    if content and not content.endswith(b"\n"):
-        with path.open("r+b") as file:
-            file.truncate(content.rfind(b"\n") + 1)
 
 
 def _short(value: Any) -> str:

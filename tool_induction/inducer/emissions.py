@@ -29,6 +29,7 @@ _NAME = re.compile(r'"tool_name"\s*:\s*"((?:[^"\\]|\\.){0,200})"')
 _HOLDS = re.compile(r'"tools"\s{0,40}:')  #: the one key that holds tools together
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _FENCE = re.compile(r"```(?:json)?|\"tools\"\s{0,40}:")
+_BRACKET = re.compile(r"[\[{]")
 _TOOL_KEYS = ("tool_name", "steps")
 _THOUGHT = "(?:think|thinking|thought|reasoning)"
 #: only at the beginning of a line, where no JSON string can be going on
@@ -103,12 +104,15 @@ def read_tools(reply: str, *, strict_form: bool = False) -> WrittenTools:
     for start, end in [*((part.start, part.end) for part in thoughts), (len(reply), len(reply))]:
         tools.extend(scanner.tools(reply, at, start))
         at = end
-    found.is_pure = _is_pure(reply[max((part.end for part in thoughts), default=0) :])
+    rest = reply[max((part.end for part in thoughts), default=0) :].strip()
+    found.is_pure = rest[:1] in ("[", "{") and _end_of(rest, 0) == len(rest)
     found.tools, repeats = _without_repeats(reply, tools)
     aside = sorted([*thoughts, *repeats], key=lambda part: part.start)
     found.left_out = sorted([*aside, *_between(reply, found.tools, aside)], key=lambda part: part.start)
-    if strict_form:
-        found.tools = [_document(item) for item in found.tools]
+    for place, item in enumerate(found.tools if strict_form else ()):
+        value = document_from_emission({"tools": [item.value]})["tools"][0]
+        if value != item.value:
+            found.tools[place] = replace(item, value=value, converted=True)
     return found
 
 
@@ -159,20 +163,6 @@ def _without_repeats(reply: str, tools: list[WrittenTool]) -> tuple[list[Written
     return kept[::-1], repeats[::-1]
 
 
-def _document(item: WrittenTool) -> WrittenTool:
-    if item.value is None:
-        return item
-    value = document_from_emission({"tools": [item.value]})["tools"][0]
-    return item if value == item.value else replace(item, value=value, converted=True)
-
-
-def _is_pure(reply: str) -> bool:
-    text = reply.strip()
-    if not text or text[0] not in "[{" or len(text) > limits.MAX_DOCUMENT_BYTES:
-        return False
-    return _end_of(text, 0) == len(text)
-
-
 def _between(reply: str, tools: list[WrittenTool], aside: list[LeftOut]) -> Iterator[LeftOut]:
     """Yield the text between the tools, except for the brackets that hold them together."""
     at = 0
@@ -199,7 +189,8 @@ class _Scanner:
 
     def _walk(self) -> Iterator[WrittenTool]:
         at = 0
-        while (start := self._next_bracket(at)) is not None:
+        while (bracket := _BRACKET.search(self._reply, at)) is not None:
+            start = bracket.start()
             self._tries += 1
             if self._tries > _MAX_TRIES or self._scanned > _MAX_SCANNED:
                 rest = self._reply[start:]
@@ -213,10 +204,6 @@ class _Scanner:
             found = self._at(start, end)
             yield from found
             at = found[-1].end if found else end if end is not None and self._holds_no_tool(start, end) else start + 1
-
-    def _next_bracket(self, at: int) -> int | None:
-        places = [place for mark in "[{" if (place := self._reply.find(mark, at)) >= 0]
-        return min(places) if places else None
 
     def _holds_no_tool(self, start: int, end: int) -> bool:
         """Whether a value can be skipped as a whole."""

@@ -19,9 +19,9 @@ from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.documents import tool_schema
 from tool_induction.domains import Domain
 from tool_induction.inducer.checkpoint import RECORDING, Checkpoint, check_out
+from tool_induction.inducer.induction_report import InductionCost, log_lines, price_of, report_page, spent
 from tool_induction.inducer.prompt_builder import InducerPrompts, examples_of
-from tool_induction.inducer.report import Spent, log_lines, price_of, report_page, spent
-from tool_induction.inducer.requests import Exchanges, ReplayOnly, Requester, Settings
+from tool_induction.inducer.requests import ReplayOnly, Requester, Settings
 from tool_induction.inducer.rounds import MAX_REPAIRS, Induction, induce
 from tool_induction.library import Origin, ToolLibrary, file_hashes, freeze_library, load_library
 from tool_induction.runtime.calls import Caller, WorldState
@@ -64,7 +64,7 @@ class InductionResult:
 
     library: ToolLibrary
     induction: Induction
-    cost: Spent
+    cost: InductionCost
 
 
 def run_induction(
@@ -86,14 +86,18 @@ def run_induction(
     """
     check_out(options.out)
     domain, settings = options.domain, options.settings
-    replayed = None if options.replay is None else _recording(options.replay)
+    replayed = None
+    if options.replay is not None:
+        hint = "give the recording.jsonl of a library that was induced"
+        replayed = read_exchanges(options.replay, hint=hint)
+        if not replayed:
+            raise EpisodeFault("recording_damaged", f"{options.replay.name} holds no exchange", hint=hint)
     chat = _model(options, replayed, clock=clock, environment=environment)
     price = None if chat is None else price_of(chat.name, options.prices)
     document = None if options.document is None else _read(options.document)
     prompts = InducerPrompts(groups=settings.groups, allow_judge=settings.allow_judge)
-    worlds = NO_WORLDS
-    if options.worlds is not None:
-        worlds = trial_worlds(domain, options.worlds, store=options.store, groups=settings.groups)
+    worlds = trial_worlds(domain, options.worlds, store=options.store, groups=settings.groups)
+    written = b"" if document is None else document.encode("utf-8", "surrogatepass")
     request = {
         "domain": domain.name,
         "domain_hash": domain.hash,
@@ -104,23 +108,21 @@ def run_induction(
         "repairs": options.repairs,
         **settings.record(),
         "example_worlds": worlds.hashes,
-        "document_hash": ""
-        if document is None
-        else hashlib.sha256(document.encode("utf-8", "surrogatepass")).hexdigest(),
+        "document_hash": "" if document is None else hashlib.sha256(written).hexdigest(),
     }
     checkpoint = Checkpoint(options.out)
     with checkpoint.held(request) as recorded:
         if recorded:
             progress(f"continuing with {len(recorded)} recorded exchanges in {checkpoint.folder}")
-        exchanges = None
+        requester = None
         if chat is not None and replayed is None:
-            exchanges = Exchanges(chat, clock=clock, recorded=recorded, keep=checkpoint.keep)
+            requester = Requester(chat, settings, clock=clock, recorded=recorded, keep=checkpoint.keep)
         elif chat is not None:  # a replay is copied to the checkpoint when it has succeeded
-            exchanges = Exchanges(chat, clock=clock, recorded=replayed or [])
+            requester = Requester(chat, settings, clock=clock, recorded=replayed or [])
         induction = induce(
             domain,
             settings,
-            requester=None if exchanges is None else Requester(exchanges, settings),
+            requester=requester,
             count=options.count,
             repairs=options.repairs,
             worlds=worlds.open,
@@ -130,9 +132,9 @@ def run_induction(
         )
         for exchange in (replayed or [])[len(recorded) :]:
             checkpoint.keep(exchange)
-        if exchanges is not None and (unused := exchanges.unused()):
-            progress(f"{len(unused)} recorded replies fit no request any more; they count in the cost")
-        cost = spent([] if exchanges is None else exchanges.paid, price)
+        if requester is not None and (unused := requester.unused()):
+            progress(f"{unused} recorded replies fit no request any more; they count in the cost")
+        cost = spent([] if requester is None else requester.exchanges, price)
         library = _freeze(induction, request, options, cost, checkpoint=checkpoint, date=clock.now())
     return InductionResult(library=library, induction=induction, cost=cost)
 
@@ -140,12 +142,7 @@ def run_induction(
 def _model(
     options: InductionOptions, replayed: list[Exchange] | None, *, clock: Clock, environment: Mapping[str, str]
 ) -> ChatModel | None:
-    """Return the recording, or the model on the endpoint; None if a document is given and no model is to repair it.
-
-    Raises:
-        ToolFault: ``no_model``.
-        BackendFault: the endpoint's.
-    """
+    """Return the recording, or the model on the endpoint; None if a document is given and no model is to repair it."""
     from world_api.chat.models import endpoint_model
     from world_api.chat.rule_based import RULE_BASED
 
@@ -172,25 +169,8 @@ def _host(environment: Mapping[str, str]) -> str:
     return Endpoint.from_environment(environment).host if configured else ""
 
 
-def _recording(path: Path) -> list[Exchange]:
-    """Read a recording with at least one exchange.
-
-    Raises:
-        EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
-    """
-    hint = "give the recording.jsonl of a library that was induced"
-    found = read_exchanges(path, hint=hint)
-    if not found:
-        raise EpisodeFault("recording_damaged", f"{path.name} holds no exchange", hint=hint)
-    return found
-
-
 def _read(document: Path) -> str:
-    """Read the given document, which may be a whole chat reply with prose.
-
-    Raises:
-        ToolFault: ``unreadable_document``.
-    """
+    """Read the given document, which may be a whole chat reply with prose."""
     try:
         with open_regular(document) as stream:
             content = stream.read(limits.MAX_DOCUMENT_BYTES + 1)
@@ -208,16 +188,14 @@ def _freeze(
     induction: Induction,
     request: Mapping[str, Any],
     options: InductionOptions,
-    cost: Spent,
+    cost: InductionCost,
     *,
     checkpoint: Checkpoint,
     date: str,
 ) -> ToolLibrary:
     """Write library, unpruned library, log, report and recording, and move them to their place.
 
-    Raises:
-        ToolFault: ``nothing_admitted``: log and report are then in the checkpoint's folder, and no library is frozen;
-            ``library_exists``, ``out_not_writable``.
+    If nothing is admitted, log and report are in the checkpoint's folder, and no library is frozen.
     """
     out, work, made = checkpoint.out, checkpoint.folder, checkpoint.folder / _FROZEN
     settings, domain, admission = options.settings, options.domain, induction.draft.admission
@@ -226,12 +204,10 @@ def _freeze(
     if how == "brought" and induction.mode_used:
         how += f", mended by {request['model']}"
 
-    def load(folder: Path) -> ToolLibrary:
-        return load_library(folder, groups=settings.groups, allow_judge=settings.allow_judge)
-
     def freeze(names: Sequence[str], folder: Path, name: str, details: Mapping[str, Any]) -> ToolLibrary:
         origin = Origin(how=how, date=date, domain=domain.name, details={"induction": details})
-        return freeze_library(_compiled(induction, names, settings), folder, name=name, origin=origin)
+        tools = _compiled(induction, names, settings)
+        return freeze_library(tools, folder, name=name, origin=origin)
 
     try:
         log = "".join(json_line(line) + "\n" for line in log_lines(induction)).encode()
@@ -245,9 +221,8 @@ def _freeze(
                 f"none of the {len(induction.draft.slots)} tools is admitted, so no library is frozen",
                 hint=f"{work / REPORT} says why; another --seed is another draw",
             )
-        if made.exists():
-            shutil.rmtree(made)
-        made.mkdir()
+        for folder in (made, work / UNPRUNED):
+            shutil.rmtree(folder, ignore_errors=True)
         details = sent | _details(induction, domain, settings.seed) | {"cost": cost.record()}
         details |= {
             "notes": [note.record() for item in induction.rounds for note in item.notes],
@@ -256,18 +231,15 @@ def _freeze(
         }
         duplicates = {item.tool: item.kept for item in admission.verdicts if item.reason == "duplicate"}
         arm = {"arm": "unpruned", "of": out.name, "duplicates": duplicates}
-        unpruned = freeze(admission.unpruned, made / UNPRUNED, f"{out.name[:55]}.unpruned", details | arm)
+        unpruned = freeze(admission.unpruned, work / UNPRUNED, f"{out.name[:55]}.unpruned", details | arm)
         files = {"files": file_hashes(work, (LOG, REPORT, RECORDING))}
         details |= {"arm": "pruned", "unpruned_hash": unpruned.hash} | files
-        freeze(admission.admitted, made / "library", out.name, details)
-        for file in (made / "library").iterdir():
-            file.replace(made / file.name)
-        (made / "library").rmdir()
-        for kept in (LOG, REPORT, RECORDING):
-            if (work / kept).exists():
-                shutil.copyfile(work / kept, made / kept)
-        for folder in (made, made / UNPRUNED):
-            load(folder)  # a library that cannot be loaded is not moved to its place
+        freeze(admission.admitted, made, out.name, details)
+        (work / UNPRUNED).rename(made / UNPRUNED)
+        for kept in files["files"]:
+            shutil.copyfile(work / kept, made / kept)
+        for folder in (made, made / UNPRUNED):  # a library that cannot be loaded is not moved to its place
+            load_library(folder, groups=settings.groups, allow_judge=settings.allow_judge)
         if out.exists():
             raise ToolFault("library_exists", f"{out} is there already", hint="choose another --out")
         made.rename(out)
@@ -276,7 +248,7 @@ def _freeze(
             "out_not_writable", f"{out} cannot be written: {error.strerror or error}", hint="free some space"
         ) from None
     shutil.rmtree(work, ignore_errors=True)
-    return load(out)
+    return load_library(out, groups=settings.groups, allow_judge=settings.allow_judge)
 
 
 def _sent(request: Mapping[str, Any], induction: Induction, settings: Settings) -> dict[str, Any]:
@@ -308,7 +280,7 @@ def _compiled(induction: Induction, names: Sequence[str], settings: Settings) ->
     values = [
         slot.current.written.value
         for slot in induction.draft.slots
-        if slot.current.status in ("admitted", "duplicate") and slot.current.name in names
+        if slot.current.status in ("admitted", "duplicate") and slot.current.written.name in names
     ]
     return compile_document({"tools": values}, groups=settings.groups, allow_judge=settings.allow_judge).require()
 
@@ -326,20 +298,17 @@ class TrialWorlds:
     open: Callable[[], tuple[ExampleWorld, ...]]
 
 
-NO_WORLDS = TrialWorlds(hashes={}, open=lambda: ())
-
-
 def trial_worlds(
-    domain: Domain, names: Sequence[str], *, store: Path, groups: frozenset[str] = frozenset()
+    domain: Domain, names: Sequence[str] | None, *, store: Path, groups: frozenset[str] = frozenset()
 ) -> TrialWorlds:
-    """Return the named worlds of a store, by default that of the sample film, with optional ``groups`` of operations.
+    """Return the named worlds of a store, with optional ``groups`` of operations: by default the sample film's; None for none.
 
     Raises:
         ToolFault: ``no_example_world``: none is named and the sample film's does not exist; ``split_leak``: a world's video
             belongs to another split than admission.
         StoreFault: a named world cannot be opened.
     """
-    wanted = tuple(names) or (SAMPLE,)
+    wanted = () if names is None else tuple(names) or (SAMPLE,)
     for name in wanted:
         owner = domain.split_of_video(name)
         if owner not in (None, "admission"):
@@ -372,37 +341,22 @@ def _opened(name: str, store: Path, groups: frozenset[str]) -> Session:
 
 
 def _example(name: str, store: Path, groups: frozenset[str]) -> ExampleWorld:
-    """Return a world that opens a new session for every run, so that no run sees what another one wrote."""
+    """Return a world that opens a new session for every run, and texts to search for: hints of entities, captions of scenes."""
     from world_api.operations import run
 
     def fresh() -> tuple[Caller, WorldState]:
         session = _opened(name, store, groups)
         return partial(run, session), session
 
-    session = _opened(name, store, groups)
-    return ExampleWorld(
-        name=name,
-        call=partial(run, session),
-        world=session,
-        video_id=session.video_id,
-        texts=_texts(session),
-        open=fresh,
-    )
-
-
-def _texts(session: Session) -> tuple[str, ...]:
-    """Return texts to search for in a world: hints of its entities and captions of its scenes."""
-    from world_api.operations import run
-
-    found: list[str] = []
-    for operation, key, text, most in (
+    call, _ = fresh()
+    texts: list[str] = []
+    for operation, key, field, most in (
         ("list_entities", "entities", "hint", _HINTS),
         ("list_scenes", "scenes", "brief_caption", _CAPTIONS),
     ):
         try:
-            items = run(session, operation, {"video_id": session.video_id})[key]
+            items = call(operation, {"video_id": name})[key]
         except VideoWorldError:  # the world has no such rows
             continue
-        texts = dict.fromkeys(str(item[text])[:_LONGEST] for item in items if str(item[text]).strip())
-        found.extend(list(texts)[:most])
-    return tuple(found)
+        texts += list(dict.fromkeys(str(item[field])[:_LONGEST] for item in items if str(item[field]).strip()))[:most]
+    return ExampleWorld(name=name, video_id=name, texts=tuple(texts), open=fresh)

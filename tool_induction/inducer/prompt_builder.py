@@ -232,8 +232,9 @@ def _short(type_: Type) -> str:
     return show(type_)
 
 
-def _long(type_: EnumType) -> bool:
-    return len(type_.values) > _MAX_INLINE_VALUES
+def _long(type_: Type) -> bool:
+    """Whether it is an enumeration whose values are listed apart."""
+    return isinstance(type_, EnumType) and len(type_.values) > _MAX_INLINE_VALUES
 
 
 def _result(type_: Type) -> str:
@@ -248,8 +249,7 @@ def _fields(type_: RecordType, *, without: tuple[str, ...] = ("evidence",)) -> s
     parts = [", ".join(_INTERVAL) + ": Time"] if timed else []
     for key, value in type_.fields:
         if key not in without and not (timed and key in _INTERVAL):
-            shown = key.capitalize() if isinstance(value, EnumType) and _long(value) else _short(value)
-            parts.append(f"{key}: {shown}")
+            parts.append(f"{key}: {key.capitalize() if _long(value) else _short(value)}")
     return "; ".join(parts)
 
 

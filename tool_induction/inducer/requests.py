@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -93,7 +93,7 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class ModelReply:
     """A reply: its text as it came, why it ended, its cost, and notes."""
 
     text: str
@@ -103,64 +103,6 @@ class Answer:
     request_hash: str
     mode: Mode
     notes: tuple[Note, ...] = ()
-
-
-class Exchanges:
-    """Exchanges with a model, recorded ones first.
-
-    A recorded fault is no answer, so its request is sent again. Two faults are taken as recorded: a refusal of the request if the
-    model answered later (then with other settings), and, if there is only the recording (``ReplayOnly``), the fault of a request
-    without a reply. ``done`` holds the exchanges of this run, faults included; ``paid`` these and every recorded one.
-    """
-
-    def __init__(
-        self,
-        model: ChatModel,
-        *,
-        clock: Clock,
-        recorded: Iterable[Exchange] = (),
-        keep: Callable[[Exchange], None] = lambda _: None,
-    ) -> None:
-        self.model_name = model.name
-        self.done: list[Exchange] = []
-        self.paid = list(recorded)
-        self._recorded: dict[str, deque[Exchange]] = defaultdict(deque)
-        self._faults: dict[str, Exchange] = {}
-        self._keep = keep
-        answered = max((place for place, item in enumerate(self.paid) if item.reply is not None), default=-1)
-        for place, exchange in enumerate(self.paid):
-            refused = exchange.fault is not None and exchange.fault["code"] in _REFUSALS
-            if exchange.reply is not None:
-                self._recorded[exchange.request_hash].append(exchange)
-            elif isinstance(model, ReplayOnly) or (place < answered and refused):
-                self._faults[exchange.request_hash] = exchange
-        self._model = RecordingChatModel(model, clock=clock, keep=self._add)
-
-    def send(self, request: dict[str, Any]) -> Exchange:
-        """Return the exchange of a request.
-
-        Raises:
-            BackendFault: the model's; ``bad_model_reply`` if its reply cannot be stored.
-        """
-        name = content_hash(request)
-        if self._recorded[name]:
-            self.done.append(self._recorded[name].popleft())
-        elif name in self._faults:
-            self.done.append(self._faults.pop(name))
-            fault = self.done[-1].fault or {"code": "endpoint_error", "message": "no reply", "hint": ""}
-            raise BackendFault(fault["code"], fault["message"], hint=fault["hint"])
-        else:
-            self._model.complete(request)
-        return self.done[-1]
-
-    def unused(self) -> list[Exchange]:
-        """Return recorded replies to requests that this run did not make; they were paid for all the same."""
-        return [exchange for waiting in self._recorded.values() for exchange in waiting]
-
-    def _add(self, exchange: Exchange) -> None:
-        self._keep(exchange)
-        self.done.append(exchange)
-        self.paid.append(exchange)
 
 
 class ReplayOnly:
@@ -183,34 +125,75 @@ class ReplayOnly:
 
 
 class Requester:
-    """Sends requests and falls back if a server refuses a setting; each fallback is noted once and holds from then on."""
+    """Sends requests: recorded replies first; a setting that a server refuses is left out from then on, which is noted once.
 
-    def __init__(self, exchanges: Exchanges, settings: Settings) -> None:
-        self.exchanges = exchanges
-        self.settings = settings
+    A recorded fault is no answer, so its request is sent again. Two faults are taken as recorded: a refusal of the request if the
+    model answered later (then with other settings), and, if there is only the recording (``ReplayOnly``), the fault of a request
+    without a reply. ``exchanges`` are all that were paid for: the recorded ones, then those of this run, which ``keep`` gets too.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        settings: Settings,
+        *,
+        clock: Clock,
+        recorded: Sequence[Exchange] = (),
+        keep: Callable[[Exchange], None] = lambda _: None,
+    ) -> None:
         self.mode: Mode = settings.mode
+        self.exchanges = list(recorded)
+        self.settings = settings
         self._without: set[str] = set()
+        self._replies: dict[str, deque[Exchange]] = defaultdict(deque)
+        self._faults: dict[str, BackendFault] = {}
+        self._keep = keep
+        self._name = model.name
+        self._model = RecordingChatModel(model, clock=clock, keep=self._add)
+        answered = max((place for place, item in enumerate(recorded) if item.reply is not None), default=-1)
+        for place, exchange in enumerate(recorded):
+            fault = exchange.fault or {"code": "endpoint_error", "message": "no reply", "hint": ""}
+            if exchange.reply is not None:
+                self._replies[exchange.request_hash].append(exchange)
+            elif isinstance(model, ReplayOnly) or (place < answered and fault["code"] in _REFUSALS):
+                refusal = BackendFault(fault["code"], fault["message"], hint=fault["hint"])
+                self._faults[exchange.request_hash] = refusal
 
-    def send(self, system: Callable[[Mode], str], user: Callable[[Mode], str]) -> Answer:
+    def send(self, system: Callable[[Mode], str], user: Callable[[Mode], str]) -> ModelReply:
         """Send both messages; if a setting is refused, retry without it.
 
         Raises:
-            BackendFault: the fault of the model.
+            BackendFault: the fault of the model; ``bad_model_reply`` if its reply cannot be stored.
         """
         notes: list[Note] = []
         while True:
             request = self._request(system(self.mode), user(self.mode))
             try:
-                exchange = self.exchanges.send(request)
+                return _read_reply(self._exchange(request), self.mode, notes)
             except BackendFault as fault:
                 notes.append(self._fall_back(request, fault))
-                continue
-            return _answer(exchange, self.mode, notes)
+
+    def unused(self) -> int:
+        """Return the number of recorded replies to requests that this run did not make; they were paid for all the same."""
+        return sum(map(len, self._replies.values()))
+
+    def _exchange(self, request: dict[str, Any]) -> Exchange:
+        name = content_hash(request)
+        if self._replies[name]:
+            return self._replies[name].popleft()
+        if name in self._faults:
+            raise self._faults.pop(name)
+        self._model.complete(request)
+        return self.exchanges[-1]
+
+    def _add(self, exchange: Exchange) -> None:
+        self._keep(exchange)
+        self.exchanges.append(exchange)
 
     def _request(self, system: str, user: str) -> dict[str, Any]:
         settings = self.settings
         request: dict[str, Any] = {
-            "model": self.exchanges.model_name,
+            "model": self._name,
             "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
         }
         for key in ("seed", "temperature", "max_tokens"):
@@ -239,27 +222,25 @@ class Requester:
         if not refused or "response_format" in refused:
             # A server without structured output may refuse it in any words, so the next simpler mode is tried.
             before, self.mode = self.mode, "structured" if self.mode == "strict" else "plain"
-            return Note(
-                problem="structured_refused",
-                message=f"{before} mode is refused, asked in {self.mode} mode instead: {fault.message}",
-            )
+            what = f"{before} mode is refused, asked in {self.mode} mode instead: {fault.message}"
+            return Note(problem="structured_refused", message=what)
         self._without.update(refused)
         return Note(problem="setting_refused", message=f"asked without {', '.join(refused)}: {fault.message}")
 
 
-def _answer(exchange: Exchange, mode: Mode, notes: list[Note]) -> Answer:
+def _read_reply(exchange: Exchange, mode: Mode, notes: Sequence[Note]) -> ModelReply:
     reply = exchange.reply or {}
     choices = reply.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
-    message, finish = (choice or {}).get("message"), (choice or {}).get("finish_reason")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    message, finish = choice.get("message"), choice.get("finish_reason")
     text = _text(message.get("content")) if isinstance(message, dict) else ""
-    if choice is None:
+    if not choice:
         found = [Note(problem="no_choices", message="the reply holds no choice")]
     elif not isinstance(message, dict):
         found = [Note(problem="bad_message", message="the reply's message is not an object")]
     else:
-        found = _oddities(text, finish, message.get("refusal"))
-    return Answer(
+        found = list(_oddities(text, finish, message.get("refusal")))
+    return ModelReply(
         text=text,
         finish_reason=finish if isinstance(finish, str) else None,
         usage=usage_of(exchange.request, reply),
@@ -270,23 +251,18 @@ def _answer(exchange: Exchange, mode: Mode, notes: list[Note]) -> Answer:
     )
 
 
-def _oddities(text: str, finish: Any, refusal: Any) -> list[Note]:
-    notes = []
+def _oddities(text: str, finish: Any, refusal: Any) -> Iterator[Note]:
     if isinstance(refusal, str) and refusal.strip():
-        notes.append(Note(problem="refused_by_model", message=f"the model refuses: {refusal.strip()[:300]}"))
+        yield Note(problem="refused_by_model", message=f"the model refuses: {refusal.strip()[:300]}")
     elif finish == "content_filter":
-        notes.append(Note(problem="refused_by_model", message="the server's content filter ended the reply"))
+        yield Note(problem="refused_by_model", message="the server's content filter ended the reply")
     elif not text.strip():
-        notes.append(Note(problem="empty_reply", message="the reply holds no text"))
+        yield Note(problem="empty_reply", message="the reply holds no text")
     if finish == "length":
-        notes.append(Note(problem="cut_reply", message="the reply was cut off at the longest a reply may be"))
-    return notes
+        yield Note(problem="cut_reply", message="the reply was cut off at the longest a reply may be")
 
 
 def _text(content: Any) -> str:
     """Return the text of a message; content may also be a list of parts."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
-    return ""
+    parts = content if isinstance(content, list) else [{"text": content}]
+    return "".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))

@@ -1,22 +1,227 @@
-"""The rounds of an induction: one generation, then a few repair rounds in which the failing tools go back to the model."""
+"""The rounds of an induction: one generation, then a few repair rounds in which the failing tools go back to the model.
+
+The tools of the draw have versions, and the best of them counts.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Literal, get_args
 
 from tool_induction import limits
-from tool_induction.admission import ExampleWorld
+from tool_induction.admission import Admission, ExampleWorld, Reason, Verdict, admit
+from tool_induction.compiler.compilation import Compilation, CompiledTool, compile_document
 from tool_induction.compiler.faces import signature_card
 from tool_induction.compiler.source import holds_secret, without_secrets
 from tool_induction.domains import Domain
-from tool_induction.inducer.drafts import Draft, Slot, Status
 from tool_induction.inducer.emissions import WrittenTool, WrittenTools, read_tools
 from tool_induction.inducer.prompt_builder import FailingTool, InducerPrompts
-from tool_induction.inducer.requests import Answer, Note, Requester, Settings
+from tool_induction.inducer.requests import ModelReply, Note, Requester, Settings
+from tool_induction.language.diagnostics import Code, Diagnostic, format_path
 from world_api.core.faults import ToolFault
+
+#: unreadable: no JSON; faulty: does not compile; refused: not admitted; duplicate: admissible, but another tool does the same
+Status = Literal["unreadable", "faulty", "refused", "duplicate", "admitted"]
+_RANK: dict[Status, int] = {"unreadable": 0, "faulty": 1, "refused": 2, "duplicate": 3, "admitted": 3}
+#: The compiler's checks after that of the shape (all codes that are not listed), in the order in which they depend on each other:
+#: called names, parameters and expressions, bound names, types, bounds. A fault in an earlier one hides others.
+_CHECKS: tuple[tuple[Code, ...], ...] = (
+    ("E_UNKNOWN_API", "E_OPERATION_OFF", "E_UNKNOWN_TOOL", "E_UNKNOWN_AGGREGATE"),
+    ("E_UNKNOWN_PARAM", "E_MISSING_PARAM", "E_EXPR_SYNTAX", "E_EXPR_FORBIDDEN", "E_EXPR_SIZE"),
+    ("E_UNDEFINED", "E_FORWARD", "E_REDEFINED", "E_ITEM_OUTSIDE_LOOP"),
+    ("E_TYPE", "E_OPTIONAL", "E_OUTPUT_UNBOUND", "E_BRANCH_MISMATCH"),
+    ("E_CYCLE", "E_UNBOUNDED", "E_BUDGET"),
+)
+_CHECK_OF = {code: place for place, codes in enumerate(_CHECKS, start=1) for code in codes}
+#: Reasons of admission in the order of its rules: a tool that is refused for a later one passed the rules before it.
+_RULES: dict[Reason, int] = {
+    reason: place for place, reason in enumerate(get_args(Reason)) if reason not in ("admitted", "duplicate")
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A fault of a tool: the compiler's code or admission's reason, the path from the tool's root, and a suggestion."""
+
+    code: str
+    path: str
+    message: str
+    suggestion: str = ""
+
+    def line(self) -> str:
+        """Return the fault as the model reads it."""
+        text = f"{self.code} at {self.path}: {self.message.rstrip('.')}."
+        return f"{text} Suggestion: {self.suggestion}" if self.suggestion else text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Version:
+    """A tool as written in one round (0: the first emission), with the findings of compiler and admission."""
+
+    round: int
+    written: WrittenTool
+    status: Status = "unreadable"
+    diagnostics: tuple[Diagnostic, ...] = ()
+    verdict: Verdict | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether the tool goes back to the model. A duplicate does not: it works, and is in the unpruned library."""
+        return self.status in ("unreadable", "faulty", "refused")
+
+    def is_better_than(self, other: Version) -> bool:
+        """Whether it passed more: by status, then by fewer faults in the first check in which the two differ."""
+        return self._progress() > other._progress()
+
+    def _progress(self) -> tuple[int, ...]:
+        if self.status == "faulty":  # faults that follow from another tool's do not count
+            errors = (item for item in self.diagnostics if item.severity == "error" and not item.follows)
+            found = Counter(_CHECK_OF.get(item.code, 0) for item in errors)
+            return _RANK["faulty"], *(-found[place] for place in range(len(_CHECKS) + 1))
+        if self.status == "refused" and self.verdict is not None:
+            failed = sum(run.status == "error" for run in self.verdict.runs)
+            return _RANK["refused"], _RULES.get(self.verdict.reason, 0), -failed
+        return (_RANK[self.status],)
+
+    def faults(self) -> tuple[Fault, ...]:
+        """Return the faults that go back to the model."""
+        if self.status == "unreadable":
+            return (Fault(code="E_JSON", path="$", message=self.written.fault),)
+        if self.status == "faulty":
+            found = tuple(
+                Fault(code=item.code, path=format_path(item.path[2:]), message=item.message, suggestion=item.suggestion)
+                for item in self.diagnostics
+                if item.severity == "error"
+            )
+            return found or (Fault(code="E_SHAPE", path="$", message="the compiler cannot take this tool"),)
+        if self.verdict is None or self.verdict.admitted:
+            return ()
+        message = f"refused when it was tried: {self.verdict.explanation}"
+        return (Fault(code=self.verdict.reason, path="$", message=message, suggestion=self.verdict.suggestion),)
+
+    def reason(self) -> str:
+        """Return the codes of the faults; empty for a tool of the library."""
+        return ", ".join(dict.fromkeys(item.code for item in self.faults()))
+
+
+@dataclass(kw_only=True)
+class Slot:
+    """One tool of the draw; its name may change from round to round."""
+
+    number: int
+    versions: list[Version] = field(default_factory=list)
+    best: int = 0
+
+    @property
+    def current(self) -> Version:
+        """The version that counts."""
+        return self.versions[self.best]
+
+    @property
+    def name(self) -> str:
+        """The name of the current version for people; secrets are redacted."""
+        return without_secrets(self.current.written.name) or f"(tool {self.number + 1})"
+
+
+class LibraryDraft:
+    """The slots of a draw. Every change is compiled and tried as a whole, because tools may call tools.
+
+    ``worlds`` opens the example worlds, once for every trial of all tools. ``tools`` and ``admission`` belong to the current versions;
+    ``retired`` are second copies of a tool, given up when the model returned only one.
+    """
+
+    def __init__(
+        self,
+        written: Sequence[WrittenTool],
+        domain: Domain,
+        settings: Settings,
+        worlds: Callable[[], tuple[ExampleWorld, ...]] = tuple,
+    ) -> None:
+        self._domain = domain
+        self._settings = settings
+        self._worlds = worlds
+        self.slots = [
+            Slot(number=number, versions=[Version(round=0, written=item)])
+            for number, item in enumerate(written[: limits.MAX_TOOLS])
+        ]
+        self.retired: list[Slot] = []
+        self.tools: Mapping[str, CompiledTool] = {}
+        self.admission = Admission(verdicts=())
+        self._examine_current()
+
+    def retire(self, slots: Sequence[Slot]) -> None:
+        """Give up slots; the next examination is without them."""
+        self.retired.extend(slots)
+        self.slots = [slot for slot in self.slots if slot not in self.retired]
+
+    def failing(self) -> list[Slot]:
+        """Return the slots that go back to the model."""
+        return [slot for slot in self.slots if slot.current.fails]
+
+    def state(self) -> frozenset[tuple[int, Fault]]:
+        """Return all faults by slot; a round that leaves them as they were changed nothing."""
+        return frozenset((slot.number, fault) for slot in self.failing() for fault in slot.current.faults())
+
+    def replace(self, rewritten: Mapping[int, WrittenTool], *, round_number: int) -> list[Slot]:
+        """Add new versions by slot number and keep each only if it is better; return the slots where it is not."""
+        versions = self._examine(
+            [
+                Version(round=round_number, written=rewritten[slot.number])
+                if slot.number in rewritten
+                else slot.current
+                for slot in self.slots
+            ]
+        )
+        unchanged = []
+        for slot, version in zip(self.slots, versions, strict=True):
+            if slot.number not in rewritten:
+                slot.versions[slot.best] = version
+                continue
+            slot.versions.append(version)
+            if version.is_better_than(slot.current):
+                slot.best = len(slot.versions) - 1
+            else:
+                unchanged.append(slot)
+        if unchanged:
+            self._examine_current()
+        return unchanged
+
+    def _examine_current(self) -> None:
+        for slot, version in zip(self.slots, self._examine([slot.current for slot in self.slots]), strict=True):
+            slot.versions[slot.best] = version
+
+    def _examine(self, versions: Sequence[Version]) -> list[Version]:
+        """Compile and try all tools together; sets ``tools`` and ``admission``."""
+        readable = [item.written.value for item in versions if item.written.value is not None]
+        entities, settings = self._domain.entities, self._settings
+        compilation = compile_document(
+            {"tools": readable}, entities=entities.examples, groups=settings.groups, allow_judge=settings.allow_judge
+        )
+        self.tools = compilation.tools
+        self.admission = admit(self.tools, examples=self._worlds(), entities=entities.examples, others=entities.others)
+        places = count()
+        return [
+            replace(item, status="unreadable", diagnostics=(), verdict=None)
+            if item.written.value is None
+            else _examined(item, next(places), compilation, self.admission)
+            for item in versions
+        ]
+
+
+def _examined(version: Version, index: int, compilation: Compilation, admission: Admission) -> Version:
+    """Return a version with its findings; ``index`` is its place in the compiled document."""
+    own = tuple(item for item in compilation.diagnostics if item.path[:2] == ("tools", index))
+    whole = tuple(item for item in compilation.diagnostics if item.severity == "error" and len(item.path) < 2)
+    verdict = next((item for item in admission.verdicts if item.tool == compilation.names[index]), None)
+    if whole or verdict is None or any(item.severity == "error" for item in own):
+        return replace(version, status="faulty", diagnostics=(*whole, *own), verdict=None)
+    status: Status = "admitted" if verdict.admitted else "duplicate" if verdict.reason == "duplicate" else "refused"
+    return replace(version, status=status, diagnostics=own, verdict=verdict)
+
 
 MAX_REPAIRS = 3
 _MAX_SPACED = 6_000  #: characters of a failing tool that go back with their white space; a longer one goes without it
@@ -35,7 +240,7 @@ class Round:
     number: int
     kind: RoundKind
     requested: tuple[str, ...]  #: names of the tools that went back
-    answer: Answer | None  #: None for a given document
+    answer: ModelReply | None  #: None for a given document
     text: str
     written: WrittenTools
     slots: tuple[int | None, ...]  #: the slot of each tool of ``written``; None for a tool that is left aside
@@ -47,7 +252,7 @@ class Round:
 class Induction:
     """The rounds of an induction and its final draft. ``requested``: tools the model was asked for; 0 for a given document."""
 
-    draft: Draft
+    draft: LibraryDraft
     rounds: tuple[Round, ...]
     ending: Ending
     requested: int
@@ -101,84 +306,75 @@ def induce(
         BackendFault: the model's.
     """
     prompts = prompts or InducerPrompts(groups=settings.groups, allow_judge=settings.allow_judge)
-    if document is None and requester is None:
-        raise ToolFault("no_model", "neither a model nor a document is given", hint="give --model or --document")
-    rounds = _Rounds(domain, prompts, progress)
     answer = None
-    if document is None and requester is not None:
+    if document is None:
+        if requester is None:
+            raise ToolFault("no_model", "neither a model nor a document is given", hint="give --model or --document")
         progress(f"asking for {count} tools ...")
         request = prompts.request(domain, count=count, seed=settings.seed)
         answer = requester.send(prompts.system, lambda _: request)
-    draft = rounds.first(answer, document or "", count, lambda tools: Draft(tools, domain, settings, worlds))
-    seen = set()
-    ending: Ending = "rounds_used"
-    for number in range(1, repairs + 1):
-        if not draft.failing():
-            break
-        if requester is None:
-            ending = "no_model"
-            break
-        if draft.state() in seen:
-            ending = "repeats"
-            break
-        seen.add(draft.state())
-        if not rounds.repair(draft, number, requester):
-            ending = "no_reply"
-            break
-    if not draft.failing():
-        ending = "all_usable"
-    elif ending == "rounds_used" and draft.state() in seen:
-        ending = "repeats"
-    return Induction(draft=draft, rounds=tuple(rounds.done), ending=ending, requested=count if document is None else 0)
+    written, notes = _first_tools(answer, document or "", count)
+    draft = LibraryDraft(written.tools, domain, settings, worlds)
+    rounds = _Rounds(draft, progress)
+    places = [place if place < len(draft.slots) else None for place in range(len(written.tools))]
+    rounds.record("document" if answer is None else "generation", answer, written, places, notes, text=document or "")
+    ending = rounds.repair_all(domain, prompts, requester, repairs)
+    requested = count if document is None else 0
+    return Induction(draft=draft, rounds=tuple(rounds.done), ending=ending, requested=requested)
+
+
+def _first_tools(answer: ModelReply | None, document: str, count: int) -> tuple[WrittenTools, list[Note]]:
+    """Read the first emission, from the model or a document, with notes on it."""
+    text = document if answer is None else answer.text
+    written = read_tools(text, strict_form=answer is not None and answer.mode == "strict")
+    notes = [*(() if answer is None else answer.notes), *_reading_notes(written, answer)]
+    found = len(written.tools)
+    if not found:
+        hint = "the recording keeps the reply; another --seed is another draw"
+        if answer is None:
+            hint = "give a file that holds tools as JSON; `videoworld tools language` shows the form"
+        what = "; ".join(note.redacted().message for note in notes)
+        raise ToolFault("no_tools", f"the first emission holds no tool: {what}", hint=hint)
+    if found > limits.MAX_TOOLS:
+        message = f"{found} tools were written; those after the first {limits.MAX_TOOLS} are left aside"
+        notes.append(Note(problem="too_many_tools", message=message))
+    if answer is not None and found != count:
+        message = f"{found} tools were written, {count} were asked for"
+        notes.append(Note(problem="fewer_tools" if found < count else "more_tools", message=message))
+    return written, notes
 
 
 class _Rounds:
-    """Makes rounds and records them."""
+    """The rounds of one draft so far."""
 
-    def __init__(self, domain: Domain, prompts: InducerPrompts, progress: Callable[[str], None]) -> None:
-        self._domain = domain
-        self._prompts = prompts
+    def __init__(self, draft: LibraryDraft, progress: Callable[[str], None]) -> None:
+        self._draft = draft
         self._progress = progress
         self.done: list[Round] = []
 
-    def first(
-        self, answer: Answer | None, document: str, count: int, draft_of: Callable[[list[WrittenTool]], Draft]
-    ) -> Draft:
-        """Read the first emission, from the model or a document, and make the draft of its tools."""
-        text = document if answer is None else answer.text
-        written = read_tools(text, strict_form=answer is not None and answer.mode == "strict")
-        notes = [*(() if answer is None else answer.notes), *_reading_notes(written, answer)]
-        if not written.tools:
-            found = "; ".join(note.redacted().message for note in notes)
-            raise ToolFault(
-                "no_tools",
-                f"the first emission holds no tool: {found}",
-                hint="the recording keeps the reply; another --seed is another draw"
-                if answer is not None
-                else "give a file that holds tools as JSON; `videoworld tools language` shows the form",
-            )
-        found_count = len(written.tools)
-        if found_count > limits.MAX_TOOLS:
-            message = f"{found_count} tools were written; those after the first {limits.MAX_TOOLS} are left aside"
-            notes.append(Note(problem="too_many_tools", message=message))
-        if answer is not None and found_count != count:
-            message = f"{found_count} tools were written, {count} were asked for"
-            notes.append(Note(problem="fewer_tools" if found_count < count else "more_tools", message=message))
-        draft = draft_of(written.tools)
-        slots = [place if place < len(draft.slots) else None for place in range(found_count)]
-        self._record("document" if answer is None else "generation", draft, answer, text, written, slots, notes)
-        return draft
+    def repair_all(self, domain: Domain, prompts: InducerPrompts, requester: Requester | None, repairs: int) -> Ending:
+        """Make repair rounds as long as they change something; return why they ended."""
+        seen = set()
+        for number in range(1, repairs + 1):
+            if self._draft.failing() and requester is None:
+                return "no_model"
+            if requester is None or not self._draft.failing() or self._draft.state() in seen:
+                break
+            seen.add(self._draft.state())
+            if not self._repair(domain, prompts, requester, number):
+                return "no_reply"
+        if not self._draft.failing():
+            return "all_usable"
+        return "repeats" if self._draft.state() in seen else "rounds_used"
 
-    def repair(self, draft: Draft, number: int, requester: Requester) -> bool:
+    def _repair(self, domain: Domain, prompts: InducerPrompts, requester: Requester, number: int) -> bool:
         """Make one repair round; return whether it brought any tool."""
-        failing = draft.failing()
+        draft, failing = self._draft, self._draft.failing()
         accepted = (slot for slot in draft.slots if not slot.current.fails)
-        usable = [signature_card(draft.tools[slot.current.name]).splitlines()[0] for slot in accepted]
+        usable = [signature_card(draft.tools[slot.current.written.name]).splitlines()[0] for slot in accepted]
         self._progress(f"repair {number}: {len(failing)} of {len(draft.slots)} tools go back with their faults ...")
         tools = [_failing_tool(slot) for slot in failing]
-        answer = requester.send(
-            self._prompts.system, lambda mode: self._prompts.repair(self._domain, tools, usable=usable, mode=mode)
-        )
+        answer = requester.send(prompts.system, lambda mode: prompts.repair(domain, tools, usable=usable, mode=mode))
         written = read_tools(answer.text, strict_form=answer.mode == "strict")
         assigned, notes = _assign(written.tools, failing, draft.slots)
         rewritten = {slot: item for item, slot in zip(written.tools, assigned, strict=True) if slot is not None}
@@ -192,26 +388,26 @@ class _Rounds:
             message = f"the new version is no better ({slot.versions[-1].reason()}); the one before is kept"
             notes.append(Note(problem="not_better", tool=slot.name, message=message))
         notes = [*answer.notes, *_reading_notes(written, answer), *notes]
-        self._record("repair", draft, answer, answer.text, written, assigned, notes, [item.name for item in tools])
+        self.record("repair", answer, written, assigned, notes, requested=[item.name for item in tools])
         return bool(rewritten)
 
-    def _record(
+    def record(
         self,
         kind: RoundKind,
-        draft: Draft,
-        answer: Answer | None,
-        text: str,
+        answer: ModelReply | None,
         written: WrittenTools,
         slots: Sequence[int | None],
         notes: Sequence[Note],
+        *,
+        text: str = "",
         requested: Sequence[str] = (),
     ) -> None:
+        """Add a round as the draft is now, and tell its outcome; ``text`` is the document if there is no ``answer``."""
+        text = text if answer is None else answer.text
         if holds_secret(text):
             message = "it holds what looks like a credential; only the recording has that as it came"
             notes = [*notes, Note(problem="secret_in_reply", message=message)]
-        counts: dict[Status, int] = dict.fromkeys(("admitted", "duplicate", "refused", "faulty", "unreadable"), 0)
-        for slot in draft.slots:
-            counts[slot.current.status] += 1
+        found = Counter(slot.current.status for slot in self._draft.slots)
         done = Round(
             number=len(self.done),
             kind=kind,
@@ -221,15 +417,13 @@ class _Rounds:
             written=written,
             slots=tuple(slots),
             notes=tuple(note.redacted() for note in notes),
-            counts=counts,
+            counts={status: found[status] for status in ("admitted", "duplicate", "refused", "faulty", "unreadable")},
         )
         self.done.append(done)
-        now = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        usage = (
-            ""
-            if answer is None
-            else f" ({answer.usage.prompt} + {answer.usage.completion} tokens, {answer.seconds:.0f} s)"
-        )
+        now = ", ".join(f"{count} {name}" for name, count in done.counts.items() if count)
+        usage = ""
+        if answer is not None:
+            usage = f" ({answer.usage.prompt} + {answer.usage.completion} tokens, {answer.seconds:.0f} s)"
         self._progress(f"  {len(written.tools)} tools came{usage}; now {now}")
         for note in done.notes:
             self._progress(f"  {note.problem}{f' ({note.tool})' if note.tool else ''}: {note.message}")
@@ -251,30 +445,27 @@ def _failing_tool(slot: Slot) -> FailingTool:
     )
 
 
-def _reading_notes(written: WrittenTools, answer: Answer | None) -> list[Note]:
-    """Return notes on the JSON of a reply."""
-    notes = [
-        Note(problem="unreadable_tool", tool=item.name, message=item.fault) for item in written.tools if item.fault
-    ]
+def _reading_notes(written: WrittenTools, answer: ModelReply | None) -> Iterator[Note]:
+    """Yield notes on the JSON of a reply."""
+    for item in written.tools:
+        if item.fault:
+            yield Note(problem="unreadable_tool", tool=item.name, message=item.fault)
     for part in written.left_out:
         if part.why == "repeat":
             message = "it is in the reply more than once; the last one that can be read is taken"
-            notes.append(Note(problem="repeated", tool=", ".join(part.tools), message=message))
+            yield Note(problem="repeated", tool=", ".join(part.tools), message=message)
         elif part.why == "reasoning":
             drafts = f"; the {len(part.tools)} tools in them are drafts and are left aside" if part.tools else ""
             message = f"{len(part.text)} characters of the reply are reasoning{drafts}"
-            notes.append(Note(problem="reasoning_in_reply", message=message))
+            yield Note(problem="reasoning_in_reply", message=message)
     if answer is not None and answer.text.strip() and not written.is_pure:
-        prose = [item for item in written.left_out if not item.why and not item.is_wrapping]
+        prose = sum(len(item.text) for item in written.left_out if not item.why and not item.is_wrapping)
         if answer.mode != "plain":
-            message = "the reply is not the one JSON value that was asked for"
-            notes.append(Note(problem="structured_ignored", message=message))
+            yield Note(problem="structured_ignored", message="the reply is not the one JSON value that was asked for")
         elif prose:
-            size = sum(len(item.text) for item in prose)
-            notes.append(Note(problem="prose_around", message=f"{size} characters of the reply belong to no tool"))
+            yield Note(problem="prose_around", message=f"{prose} characters of the reply belong to no tool")
     if not written.tools:
-        notes.append(Note(problem="no_tools", message="the reply holds no tool"))
-    return notes
+        yield Note(problem="no_tools", message="the reply holds no tool")
 
 
 def _retired(rewritten: Mapping[int, WrittenTool], failing: Sequence[Slot]) -> list[Slot]:
@@ -282,13 +473,13 @@ def _retired(rewritten: Mapping[int, WrittenTool], failing: Sequence[Slot]) -> l
 
     The model wrote a tool twice and repaired it once: it is one tool.
     """
-    back = {slot.current.name for slot in failing if slot.number in rewritten}
+    back = {slot.current.written.name for slot in failing if slot.number in rewritten}
     back &= {item.name for item in rewritten.values()}
     return [
         slot
         for slot in failing
         if slot.number not in rewritten
-        and slot.current.name in back
+        and slot.current.written.name in back
         and {fault.code for fault in slot.current.faults()} == {"E_NAME"}
     ]
 
@@ -303,12 +494,12 @@ def _assign(
     waiting = {slot.number: slot for slot in failing}
     assigned: list[int | None] = []
     for item in tools:
-        own = next((number for number, slot in waiting.items() if slot.current.name == item.name), None)
+        own = next((number for number, slot in waiting.items() if slot.current.written.name == item.name), None)
         assigned.append(own)
         if own is not None:
             del waiting[own]
     notes: list[Note] = []
-    taken = {slot.current.name for slot in slots}
+    taken = {slot.current.written.name for slot in slots}
     unknown = [place for place, given in enumerate(assigned) if given is None and tools[place].name not in taken]
     if len(unknown) == len(waiting):
         for place, (number, slot) in zip(unknown, list(waiting.items()), strict=True):

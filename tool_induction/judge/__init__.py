@@ -4,16 +4,15 @@
 the options with which commands allow judging.
 """
 
-from tool_induction.judge.models import ChatJudge, RecordedJudge
-from tool_induction.judge.port import JUDGEMENT, Judge, RememberedJudge, ScriptedJudge, chosen, plain_answer
+from tool_induction.judge.models import ChatJudge, FileJudge
+from tool_induction.judge.port import JUDGEMENT, Judge, RememberedJudge, chosen, plain_answer
 
 __all__ = [
     "JUDGEMENT",
     "ChatJudge",
+    "FileJudge",
     "Judge",
-    "RecordedJudge",
     "RememberedJudge",
-    "ScriptedJudge",
     "chosen",
     "plain_answer",
 ]

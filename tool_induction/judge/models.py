@@ -5,6 +5,7 @@ What a file answers is not requested again, so a run can be repeated without a m
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +17,8 @@ from tool_induction.judge.port import JUDGEMENT, Judge, chosen, judged_material
 from world_api.chat.messages import OptionalSettings, first_message, from_cache
 from world_api.chat.prompts import PromptFiles
 from world_api.chat.recording import append_line, check_schema, read_lines
-from world_api.chat.usage import Usage, usage_of
-from world_api.core.canonical import canonical_json, content_hash
+from world_api.chat.usage import usage_of
+from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent, charge, ledger
 from world_api.core.faults import EpisodeFault, ToolFault
 from world_api.core.ports import ChatModel
@@ -64,7 +65,18 @@ class ChatJudge:
     def _reply(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
         request, reply = self._settings.complete(self._model, self._plain_request(question, answers, item))
         usage = usage_of(request, reply)
-        charge(_charged(self._model.name, request, usage, physical=not from_cache(reply)))
+        charge(
+            Spent(
+                purpose="judge",
+                model=self._model.name,
+                request=content_hash(request),
+                prompt=usage.prompt,
+                completion=usage.completion,
+                cached=usage.cached,
+                estimated=usage.estimated,
+                physical=not from_cache(reply),
+            )
+        )
         if usage.total > JUDGEMENT.tokens and not usage.estimated:
             raise ToolFault(
                 "judge_over_price",
@@ -72,19 +84,6 @@ class ChatJudge:
                 hint="use a judging model that answers at once, without reasoning",
             )
         return reply
-
-
-def _charged(model: str, request: dict[str, Any], usage: Usage, *, physical: bool) -> Spent:
-    return Spent(
-        purpose="judge",
-        model=model,
-        request=content_hash(request),
-        prompt=usage.prompt,
-        completion=usage.completion,
-        cached=usage.cached,
-        estimated=usage.estimated,
-        physical=physical,
-    )
 
 
 def _said(reply: dict[str, Any]) -> str:
@@ -97,14 +96,18 @@ SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Judged:
-    """An answer on file, and what it cost; nothing if no model was called."""
+class _Judgement:
+    """A line of the file: an answer, and what it cost; nothing if no model was called."""
 
+    judge: str
+    question: str
+    answers: tuple[str, ...]
+    item: str
     answer: str
-    spent: tuple[Spent, ...]
+    spent: tuple[Spent, ...] = ()
 
 
-class RecordedJudge:
+class FileJudge:
     """Answers from a file of JSON lines; what is not there is asked of another judge, if there is one, and added.
 
     An answer from the file is charged with what it once took, as a request that was not made again.
@@ -113,19 +116,17 @@ class RecordedJudge:
     def __init__(self, file: Path, judge: Judge | None = None) -> None:
         self._file = file
         self._judge = judge
-        self._known: dict[str, dict[str, _Judged]] = {}  #: what was asked -> judge -> its answer
-        names: list[str] = []
+        self._known: dict[tuple[str, tuple[str, ...], str], dict[str, _Judgement]] = defaultdict(dict)
         for record in read_lines(file, hint="give --judge-record a file of judgements") if file.exists() else ():
             check_schema(record, SCHEMA_VERSION, file)
-            key = [record.get(key) for key in ("judge", "question", "answers", "item")]
-            judged = _judged(record)
-            if judged is None or not isinstance(key[0], str):
+            try:
+                self._keep(TypeAdapter(_Judgement).validate_python(record))
+            except ValidationError:
                 raise EpisodeFault(
                     "recording_damaged", f"a judgement in {file.name} is not whole", hint="restore it from a copy"
-                )
-            names.append(key[0])
-            self._known.setdefault(canonical_json(key[1:]), {})[key[0]] = judged
-        self.name = judge.name if judge is not None else "+".join(dict.fromkeys(names)) or "recorded"
+                ) from None
+        names = dict.fromkeys(name for judgements in self._known.values() for name in judgements)
+        self.name = judge.name if judge is not None else "+".join(names) or "recorded"
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
         """The recorded answers, and new ones where there are none.
@@ -137,14 +138,17 @@ class RecordedJudge:
         """
         given: list[str] = []
         for item in items:
-            known = self._of(self._known.get(canonical_json([question, list(answers), item]), {}))
+            known = self._of(self._known[question, tuple(answers), item])
             for charged in known.spent if known is not None else ():
                 charge(replace(charged, physical=False))
             answer = known.answer if known is not None else self._new(question, answers, item)
             given.append(chosen(answer, answers, judge=self.name))
         return given
 
-    def _of(self, given: Mapping[str, _Judged]) -> _Judged | None:
+    def _keep(self, judgement: _Judgement) -> None:
+        self._known[judgement.question, judgement.answers, judgement.item][judgement.judge] = judgement
+
+    def _of(self, given: Mapping[str, _Judgement]) -> _Judgement | None:
         """The valid answer of those that the judges on file gave."""
         if self._judge is not None:
             return given.get(self.name)
@@ -169,19 +173,10 @@ class RecordedJudge:
         finally:
             for charged in book.items:  # also what was spent on no answer
                 charge(charged)
-        kept = _Judged(answer=answer, spent=book.items)
-        self._known.setdefault(canonical_json([question, list(answers), item]), {})[self.name] = kept
-        record = {"schema_version": SCHEMA_VERSION, "judge": self.name, "question": question}
-        answered = {"answers": list(answers), "item": item, "answer": answer}
-        append_line(self._file, record | answered | {"spent": [charged.record() for charged in kept.spent]})
+        kept = _Judgement(
+            judge=self.name, question=question, answers=tuple(answers), item=item, answer=answer, spent=book.items
+        )
+        self._keep(kept)
+        record = {"schema_version": SCHEMA_VERSION, **vars(kept)} | {"answers": list(answers)}
+        append_line(self._file, record | {"spent": [charged.record() for charged in kept.spent]})
         return answer
-
-
-def _judged(record: Mapping[str, Any]) -> _Judged | None:
-    """The judgement of a record; None where it is not whole."""
-    try:
-        spent = TypeAdapter(tuple[Spent, ...]).validate_python(record.get("spent", ()))
-    except ValidationError:
-        return None
-    answer = record.get("answer")
-    return _Judged(answer=answer, spent=spent) if isinstance(answer, str) else None

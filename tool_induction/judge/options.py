@@ -27,7 +27,7 @@ JudgeRecordOption = Annotated[
 ]
 
 
-def judge_of(
+def judge_from_options(
     allowed: bool, model: str | None, record: Path | None, *, clock: Clock, environment: Mapping[str, str]
 ) -> Judge | None:
     """The judge that the options describe; None if there is none.
@@ -37,7 +37,7 @@ def judge_of(
         BackendFault: ``endpoint_not_configured`` and what else is wrong with an endpoint.
         EpisodeFault: ``recording_damaged``, ``recording_schema``.
     """
-    from tool_induction.judge.models import ChatJudge, RecordedJudge
+    from tool_induction.judge.models import ChatJudge, FileJudge
     from world_api.core.faults import ToolFault
 
     if not allowed:
@@ -45,4 +45,4 @@ def judge_of(
             raise ToolFault("judge_not_allowed", "a judge is named and not allowed", hint="add --allow-judge")
         return None
     judge = None if model is None else ChatJudge(endpoint_model(model, clock=clock, environment=environment))
-    return judge if record is None else RecordedJudge(record, judge)
+    return judge if record is None else FileJudge(record, judge)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
+from tests.support.scripted_judge import ScriptedJudge
 from tests.support.systems import DOCUMENT, data_in, text_of
-from tool_induction.judge import ScriptedJudge
 from world_api.chat import Call, ScriptedChatModel, completion
 
 GIVEN = {"video_id": "made", "words": "folder"}

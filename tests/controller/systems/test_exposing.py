@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from controller.toolsets import FallbackTools
+from tests.support.scripted_judge import ScriptedJudge
 from tests.support.systems import FOUND
 from tool_induction import ToolDeclaration, load_library
-from tool_induction.judge import ScriptedJudge
 from world_api.chat import Call, ScriptedChatModel, completion
 from world_api.operations import OPERATIONS
 

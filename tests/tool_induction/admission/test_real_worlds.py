@@ -25,7 +25,7 @@ NUMBER = {"number": {"type": "int", "from": "{{ number }}"}}
 
 
 def _example(call: Any) -> ExampleWorld:
-    return ExampleWorld(name="a real one", call=call, world=None, video_id="clip", texts=("a kettle",))
+    return ExampleWorld(name="a real one", video_id="clip", texts=("a kettle",), open=lambda: (call, None))
 
 
 def test_an_example_world_is_asked_for_its_own_texts(tool: Any, verdicts: Any) -> None:
@@ -70,25 +70,22 @@ def test_every_run_on_an_example_world_that_can_be_opened_gets_a_session_of_its_
 
         return call, None
 
-    def listings(name: str, arguments: Any) -> Any:
-        assert OPERATIONS[name].state == "reads"
-        return schema_worlds()["one"](name, arguments)
-
-    example = ExampleWorld(
-        name="a real one", call=listings, world=None, video_id="clip", texts=("a kettle",), open=fresh
-    )
+    example = ExampleWorld(name="a real one", video_id="clip", texts=("a kettle",), open=fresh)
     search = tool(SEARCH, EARLIEST, outputs=FOUND)
     runs = [
         run for item in verdicts(search, examples=[example]).values() for run in item.runs if run.world == "a real one"
     ]
 
-    assert len(opened) == len(runs) > 1
-    assert all(calls == ["search_segments_by_text"] for calls in opened)
+    tried = [calls for calls in opened if "search_segments_by_text" in calls]
+    assert len(tried) == len(runs) > 1
+    assert all(calls == ["search_segments_by_text"] for calls in tried)
+    listed = {name for calls in opened for name in calls} - {"search_segments_by_text"}
+    assert all(OPERATIONS[name].state == "reads" for name in listed)
 
 
 def _made_example(session: Any) -> ExampleWorld:
     texts = ("person in black", "person in red and white", "THE LONG WALK")
-    return ExampleWorld(name="made", call=partial(run, session), world=session, video_id="made", texts=texts)
+    return ExampleWorld(name="made", video_id="made", texts=texts, open=lambda: (partial(run, session), session))
 
 
 def test_the_packaged_tools_are_admitted_on_a_real_world_too(open_made: Any) -> None:

@@ -173,16 +173,6 @@ def test_arguments_are_refused_as_the_operations_refuse_them() -> None:
     assert raised.value.code == "unknown_operation"
 
 
-def test_nothing_after_the_causal_cut_is_told() -> None:
-    cut = schema_worlds(as_of=400.0)["many"]
-
-    for name in EVERY_OPERATION:
-        result = cut(name, arguments_of(name, whole=False))
-        rows = [row for value in result.values() if isinstance(value, list) for row in value if isinstance(row, dict)]
-        assert all(row["end_time"] <= 400.0 for row in rows if "end_time" in row), name
-    assert cut("get_video_metadata", {"video_id": "film"})["duration"] == 400.0
-
-
 @given(
     query=st.text(min_size=1, max_size=30).filter(lambda text: text.strip()),
     top_k=st.integers(1, 200),
@@ -192,7 +182,7 @@ def test_an_answer_depends_on_the_call_and_the_seed_alone(query: str, top_k: int
     given_ = {"video_id": "film", "query": query, "top_k": top_k}
 
     def ask() -> Any:
-        return schema_worlds(seed=seed)["many"]("search_segments_by_semantics", dict(given_))
+        return schema_worlds()["many"].of_seed(seed)("search_segments_by_semantics", dict(given_))
 
     first = ask()
 
@@ -203,7 +193,7 @@ def test_an_answer_depends_on_the_call_and_the_seed_alone(query: str, top_k: int
 def test_other_words_and_another_seed_give_other_answers() -> None:
     def hits(query: str, seed: int = 0) -> Any:
         given_ = {"video_id": "film", "query": query, "top_k": 5}
-        return schema_worlds(seed=seed)["many"]("search_segments_by_text", given_)["candidates"]
+        return schema_worlds()["many"].of_seed(seed)("search_segments_by_text", given_)["candidates"]
 
     assert hits("a dog") != hits("a cat")
     assert hits("a dog") != hits("a dog", seed=1)

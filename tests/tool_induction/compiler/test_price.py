@@ -3,7 +3,7 @@
 from typing import Any
 
 from tool_induction import compile_document
-from tool_induction.report import priced
+from tool_induction.check_report import priced
 
 
 def search(top_k: int, save_as: str = "hits") -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tool_induction.domains import Domain, load_domain
-from tool_induction.inducer import Exchanges, Induction, Requester, Settings
+from tool_induction.inducer import Induction, Requester, Settings
 from tool_induction.inducer import induce as run_rounds
 from world_api import SystemClock
 from world_api.chat import ScriptedChatModel, completion
@@ -114,7 +114,7 @@ class Run:
 
     def __init__(self, domain: Domain, replies: list[Any], settings: Settings, **plan: Any) -> None:
         self.model = ScriptedChatModel(replies, name="m")
-        self.requester = Requester(Exchanges(self.model, clock=SystemClock()), settings)
+        self.requester = Requester(self.model, settings, clock=SystemClock())
         self.result: Induction = run_rounds(domain, settings, requester=self.requester, **{"count": 2, **plan})
 
     @property

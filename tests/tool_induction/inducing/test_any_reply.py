@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.scripted_repairer import ScriptedRepairer
 from tool_induction.domains import load_domain
-from tool_induction.inducer import Exchanges, InducerPrompts, Requester, Settings, induce, log_lines, report_page, spent
+from tool_induction.inducer import InducerPrompts, Requester, Settings, induce, log_lines, report_page, spent
 from world_api import SystemClock
 from world_api.chat import ScriptedChatModel, completion
 from world_api.core import ToolFault
@@ -64,7 +64,7 @@ _replies = st.one_of(
 
 
 def ended(reply: str, repairs: Any, mode: Any) -> None:
-    requester = Requester(Exchanges(repairs, clock=SystemClock()), Settings(mode=mode))
+    requester = Requester(repairs, Settings(mode=mode), clock=SystemClock())
     try:
         done = induce(DOMAIN, requester.settings, prompts=PROMPTS, requester=requester, document=reply)
     except ToolFault as fault:
@@ -73,7 +73,7 @@ def ended(reply: str, repairs: Any, mode: Any) -> None:
     assert done.ending in ("all_usable", "repeats", "rounds_used", "no_reply")
     assert all(slot.current.reason() or slot.current.status == "admitted" for slot in done.draft.slots)
     assert [json.loads(json.dumps(line)) for line in log_lines(done)]
-    page = report_page(done, {"model": "m"}, spent(requester.exchanges.done, None), DOMAIN)
+    page = report_page(done, {"model": "m"}, spent(requester.exchanges, None), DOMAIN)
     assert all(f"`{slot.name}`" in page for slot in done.draft.slots if slot.name.isidentifier())
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.support.scripted_repairer import ScriptedRepairer
 from tool_induction.admission import REASONS
 from tool_induction.domains import load_domain
-from tool_induction.inducer import Exchanges, Induction, Requester, Settings, induce, log_lines
+from tool_induction.inducer import Induction, Requester, Settings, induce, log_lines
 from tool_induction.language import CODES
 from world_api import SystemClock
 
@@ -34,7 +34,7 @@ pytestmark = [
 def repaired(name: str) -> Induction:
     """The induction that continues a recording."""
     domain = load_domain(DOMAINS[name[0]])
-    requester = Requester(Exchanges(ScriptedRepairer(), clock=SystemClock()), Settings())
+    requester = Requester(ScriptedRepairer(), Settings(), clock=SystemClock())
     return induce(
         domain, Settings(), requester=requester, document=(FOLDER / f"{name}.json").read_text(encoding="utf-8")
     )

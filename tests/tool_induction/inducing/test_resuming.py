@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from tool_induction import load_library
 from world_api.core import content_hash
 
 Induce = Callable[..., Any]
@@ -122,37 +120,6 @@ def test_ctrl_c_ends_at_once_and_says_how_to_go_on(tools: Any, chat_server: Any,
     told = process.communicate(timeout=60)[1]
     assert process.returncode == 130
     assert told == f"interrupted; the same command continues from {out.with_name('draw1.induction')}\n"
-
-
-class TestAfterAKilledClearingUp:
-    @pytest.fixture
-    def folder(self, induce: Induce, tools: Any, out: Path) -> Path:
-        """The work folder as it was when the library had just been put in its place."""
-        induce(replies=[tools.said([tools.searching(), tools.counting()])])
-        folder = out.with_name("draw1.induction")
-        folder.mkdir()
-        for name in ("recording.jsonl", "log.jsonl", "report.md"):
-            shutil.copy(out / name, folder / name)
-        for name in ("asked.json", "lock"):
-            (folder / name).write_text("", encoding="utf-8")
-        return folder
-
-    def test_it_is_cleared_up_and_told_as_finished(self, induce: Induce, folder: Path, out: Path) -> None:
-        before = load_library(out).hash
-        outcome = induce("--json")
-        assert outcome.json["error"]["code"] == "library_exists"
-        assert "it is finished" in outcome.json["error"]["message"]
-        assert not folder.exists()
-        assert load_library(out).hash == before
-
-    @pytest.mark.parametrize("name", ["recording.jsonl", "thesis.txt"])
-    def test_what_the_library_lacks_is_never_removed(self, induce: Induce, folder: Path, name: str) -> None:
-        (folder / name).write_text("something else", encoding="utf-8")
-        outcome = induce("--json")
-        assert outcome.json["error"]["code"] == "library_exists"
-        assert "finished" not in outcome.json["error"]["message"]
-        assert (folder / name).read_text(encoding="utf-8") == "something else"
-        assert (folder / "log.jsonl").exists()
 
 
 def test_a_recorded_reply_that_no_request_asks_for_any_more_is_told_and_counted(

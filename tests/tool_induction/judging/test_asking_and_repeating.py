@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.judge import JUDGEMENT, ChatJudge, RecordedJudge, RememberedJudge, ScriptedJudge
+from tests.support.scripted_judge import ScriptedJudge
+from tool_induction.judge import JUDGEMENT, ChatJudge, FileJudge, RememberedJudge
 from world_api.chat import CachingChatModel, Endpoint, OpenAIChatModel, ScriptedChatModel, completion
 from world_api.core import BackendFault, EpisodeFault, Ledger, ToolFault, ledger
 
@@ -115,16 +116,16 @@ def test_the_file_says_what_a_judgement_took_and_charges_it_again(tmp_path: Path
     file = tmp_path / "judged.jsonl"
     model = ScriptedChatModel([said("yes"), said("no", tokens=70)], name="m")
     with ledger() as cold:
-        RecordedJudge(file, ChatJudge(model)).answer("?", YES_NO, ["a", "b"])
+        FileJudge(file, ChatJudge(model)).answer("?", YES_NO, ["a", "b"])
     with ledger() as warm:
-        assert RecordedJudge(file).answer("?", YES_NO, ["a", "b"]) == ["yes", "no"]
+        assert FileJudge(file).answer("?", YES_NO, ["a", "b"]) == ["yes", "no"]
     assert sorted(tokens(cold)) == [(50, 2, True), (70, 2, True)]
     assert sorted(tokens(warm)) == [(50, 2, False), (70, 2, False)]
     assert [item.request for item in cold.items] == [item.request for item in warm.items]
 
 
 def test_what_was_spent_on_no_answer_is_charged_through_the_file(tmp_path: Path) -> None:
-    judge = RecordedJudge(tmp_path / "judged.jsonl", ChatJudge(ScriptedChatModel([said("perhaps")], name="m")))
+    judge = FileJudge(tmp_path / "judged.jsonl", ChatJudge(ScriptedChatModel([said("perhaps")], name="m")))
     with ledger() as book, pytest.raises(ToolFault):
         judge.answer("?", YES_NO, ["a"])
     assert tokens(book) == [(50, 2, True)]
@@ -132,24 +133,24 @@ def test_what_was_spent_on_no_answer_is_charged_through_the_file(tmp_path: Path)
 
 def test_a_file_whose_spending_is_damaged_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "judged.jsonl"
-    RecordedJudge(file, ChatJudge(ScriptedChatModel([said("yes")], name="m"))).answer("?", YES_NO, ["a"])
+    FileJudge(file, ChatJudge(ScriptedChatModel([said("yes")], name="m"))).answer("?", YES_NO, ["a"])
     file.write_text(file.read_text(encoding="utf-8").replace('"prompt":50', '"prompt":"many"'), encoding="utf-8")
     with pytest.raises(EpisodeFault, match="recording_damaged"):
-        RecordedJudge(file)
+        FileJudge(file)
 
 
 def test_a_file_of_two_judges_repeats_both(tmp_path: Path) -> None:
     file = tmp_path / "judged.jsonl"
-    RecordedJudge(file, ScriptedJudge(["yes", "no"], name="one")).answer("?", YES_NO, ["a", "both"])
-    RecordedJudge(file, ScriptedJudge(["no", "yes"], name="two")).answer("?", YES_NO, ["b", "both"])
-    alone = RecordedJudge(file)
+    FileJudge(file, ScriptedJudge(["yes", "no"], name="one")).answer("?", YES_NO, ["a", "both"])
+    FileJudge(file, ScriptedJudge(["no", "yes"], name="two")).answer("?", YES_NO, ["b", "both"])
+    alone = FileJudge(file)
     assert alone.name == "one+two"
     assert alone.answer("?", YES_NO, ["a", "b"]) == ["yes", "no"]
     with pytest.raises(ToolFault) as fault:
         alone.answer("?", YES_NO, ["both"])
     assert fault.value.code == "several_judges"
     for name, answer in (("one", "no"), ("two", "yes")):
-        assert RecordedJudge(file, ScriptedJudge([], name=name)).answer("?", YES_NO, ["both"]) == [answer]
+        assert FileJudge(file, ScriptedJudge([], name=name)).answer("?", YES_NO, ["both"]) == [answer]
 
 
 def test_a_remembered_judge_is_asked_once_about_the_same() -> None:

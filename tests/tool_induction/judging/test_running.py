@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.command_line import Cli
+from tests.support.scripted_judge import ScriptedJudge
 from tool_induction import Memo, RunLimits, Trace, compile_document, limits, run_tool
-from tool_induction.judge import JUDGEMENT, ChatJudge, RecordedJudge, ScriptedJudge, chosen, plain_answer
+from tool_induction.judge import JUDGEMENT, ChatJudge, FileJudge, chosen, plain_answer
 from world_api.chat import ScriptedChatModel, completion, estimate_tokens
 from world_api.core import BackendFault, EpisodeFault, ToolFault
 
@@ -188,16 +189,16 @@ def test_judgements_on_file_are_not_asked_again_and_need_no_judge(
         "judge_hits",
         GIVEN,
         call=world,
-        judge=RecordedJudge(file, ChatJudge(replies("yes", "no", "no"))),
+        judge=FileJudge(file, ChatJudge(replies("yes", "no", "no"))),
     )
     lines = file.read_text(encoding="utf-8").splitlines()
 
-    again = run_tool(judged_tools(), "judge_hits", GIVEN, call=world, judge=RecordedJudge(file))
+    again = run_tool(judged_tools(), "judge_hits", GIVEN, call=world, judge=FileJudge(file))
 
     assert again == first
     assert len(lines) == 3
     assert file.read_text(encoding="utf-8").splitlines() == lines
-    other = run_tool(judged_tools(), "judge_hits", GIVEN | {"query": "snow"}, call=world, judge=RecordedJudge(file))
+    other = run_tool(judged_tools(), "judge_hits", GIVEN | {"query": "snow"}, call=world, judge=FileJudge(file))
     assert other["error"]["code"] == "no_judgement"
 
 
@@ -206,7 +207,7 @@ def test_a_damaged_file_of_judgements_is_refused(tmp_path: Path, line: str) -> N
     file = tmp_path / "judged.jsonl"
     file.write_text(line + "\n", encoding="utf-8")
     with pytest.raises(EpisodeFault):
-        RecordedJudge(file)
+        FileJudge(file)
 
 
 def test_the_command_judges_with_a_model_and_repeats_without_one(

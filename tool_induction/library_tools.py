@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -131,3 +131,19 @@ class LibraryTools:
             trace=trace,
             judge=self._judge,
         )
+
+    def with_operations(self, session: Session) -> Callable[[str, Mapping[str, Any]], dict[str, Any]]:
+        """Return a call that also runs the operations of the session, as an MCP server needs it."""
+        from world_api.operations import run
+
+        def call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+            return self.run(name, dict(arguments)) if name in self._tools else run(session, name, dict(arguments))
+
+        return call
+
+
+def mcp_declarations(tools: Mapping[str, CompiledTool]) -> list[dict[str, Any]]:
+    """Return the tools as MCP tools, with input and output schemas and annotations."""
+    from tool_induction.compiler.faces import mcp_face, writes_of
+
+    return [mcp_face(item, writes=writes_of(name, tools)) for name, item in tools.items()]

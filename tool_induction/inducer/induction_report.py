@@ -9,7 +9,7 @@ import difflib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,7 @@ from typing import Any
 from tool_induction.compiler.faces import signature_card
 from tool_induction.compiler.source import without_secrets
 from tool_induction.domains import Domain
-from tool_induction.inducer.drafts import Slot, Version
-from tool_induction.inducer.rounds import Ending, Induction, Round
+from tool_induction.inducer.rounds import Ending, Induction, Round, Slot, Version
 from world_api.chat.recording import Exchange
 from world_api.chat.usage import CURRENCY, Price, Prices, Usage, usage_of
 from world_api.core.faults import BackendFault
@@ -36,7 +35,7 @@ _MAX_DIFF = 120  #: lines
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spent:
+class InductionCost:
     """The cost of an induction. ``faults`` are calls without a reply; ``money`` is None if no price is known."""
 
     calls: int = 0
@@ -60,18 +59,19 @@ class Spent:
         }
 
 
-def spent(exchanges: Iterable[Exchange], price: Price | None) -> Spent:
+def spent(exchanges: Iterable[Exchange], price: Price | None) -> InductionCost:
     """Return the cost of some exchanges."""
-    usage, calls, faults, seconds = Usage(), 0, 0, 0.0
-    for exchange in exchanges:
-        calls += 1
-        seconds += exchange.seconds
-        if exchange.reply is None:
-            faults += 1
-        else:
-            usage = usage + usage_of(exchange.request, exchange.reply)
-    money, currency = (None, "") if price is None else (price.money(usage), CURRENCY)
-    return Spent(calls=calls, faults=faults, usage=usage, seconds=seconds, money=money, currency=currency)
+    all_of = list(exchanges)
+    replies = [usage_of(item.request, item.reply) for item in all_of if item.reply is not None]
+    usage = sum(replies, start=Usage())
+    return InductionCost(
+        calls=len(all_of),
+        faults=len(all_of) - len(replies),
+        usage=usage,
+        seconds=sum(item.seconds for item in all_of),
+        money=None if price is None else price.money(usage),
+        currency="" if price is None else CURRENCY,
+    )
 
 
 def price_of(model: str, file: Path | None) -> Price | None:
@@ -173,21 +173,22 @@ def _tool_record(slot: Slot) -> dict[str, Any]:
     }
 
 
-def report_page(induction: Induction, request: Mapping[str, Any], cost: Spent, domain: Domain) -> str:
+def report_page(induction: Induction, request: Mapping[str, Any], cost: InductionCost, domain: Domain) -> str:
     """Return the report as Markdown, with credentials redacted; ``request`` is what the induction was started with."""
-    options = ["| | |", "| --- | --- |"]
-    for key, value in request.items():
-        text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
-        options.append(f"| {key} | {_cell('left to the server' if value is None else text or 'none')} |")
+    texts = {
+        key: json.dumps(value, ensure_ascii=False) for key, value in request.items() if isinstance(value, dict | list)
+    }
+    options = {key: "left to the server" if value is None else value or "none" for key, value in request.items()}
     parts = [
         f"# Induction for {domain.title}",
         _summary(induction, str(request["model"])),
         "## What was asked",
-        "\n".join(options),
+        _table(("", ""), (options | texts).items()),
         "## Rounds",
-        "\n".join(_rounds(induction)),
+        _rounds(induction),
+        _notes(induction),
         "## Tools",
-        "\n".join(_table(induction)),
+        _tools(induction),
         "## Cost",
         _cost(cost, len(induction.draft.admission.admitted)),
         *(part for slot in induction.draft.slots for part in _history(slot, induction)),
@@ -209,41 +210,48 @@ def _summary(induction: Induction, model: str) -> str:
     )
 
 
-def _rounds(induction: Induction) -> Iterator[str]:
-    yield "| round | asked | written | admitted | duplicate | refused | faulty | unreadable | prompt tokens | reply tokens | s |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+def _table(head: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    cells = [head, ["---"] * len(head), *(map(_cell, row) for row in rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def _rounds(induction: Induction) -> str:
+    rows: list[list[Any]] = []
     for item in induction.rounds:
         requested = {"document": "document given", "generation": "all"}.get(item.kind, f"{len(item.requested)} again")
-        answer = item.answer
-        tokens = ("", "", "")
-        if answer is not None:
-            tokens = (str(answer.usage.prompt), str(answer.usage.completion), f"{answer.seconds:.1f}")
-        cells = (item.number, requested, len(item.written.tools), *item.counts.values(), *tokens)
-        yield f"| {' | '.join(map(str, cells))} |"
-    notes = [(item.number, note) for item in induction.rounds for note in item.notes]
-    if notes:
-        yield ""
-    for number, note in notes:
-        about = f" {_code(note.tool)}" if note.tool else ""
-        yield f"- round {number}, {note.problem}{about}: {_inline(note.message)}"
+        rows.append([item.number, requested, len(item.written.tools), *item.counts.values(), "", "", ""])
+        if item.answer is not None:
+            rows[-1][-3:] = [item.answer.usage.prompt, item.answer.usage.completion, f"{item.answer.seconds:.1f}"]
+    return _table(
+        ("round", "asked", "written", *induction.rounds[0].counts, "prompt tokens", "reply tokens", "s"), rows
+    )
 
 
-def _table(induction: Induction) -> Iterator[str]:
-    yield "| tool | status | why | versions | calls at least, usually, at most | model tokens at most |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+def _notes(induction: Induction) -> str:
+    lines = []
+    for item in induction.rounds:
+        for note in item.notes:
+            about = f" {_code(note.tool)}" if note.tool else ""
+            lines.append(f"- round {item.number}, {note.problem}{about}: {_inline(note.message)}")
+    return "\n".join(lines)
+
+
+def _tools(induction: Induction) -> str:
+    rows = []
     for slot in induction.draft.slots:
         current, verdict = slot.current, slot.current.verdict
         why, calls, tokens = current.reason(), "", ""
         if current.status not in ("unreadable", "faulty"):
             why = "" if verdict is None or verdict.admitted else f"{verdict.reason}: {verdict.explanation}"
-            price = induction.draft.tools[current.name].price
+            price = induction.draft.tools[current.written.name].price
             calls = f"{price.least.calls}, {price.expected.calls}, {price.most.calls}"
             tokens = str(price.most.tokens)
-        cells = (f"`{_cell(slot.name)}`", current.status, _cell(why), len(slot.versions), calls, tokens)
-        yield f"| {' | '.join(map(str, cells))} |"
+        rows.append((f"`{slot.name}`", current.status, why, len(slot.versions), calls, tokens))
+    head = ("tool", "status", "why", "versions", "calls at least, usually, at most", "model tokens at most")
+    return _table(head, rows)
 
 
-def _cost(cost: Spent, admitted: int) -> str:
+def _cost(cost: InductionCost, admitted: int) -> str:
     if not cost.calls:
         return "No model was asked."
     usage = cost.usage
@@ -262,7 +270,7 @@ def _cost(cost: Spent, admitted: int) -> str:
 def _history(slot: Slot, induction: Induction) -> Iterator[str]:
     """Yield a tool's versions from the first to the current one."""
     yield f"## {_code(slot.name)}: {slot.current.status}"
-    tool = induction.draft.tools.get(slot.current.name)
+    tool = induction.draft.tools.get(slot.current.written.name)
     if tool is not None and slot.current.status not in ("unreadable", "faulty"):
         yield _fenced(signature_card(tool), "text")
     before: Version | None = None

@@ -104,27 +104,15 @@ def _note(item: Diagnostic, place: Position | None) -> str:
     )
 
 
-def codes_table(counts: Mapping[str, Mapping[str, int]]) -> list[tuple[str, ...]]:
-    """Return head and rows: a code and its count in each file; codes that do not occur are left out."""
+def codes_table(counts: Mapping[str, Mapping[str, int]]) -> str:
+    """Return a Markdown table: each code with its count in each file; codes that do not occur are left out."""
     rows = [
-        (code, *(str(one.get(code, 0) or "") for one in counts.values()), str(total))
+        (f"`{code}`", *(str(one.get(code, 0) or "") for one in counts.values()), str(total))
         for code in (*get_args(ErrorCode), *get_args(WarningCode), *get_args(LintCode))
         if (total := sum(one.get(code, 0) for one in counts.values()))
     ]
-    return [("code", *counts, "all"), *rows]
-
-
-def codes_text(counts: Mapping[str, Mapping[str, int]]) -> str:
-    """Return the table of codes in columns: codes down, files across."""
-    table = codes_table(counts)
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    lines = [
-        "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        )
-        for row in table
-    ]
-    return "\n".join(line.rstrip() for line in lines)
+    cells = [("code", *counts, "all"), ["---"] * (len(counts) + 2), *rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
 
 
 def count_codes(compilations: Mapping[str, Compilation]) -> dict[str, Counter[str]]:

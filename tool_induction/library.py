@@ -1,0 +1,565 @@
+"""Frozen tool libraries: loaded from a file, a folder or by name, verified against their manifest, frozen once.
+
+A library folder holds ``library.json`` (the frozen tools) and ``manifest.json`` (hashes and origin). ``load_library`` refuses a
+library whose files or whose operations differ from what was frozen; ``freeze_library`` writes one.
+
+Beside the hashes that decide (``content_hash`` of the tools, ``manifest_hash`` of the manifest) the manifest keeps short hashes of
+every part, so that a refusal can name what was changed. Of each operation that a tool calls it keeps the signature: property
+paths of parameters and result (``candidates[].start_time``) with what the schema says there, without titles and descriptions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import Any
+
+from tool_induction import limits
+from tool_induction.compiler.compilation import CompiledTool, compile_document
+from tool_induction.compiler.source import decode, holds_secret
+from tool_induction.language.diagnostics import Findings, closest, format_path
+from tool_induction.language.diagnostics import Path as JsonPath
+from tool_induction.language.model import Call, walk_steps
+from tool_induction.runtime.values import Unfit, check_json
+from world_api.core.canonical import canonical_json, content_hash
+from world_api.core.faults import ToolFault
+from world_api.core.files import open_regular
+from world_api.core.identifiers import is_name
+from world_api.operations import EVERY_OPERATION
+
+#: 2: signatures of the operations, hashes of the parts of tools and of the manifest's keys
+SCHEMA_VERSION = 2
+TOOLS_FILE, MANIFEST_FILE = "library.json", "manifest.json"
+_SHOWN = 60  #: characters of a value in a difference
+_SHORT = 16  #: characters of a hash that only says which part it was
+_REFREEZE = "a packaged one: python -m tool_induction.refreeze NAME; any other: freeze it again with this version"
+#: ``state``, and under ``parameters`` and ``result`` a text for each property path
+Signature = dict[str, Any]
+_WORDING = ("title", "description")
+_STRUCTURE = ("properties", "items", "anyOf", "required", "$defs", "$ref", "type", *_WORDING)
+#: The mark of a rank score restricts what tools do with the number, which the compiler checks; it is no part of a signature.
+_RANK_SCORE = ("x-type", "Score")
+_DEEPEST = 24
+_MOST_DIFFERENCES = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolLibrary:
+    """Compiled tools under a name and a content hash. ``manifest`` is empty for a plain file."""
+
+    name: str
+    hash: str
+    tools: Mapping[str, CompiledTool]
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """The origin of a library, written to its manifest."""
+
+    how: str  #: "hand-written", "induced", "brought" (written elsewhere; ", mended by M") or "edited"
+    date: str  #: ISO 8601
+    domain: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)  #: model, prompt hash, examples, split, yields, cost
+
+
+def load_library(
+    named: str | Path, *, wanted: str | None = None, allow_judge: bool = False, groups: Collection[str] = ()
+) -> ToolLibrary:
+    """Load a library and verify it against its manifest.
+
+    Args:
+        named: A folder, a file, or the name of a packaged library.
+        wanted: Load a file although other tools than this one have faults.
+        allow_judge: Accept tools with judge steps.
+        groups: Optional groups of operations that the tools may call.
+
+    Raises:
+        ToolFault: ``no_such_library``, ``bad_tools``, ``bad_library``, ``other_schema_version``, ``library_changed``,
+            ``other_operations``, ``operations_off``.
+    """
+    source = find_library(named)
+    if source.is_dir():
+        return _load_folder(source, allow_judge=allow_judge, groups=groups)
+    compilation = compile_document(read_bytes(source), allow_judge=allow_judge, groups=groups)
+    tools = compilation.tools if wanted in compilation.tools else compilation.require()
+    return ToolLibrary(name=Path(source.name).stem, hash=content_hash(_document(tools)), tools=tools)
+
+
+def find_library(named: str | Path) -> Traversable:
+    """Return the file or folder of a library given by path or by the name of a packaged one.
+
+    Raises:
+        ToolFault: ``no_such_library``.
+    """
+    path = Path(named)
+    try:
+        if str(named).strip() and path.exists():
+            return path
+    except OSError:  # a name that no file system accepts
+        pass
+    packaged = packaged_libraries()
+    if str(named) in packaged:
+        return files("toollibs") / str(named)
+    same = [name for name in packaged if name.lower() == str(named).lower()]
+    near = same[0] if same else closest(str(named), packaged)
+    raise ToolFault(
+        "no_such_library",
+        f"there is no library or file {str(named)[:200]!r}",
+        hint=f"did you mean {near!r}?" if near else "give a file, a folder, or one of: " + ", ".join(packaged),
+    )
+
+
+def packaged_libraries() -> list[str]:
+    """Return the names of the libraries that are installed with the product."""
+    return sorted(
+        entry.name
+        for entry in files("toollibs").iterdir()
+        if entry.is_dir() and is_name(entry.name.lower()) and (entry / MANIFEST_FILE).is_file()
+    )
+
+
+def _load_folder(folder: Traversable, *, allow_judge: bool, groups: Collection[str]) -> ToolLibrary:
+    manifest = _read_manifest(folder)
+    _check_operations(manifest)
+    check_groups_on(manifest["name"], groups_needed(manifest["operations"]), groups)
+    document, text = read_json(folder, TOOLS_FILE)
+    _check_tools(folder, manifest, document, text)
+    if not isinstance(document, dict) or document.keys() != {"tools"} or not isinstance(document["tools"], list):
+        raise ToolFault("bad_library", f'{folder.name}: {TOOLS_FILE} is not {{"tools": [...]}}')
+    tools = compile_document(document, allow_judge=allow_judge, groups=groups).require()
+    _check_reading(folder, tools, document["tools"])
+    _check_vouched(folder, tools, manifest)
+    return ToolLibrary(name=manifest["name"], hash=manifest["content_hash"], tools=tools, manifest=manifest)
+
+
+def _check_reading(folder: Traversable, tools: Mapping[str, CompiledTool], stored: list[Any]) -> None:
+    """Refuse tools that this version of the compiler reads differently from the one that froze them."""
+    for item, was in zip(tools.values(), stored, strict=True):
+        found = differences(was, item.frozen, most=_MOST_DIFFERENCES)
+        if found:
+            raise ToolFault(
+                "library_changed",
+                f"{folder.name}: this version of the compiler reads {item.name!r} differently: " + "; ".join(found),
+                hint="freeze it again under a new name",
+            )
+
+
+def _check_vouched(folder: Traversable, tools: Mapping[str, CompiledTool], manifest: Mapping[str, Any]) -> None:
+    """Refuse a manifest that does not list exactly these tools, their operations and their groups."""
+    for what, found, stored in (
+        ("call", operations_used(tools), sorted(manifest["operations"])),
+        ("need the groups", groups_needed(operations_used(tools)), manifest.get("groups", [])),
+        ("are", list(tools), list(manifest["tools"])),
+    ):
+        if found != stored:
+            raise ToolFault(
+                "bad_library",
+                f"{folder.name}: {MANIFEST_FILE} vouches for {', '.join(stored) or 'nothing'}; "
+                f"the tools {what} {', '.join(found) or 'nothing'}",
+            )
+
+
+def _check_operations(manifest: Mapping[str, Any]) -> None:
+    """Refuse a library whose operations have changed since it was frozen."""
+    stored = manifest["operations"]
+    current = {name: signature_of(name) for name in stored if name in EVERY_OPERATION}
+    found = list(_differences(stored, current, ()))
+    if found:
+        more = f"; and {len(found) - _MOST_DIFFERENCES} differences more" if len(found) > _MOST_DIFFERENCES else ""
+        raise ToolFault(
+            "other_operations",
+            f"{manifest['name']} was frozen against other operations: " + "; ".join(found[:_MOST_DIFFERENCES]) + more,
+            hint="check its library.json against the operations of this version and freeze it again",
+        )
+
+
+def _document(tools: Mapping[str, CompiledTool]) -> dict[str, Any]:
+    return {"tools": [item.frozen for item in tools.values()]}
+
+
+def freeze_library(tools: Mapping[str, CompiledTool], folder: Path | str, *, name: str, origin: Origin) -> ToolLibrary:
+    """Write compiled tools as a library folder, the manifest last.
+
+    Raises:
+        ToolFault: ``bad_library_name``; ``bad_origin``; ``secret_in_library``; ``library_exists``: a frozen library is
+            never overwritten.
+    """
+    folder = Path(folder)
+    if folder.exists() or folder.is_symlink():
+        raise ToolFault("library_exists", f"{folder} is there already", hint="frozen libraries are immutable")
+    if not is_name(name.lower()):
+        raise ToolFault("bad_library_name", f"{name[:64]!r} cannot name a library", hint="use letters, digits, . _ -")
+    document = _document(tools)
+    needed = groups_needed(operations_used(tools))
+    manifest = _sealed(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "name": name,
+            "content_hash": content_hash(document),
+            "origin": origin.how,
+            "date": origin.date,
+            "domain": origin.domain,
+            "tools": {item.name: _tool_parts(item.frozen) for item in tools.values()},
+            "operations": {operation: signature_of(operation) for operation in operations_used(tools)},
+            **({"groups": needed} if needed else {}),
+        },
+        origin.details,
+    )
+    folder.mkdir(parents=True)
+    for file, value in ((TOOLS_FILE, document), (MANIFEST_FILE, manifest)):
+        (folder / file).write_bytes(written(value).encode("utf-8"))
+    return ToolLibrary(name=name, hash=content_hash(document), tools=tools, manifest=manifest)
+
+
+def operations_used(tools: Mapping[str, CompiledTool]) -> list[str]:
+    """Return the operations that the tools call, sorted."""
+    steps = (step for item in tools.values() for step in walk_steps(item.tool.steps))
+    return sorted({step.target for step in steps if isinstance(step, Call) and step.kind == "api"})
+
+
+def groups_needed(operations: Collection[str]) -> list[str]:
+    """Return the optional groups that the operations belong to, sorted; unknown operations are ignored."""
+    found = {EVERY_OPERATION[name].group for name in operations if name in EVERY_OPERATION}
+    return sorted(found - {""})
+
+
+def check_groups_on(name: str, needed: Collection[str], groups: Collection[str]) -> None:
+    """Refuse tools that call operations of groups that are not switched on.
+
+    Raises:
+        ToolFault: ``operations_off``.
+    """
+    off = sorted(set(needed) - set(groups))
+    if off:
+        raise ToolFault(
+            "operations_off",
+            f"{name} calls operations of the optional group {', '.join(map(repr, off))}, which is off",
+            hint="switch it on for all systems that are compared: " + " ".join(f"--with {group}" for group in off),
+        )
+
+
+UNPRUNED, LOG = "unpruned", "log.jsonl"
+#: Manifest keys about files beside an induced library; a library made from it does not have them.
+_BESIDE = frozenset({"log_sha256", "files", "unpruned_hash"})
+
+
+def carried_induction(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a library made from another one keeps of its induction: what it saw, without the files beside it.
+
+    The result is ``{"induction": {...}}``, or empty if neither the library nor one of its lineage was induced.
+    """
+    lineage = manifest.get("lineage")
+    for known in (manifest, *reversed(lineage if isinstance(lineage, list) else [])):
+        found = _induction(known) if isinstance(known, Mapping) else {}
+        if found:
+            return {"induction": {key: value for key, value in found.items() if key not in _BESIDE}}
+    return {}
+
+
+def file_hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of each of the files that exists.
+
+    Raises:
+        OSError: one cannot be read.
+    """
+    return {name: _sha256(folder / name) for name in names if (folder / name).is_file()}
+
+
+def check_companions(
+    folder: Traversable, manifest: Mapping[str, Any], *, allow_judge: bool = False, groups: Collection[str] = ()
+) -> list[str]:
+    """Compare the files beside a library with its manifest; return the names of those that are missing.
+
+    Raises:
+        ToolFault: ``library_changed``, naming the file; ``unreadable_library``; what loading the unpruned library raises.
+    """
+    missing = []
+    for name, stored in _vouched(manifest).items():
+        try:
+            if not (folder / name).is_file():
+                missing.append(name)
+            elif _sha256(folder / name) != stored:
+                raise _changed(folder, name, "its SHA-256")
+        except OSError as error:
+            raise ToolFault("unreadable_library", f"{name} cannot be read: {error.strerror}") from None
+    unpruned = _induction(manifest).get("unpruned_hash")
+    if unpruned is not None:
+        if not (folder / UNPRUNED).is_dir():
+            missing.append(UNPRUNED)
+        elif load_library(Path(str(folder / UNPRUNED)), allow_judge=allow_judge, groups=groups).hash != unpruned:
+            raise _changed(folder, UNPRUNED, "its content hash")
+    return missing
+
+
+def _vouched(manifest: Mapping[str, Any]) -> dict[str, str]:
+    induction = _induction(manifest)
+    if induction.get("arm") == UNPRUNED:
+        return {}  # its files are beside the pruned library, whose manifest lists them
+    log = {LOG: induction["log_sha256"]} if "log_sha256" in induction else {}
+    files = induction.get("files")
+    return log | (dict(files) if isinstance(files, Mapping) else {})
+
+
+def _induction(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = manifest.get("induction")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _sha256(file: Traversable) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def written(value: object) -> str:
+    """Return the text of a library's file."""
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def _tool_parts(frozen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return short hashes of the parts of a frozen tool: each key, and each step."""
+    parts: dict[str, Any] = {key: _short(value) for key, value in frozen.items() if key != "steps"}
+    return parts | {"steps": [_short(step) for step in frozen["steps"]]}
+
+
+def _sealed(manifest: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest with details of the origin and with its own hashes.
+
+    Raises:
+        ToolFault: ``bad_origin``: details that would change what the manifest vouches for, or are no JSON;
+            ``secret_in_library``.
+    """
+    own = {*manifest, "key_hashes", "manifest_hash"}
+    taken = sorted(details.keys() & own)
+    if taken:
+        raise ToolFault(
+            "bad_origin", f"the details of a library cannot be called {', '.join(taken)}", hint="rename them"
+        )
+    whole = {**manifest, **details}
+    try:
+        check_json(whole)
+    except Unfit as why:
+        raise ToolFault("bad_origin", f"the details of a library cannot be written down: {why}") from None
+    if holds_secret(canonical_json(whole)):
+        raise ToolFault("secret_in_library", "the details of a library hold what looks like a key", hint="leave it out")
+    whole["key_hashes"] = {key: _short(value) for key, value in whole.items()}
+    return whole | {"manifest_hash": content_hash(whole)}
+
+
+def _read_manifest(folder: Traversable) -> dict[str, Any]:
+    """Read the manifest of a library folder and check its own hash.
+
+    Raises:
+        ToolFault: ``unreadable_library``, ``bad_library``, ``other_schema_version``, ``library_changed``.
+    """
+    manifest, text = read_json(folder, MANIFEST_FILE)
+    if not isinstance(manifest, dict):
+        raise ToolFault("bad_library", f"{folder.name}: {MANIFEST_FILE} is not a JSON object")
+    if manifest.get("schema_version") != SCHEMA_VERSION:
+        raise ToolFault(
+            "other_schema_version",
+            f"{folder.name}: schema version {manifest.get('schema_version')!r}; this program reads {SCHEMA_VERSION}",
+            hint=_REFREEZE,
+        )
+    kinds = {"name": str, "content_hash": str, "manifest_hash": str, "operations": dict, "tools": dict, "origin": str}
+    lacking = [key for key, kind in kinds.items() if not isinstance(manifest.get(key), kind)]
+    if lacking:
+        raise ToolFault("bad_library", f"{folder.name}: {MANIFEST_FILE} lacks {', '.join(lacking)}")
+    rest = {key: value for key, value in manifest.items() if key != "manifest_hash"}
+    if content_hash(rest) != manifest["manifest_hash"]:
+        raise _changed(folder, MANIFEST_FILE, _changed_keys(manifest))
+    _check_writing(folder, MANIFEST_FILE, manifest, text)
+    return manifest
+
+
+def _changed_keys(manifest: Mapping[str, Any]) -> str:
+    hashes = manifest.get("key_hashes")
+    if not isinstance(hashes, Mapping):
+        return "key_hashes"
+    found = {key: value for key, value in manifest.items() if key not in ("key_hashes", "manifest_hash")}
+    return ", ".join(_changed_parts(hashes, found)) or "one of the hashes themselves"
+
+
+def _changed_parts(hashes: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+    """Return the parts that are new, gone and changed, going by their short hashes."""
+    lines = [f"{key} is new" for key in found if key not in hashes]
+    lines += [f"{key} is gone" for key in hashes if key not in found]
+    return lines + [key for key, value in found.items() if key in hashes and hashes[key] != _short(value)]
+
+
+def _check_tools(folder: Traversable, manifest: Mapping[str, Any], document: object, text: str) -> None:
+    """Refuse tools that are not, character by character, what was frozen.
+
+    Raises:
+        ToolFault: ``library_changed``, naming the tools and their parts.
+    """
+    if content_hash(document) != manifest["content_hash"]:
+        raise _changed(folder, TOOLS_FILE, _changed_tools(manifest["tools"], document))
+    _check_writing(folder, TOOLS_FILE, document, text)
+
+
+def _changed_tools(stored: Mapping[str, Any], document: object) -> str:
+    tools = document.get("tools") if isinstance(document, Mapping) else None
+    if (
+        not isinstance(document, Mapping)
+        or not isinstance(tools, list)
+        or not all(isinstance(x, Mapping) for x in tools)
+    ):
+        return 'it is not {"tools": [...]}'
+    found = {str(tool.get("tool_name")): tool for tool in tools}
+    lines = [f"{name} is gone" for name in stored if name not in found]
+    lines += [f"{name} is new" for name in found if name not in stored]
+    for name, tool in found.items():
+        if name in stored and (parts := _changed_parts_of_tool(stored[name], tool)):
+            lines.append(f"{name}: {', '.join(parts)}")
+    lines += [f"{key} is new" for key in sorted(document.keys() - {"tools"})]
+    return "; ".join(lines) or "the order of its tools"
+
+
+def _changed_parts_of_tool(stored: Any, tool: Mapping[str, Any]) -> list[str]:
+    if not isinstance(stored, Mapping):
+        return ["the whole tool"]
+    steps, hashes = tool.get("steps"), stored.get("steps", [])
+    steps = steps if isinstance(steps, list) else []
+    rest = [{key: value for key, value in item.items() if key != "steps"} for item in (stored, tool)]
+    parts = _changed_parts(*rest)
+    if len(steps) != len(hashes):
+        return [*parts, f"steps ({len(steps)}, frozen {len(hashes)})"]
+    return parts + [f"steps[{n}]" for n, step in enumerate(steps) if _short(step) != hashes[n]]
+
+
+def _check_writing(folder: Traversable, name: str, value: object, text: str) -> None:
+    """Refuse a file that is written differently from how it was frozen; line ends of another system are accepted.
+
+    Raises:
+        ToolFault: ``library_changed``, naming the line.
+    """
+    lines = zip_longest(text.replace("\r\n", "\n").split("\n"), written(value).split("\n"))
+    for number, (line, expected) in enumerate(lines, start=1):
+        if line != expected:
+            raise _changed(folder, name, f"line {number} says the same in another way")
+
+
+def _changed(folder: Traversable, name: str, what: str) -> ToolFault:
+    """Return the fault of a file that is not what was frozen."""
+    return ToolFault(
+        "library_changed",
+        f"{folder.name}: {name} is not what was frozen; changed: {what}",
+        hint="a frozen library is immutable: restore it, or make a new one with `videoworld tools fork`",
+    )
+
+
+def read_json(folder: Traversable, name: str) -> tuple[Any, str]:
+    """Read a JSON file of a library strictly (no repeated keys, finite numbers, valid text); return value and text.
+
+    Raises:
+        ToolFault: ``unreadable_library``, ``bad_library``.
+    """
+    findings = Findings()
+    content = read_bytes(folder / name)
+    value = decode(content, findings)
+    if findings.errors:
+        raise ToolFault("bad_library", f"{folder.name}/{name}: {findings.items[0].message}")
+    return value, content.decode("utf-8")
+
+
+def read_bytes(source: Traversable) -> bytes:
+    """Return a document's bytes, at most one more than a document may have.
+
+    Raises:
+        ToolFault: ``unreadable_library``.
+    """
+    try:
+        with open_regular(source) if isinstance(source, Path) else source.open("rb") as stream:
+            return stream.read(limits.MAX_DOCUMENT_BYTES + 1)
+    except OSError as error:
+        raise ToolFault("unreadable_library", f"{source.name} cannot be read: {error.strerror}") from None
+
+
+def _short(value: Any) -> str:
+    return content_hash(value)[:_SHORT]
+
+
+def signature_of(name: str) -> Signature:
+    """Return an operation's signature."""
+    operation = EVERY_OPERATION[name]
+    return {
+        "state": operation.state,
+        "parameters": _paths(operation.parameters_schema()),
+        "result": _paths(operation.result_schema()),
+    }
+
+
+def _paths(schema: Mapping[str, Any]) -> dict[str, str]:
+    """Flatten a schema: property path -> description of the value."""
+    found: dict[str, str] = {}
+    for path, text in _walk_schema(schema, schema, "", required=True, depth=0):
+        found[path] = f"{found[path]} or {text}" if path in found else text
+    return found
+
+
+def _walk_schema(
+    node: Any, root: Mapping[str, Any], path: str, *, required: bool, depth: int
+) -> Iterator[tuple[str, str]]:
+    node = _resolved(node, root)
+    yield path or "$", _text(node, required=required)
+    if depth > _DEEPEST or not isinstance(node, Mapping):
+        return
+    needed = node.get("required", ())
+    for key, child in node.get("properties", {}).items():
+        yield from _walk_schema(child, root, f"{path}.{key}" if path else key, required=key in needed, depth=depth + 1)
+    if "items" in node:
+        yield from _walk_schema(node["items"], root, f"{path}[]", required=True, depth=depth + 1)
+    for branch in node.get("anyOf", ()):
+        yield from _walk_schema(branch, root, path, required=True, depth=depth + 1)
+
+
+def _resolved(node: Any, root: Mapping[str, Any]) -> Any:
+    for _ in range(_DEEPEST):
+        if not isinstance(node, Mapping) or "$ref" not in node:
+            break
+        target = root.get("$defs", {}).get(str(node["$ref"]).rpartition("/")[2], {})
+        node = {**target, **{key: value for key, value in node.items() if key != "$ref"}}
+    return node
+
+
+def _text(node: Any, *, required: bool) -> str:
+    if not isinstance(node, Mapping):
+        return canonical_json(node)
+    kind = node.get("type", "one of" if "anyOf" in node else "anything")
+    words = [] if required else ["optional"]
+    words.append(kind if isinstance(kind, str) else " or ".join(map(str, kind)))
+    rest = {key: value for key, value in node.items() if key not in _STRUCTURE and (key, value) != _RANK_SCORE}
+    return " ".join(words) + (f" {canonical_json(rest)}" if rest else "")
+
+
+def differences(before: Any, after: Any, *, most: int = 20) -> list[str]:
+    """Return the places at which two JSON values differ, one line each, in document order, at most ``most``."""
+    return list(islice(_differences(before, after, ()), most))
+
+
+def _differences(before: Any, after: Any, path: JsonPath) -> Iterator[str]:
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in [*before, *(key for key in after if key not in before)]:
+            if key not in after:
+                yield f"{format_path((*path, key))}: gone, was {_shown(before[key])}"
+            elif key not in before:
+                yield f"{format_path((*path, key))}: new, {_shown(after[key])}"
+            else:
+                yield from _differences(before[key], after[key], (*path, key))
+        if list(before) != list(after) and set(before) == set(after):
+            yield f"{format_path(path)}: keys {', '.join(before)} -> keys {', '.join(after)}"
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _differences(dict(enumerate(before)), dict(enumerate(after)), path)
+    elif canonical_json(before) != canonical_json(after):
+        yield f"{format_path(path)}: {_shown(before)} -> {_shown(after)}"
+
+
+def _shown(value: Any) -> str:
+    text = canonical_json(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
