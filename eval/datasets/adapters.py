@@ -156,7 +156,11 @@ def entries_of(entries: Iterable[tuple[str, object]], make: Callable[[Entry], Ra
 
 
 def numbered(value: object, name: str, *, what: str = "entry") -> Iterator[tuple[str, object]]:
-    """The entries of a list with their places."""
+    """The entries of a list with their places.
+
+    Raises:
+        EvalFault: ``bad_dataset``: it is no list.
+    """
     if not isinstance(value, list):
         raise bad(f"{name} is not a list of entries", "give the file of annotations as it was published")
     for number, item in enumerate(value):

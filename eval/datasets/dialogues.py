@@ -226,7 +226,12 @@ def ensure_text_worlds(dataset: Dataset, store: Path) -> tuple[str, ...]:
 
 
 def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
-    """Whether the store holds the world of this very dialogue, whole: a damaged one can be written again."""
+    """Whether the store holds the world of this very dialogue, whole: a damaged one can be written again.
+
+    Raises:
+        EvalFault: ``world_in_the_way``: the id holds a world built from a video.
+        StoreFault: ``bad_video_id``.
+    """
     from world_api.core.files import hash_file
     from world_api.world.manifest import read_manifest
     from world_api.world.store import world_folder
@@ -250,7 +255,12 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
 
 
 def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
-    """Write the world of a dialogue where it is not there; the same words, the same bytes."""
+    """Write the world of a dialogue where it is not there; the same words, the same bytes.
+
+    Raises:
+        EvalFault: ``world_in_the_way``.
+        StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
+    """
     from world_api.api import text_embedder
     from world_api.core.files import world_lock
     from world_api.search.documents import prepare

@@ -40,7 +40,11 @@ class NumberedLine:
 
 
 def read_bytes(path: Path, *, most: int = MAX_BYTES) -> bytes:
-    """The content of a regular file."""
+    """The content of a regular file.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``.
+    """
     try:
         with open_regular(path) as file:
             content = file.read(most + 1)
@@ -65,7 +69,11 @@ def unreadable(path: Path, error: OSError) -> EvalFault:
 
 
 def read_json(path: Path, *, most: int = MAX_BYTES) -> Any:
-    """The JSON value of a file."""
+    """The JSON value of a file.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``.
+    """
     return json_of(read_bytes(path, most=most), path.name)
 
 
@@ -146,7 +154,11 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def validated(shape: type[Shape], value: object, name: str, hint: str, line: LineOf | None = None) -> Shape:
-    """A value that was read from a file, in its shape; ``line`` gives the line of a place in the file."""
+    """A value that was read from a file, in its shape; ``line`` gives the line of a place in the file.
+
+    Raises:
+        EvalFault: ``bad_dataset``, with up to eight faults.
+    """
     try:
         return shape.model_validate(value)
     except ValidationError as error:

@@ -61,7 +61,11 @@ def dataset_hash(items: tuple[Item, ...], protocol: Mapping[str, Any]) -> str:
 
 
 def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
-    """The dataset of a folder with ``dataset.json``; videos are where it says, or in ``videos``."""
+    """The dataset of a folder with ``dataset.json``; videos are where it says, or in ``videos``.
+
+    Raises:
+        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
+    """
     described = _manifest(folder / DATASET_FILE)
     files = {video_id: video.file for video_id, video in described.videos.items()}
     items = tuple(read_items(folder / described.questions))
@@ -198,7 +202,11 @@ class BenchmarkSelection:
 def assemble(
     entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: BenchmarkSelection, texts: Mapping[str, Dialogue]
 ) -> Dataset:
-    """The dataset of a file's entries; those that cannot be asked are reported."""
+    """The dataset of a file's entries; those that cannot be asked are reported.
+
+    Raises:
+        EvalFault: ``bad_dataset``: nothing in it can be asked; ``dataset_too_large``.
+    """
     items: list[Item] = []
     left_out: list[SkippedEntry] = []
     given: dict[str, int] = {}

@@ -75,7 +75,11 @@ def read_pairs(file: Path) -> tuple[LabelledPair, ...]:
 
 
 def own_pairs(file: Path) -> tuple[LabelledPair, ...]:
-    """The pairs of one file, without the file beside it."""
+    """The pairs of one file, without the file beside it.
+
+    Raises:
+        EvalFault: ``bad_pairs``.
+    """
     return _read(_text(file), file.name)
 
 

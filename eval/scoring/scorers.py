@@ -193,6 +193,9 @@ def score_all(
     """The scores of many answers, in their order. They are put to the judge in a seeded order, ``workers`` at a time.
 
     So a drift while judging (a server under load, a model that is exchanged) does not affect one arm alone.
+
+    Raises:
+        EvalFault, BackendFault: as ``score_value``.
     """
     order = list(range(len(answers)))
     random.Random(seed).shuffle(order)  # noqa: S311 - an order, no secret

@@ -257,6 +257,9 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
     """Kendall's tau-a of two rankings of the same things: concordant less discordant pairs, over all pairs (Kendall 1938).
 
     Ties count as neither. 1 for fewer than two things. SciPy has tau-b and tau-c alone, which correct for ties.
+
+    Raises:
+        EvalFault: ``bad_sample``: they differ in length.
     """
     _same_length(first, second)
     if len(first) < 2:
@@ -293,7 +296,11 @@ def cohen_kappa(
 def correlation(
     first: Sequence[float], second: Sequence[float], *, groups: Sequence[Hashable] | None = None
 ) -> float | None:
-    """Pearson's correlation; with ``groups`` of what is left when each group's mean is taken away. None if one does not vary."""
+    """Pearson's correlation; with ``groups`` of what is left when each group's mean is taken away. None if one does not vary.
+
+    Raises:
+        EvalFault: ``bad_sample``.
+    """
     groups = [0] * len(first) if groups is None else groups
     _same_length(first, second)
     _same_length(first, groups)

@@ -544,7 +544,11 @@ def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = (
 
 
 def compare(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> ArmComparison:
-    """Compare two groups of samples, with a table of all and, if there are several task domains, one by domain."""
+    """Compare two groups of samples, with a table of all and, if there are several task domains, one by domain.
+
+    Raises:
+        EvalFault: as ``paired_groups``.
+    """
     found = paired_groups(study, one, other, filters)
     title = f"{one} against {other}"
     note = f"The first ({one}) less the second ({other}) on the same questions; intervals (95 %) over videos. "

@@ -62,7 +62,11 @@ _MAKERS: Mapping[tuple[str, ...], Maker] = {
 
 
 def tables_of(run: Run | Study, only: Collection[str] | None = None) -> list[Table]:
-    """Every table of a run, or ``only`` those. One without rows says in its note what it needs, or why it cannot be made."""
+    """Every table of a run, or ``only`` those. One without rows says in its note what it needs, or why it cannot be made.
+
+    Raises:
+        EvalFault: ``not_scored``.
+    """
     study = run if isinstance(run, Study) else study_of(run)
     made: list[Table] = []
     for names, make in _MAKERS.items():

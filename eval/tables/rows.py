@@ -293,7 +293,11 @@ class RunRows:
 
 
 def rows_of(run: Run) -> list[SampleRow]:
-    """One row for each scored sample, in the order of the run's samples."""
+    """One row for each scored sample, in the order of the run's samples.
+
+    Raises:
+        EvalFault: ``not_scored``.
+    """
     return list(read_rows(run).rows)
 
 

@@ -129,7 +129,11 @@ class Table:
             raise ValueError(f"table {self.name}: its rows do not fit its columns")
 
     def place(self, key: str) -> int:
-        """The index of a column."""
+        """The index of a column.
+
+        Raises:
+            KeyError: no column has that key.
+        """
         places = {column.key: place for place, column in enumerate(self.columns)}
         return places[key]
 

@@ -135,7 +135,11 @@ def escaped(text: str) -> str:
 
 
 def latex(table: Table) -> str:
-    """The table as a ``table`` environment, with what must be read beside it under its rules."""
+    """The table as a ``table`` environment, with what must be read beside it under its rules.
+
+    Raises:
+        BackendFault: ``extra_missing``.
+    """
     with from_extra("eval"):
         import pandas as pd
     # A column is left out if it is aside, or blank in every row.
@@ -183,6 +187,9 @@ def comma_separated(table: Table) -> str:
     Beside each figure are, if any row has them, its ``KEY_low``, ``KEY_high``, ``KEY_n``, ``KEY_clusters`` and
     ``KEY_remark`` (why it is blank, or how it is to be read). The last columns say the table's ``watermark`` and what was
     ``left_out``, the same in each row, so that they go where the figures go.
+
+    Raises:
+        BackendFault: ``extra_missing``.
     """
     with from_extra("eval"):
         import pandas as pd

@@ -73,7 +73,12 @@ class Derived:
         self._requested: set[str] = set()
 
     def table(self, name: str, make: Callable[[], pa.Table], *, schema: pa.Schema, rows: int | None = None) -> pa.Table:
-        """One table; see ``tables``."""
+        """One table; see ``tables``.
+
+        Raises:
+            StoreFault: ``store_not_writable``, ``disk_full``, when it is to be kept and cannot be.
+            NotKept: with ``only_kept``, when it is not kept.
+        """
         return self.tables({name: schema}, lambda: [make()], rows={name: rows})[0]
 
     def tables(
