@@ -175,11 +175,7 @@ class Naming:
 
     def track(self, subject: Actor | Prop) -> str:
         """The track's id."""
-        if self.tracks is not None:
-            return self.tracks[subject]
-        if isinstance(subject, Actor):
-            return f"person_{subject.name.lower()}"
-        return f"{subject.category}_{subject.colour}"
+        return subject.id if self.tracks is None else self.tracks[subject]
 
     def label(self, subject: Actor | Prop) -> str:
         """A description for people who read the file."""

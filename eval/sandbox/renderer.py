@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from eval.sandbox.figures import Arm, Pose, arm_towards, grip_of, paint_person, paint_prop
-from eval.sandbox.room_plans import Arrangement, Place, arrange, plan_of
+from eval.sandbox.room_plans import plan_of
 from eval.sandbox.rooms import Backdrop, paint_card, paint_open, paint_room
 from eval.sandbox.script import (
     WIDTH,
@@ -305,12 +305,11 @@ class _Painter:
         self._part = part
         self._backdrop = backdrop.image
         self._last: list[_Painted] = []
-        self._made: Arrangement | None = None
-        self._hooks: frozenset[Place] = frozenset()
-        if isinstance(part, Shot) and part.room.variant:
-            self._made = arrange(part.room.kind, part.room.variant)
-            spots = plan_of(part.room.kind, part.room.variant).spots
-            self._hooks = frozenset(spot.place for spot in spots if spot.hangs)
+        self._plan = (
+            plan_of(part.room.kind, part.room.variant) if isinstance(part, Shot) and part.room.variant else None
+        )
+        spots = self._plan.spots if self._plan is not None else ()
+        self._hooks = frozenset(spot.place for spot in spots if spot.kind == "hook")
 
     def frame(self, time: float, since_cut: float) -> DrawnFrame:
         """The frame of a moment."""
@@ -339,8 +338,8 @@ class _Painter:
             if layer.pose.holds is not None:
                 yield layer.pose.holds, painted.held
             yield from painted.worn
-        elif self._made is not None:
-            paint_open(image, self._made, layer.target, layer.amount)
+        elif self._plan is not None:
+            paint_open(image, self._plan, layer.target, layer.amount)
 
 
 def _layers(shot: Shot, time: float) -> list[_Layer]:

@@ -18,12 +18,12 @@ from eval.sandbox.room_plans import (
     SEATED_FEET,
     SEATS,
     TOPS,
-    Arrangement,
     Piece,
+    RoomPlan,
     Style,
-    arrange,
     hinge_side,
     leaf_handle,
+    plan_of,
 )
 from eval.sandbox.script import HEIGHT, WIDTH, Card, Room, RoomKind
 from world_api.core.ports import Image
@@ -37,6 +37,11 @@ PAPER = hexa("#f6f4ee")
 _FELT = hexa("#22408c")
 _AROUND = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))  #: the corners of a square and back
 BOOKS = tuple(hexa(code) for code in ("#8c3b32", "#c98f3c", "#3f6a58", "#39507c", "#6d4a73", "#b7a98b", "#4d4a46"))
+
+
+def _tapered(x: float, y: float, foot: float, head: float, height: float) -> list[Point]:
+    """A shape that is symmetric about ``x``: half its width at ``y`` and ``height`` pixels above it."""
+    return [(x - foot, y), (x + foot, y), (x + head, y - height), (x - head, y - height)]
 
 
 def planks(canvas: Canvas, top: float, near: Colour, far: Colour, *, seams: Colour) -> None:
@@ -121,7 +126,7 @@ def desk(canvas: Canvas, x: float, y: float, width: float, *, depth: float = 16,
 
 def monitor(canvas: Canvas, x: float, y: float) -> None:
     """A screen on a foot at ``(x, y)``."""
-    canvas.polygon([(x - 16, y), (x + 16, y), (x + 10, y - 4), (x - 10, y - 4)], hexa("#3a3f46"))
+    canvas.polygon(_tapered(x, y, 16, 10, 4), hexa("#3a3f46"))
     canvas.rectangle(x - 3, y - 16, 6, 14, hexa("#3a3f46"))
     canvas.rectangle(x - 38, y - 60, 76, 46, hexa("#23272d"), radius=3)
     canvas.gradient(x - 35, y - 57, 70, 40, hexa("#5b8bb8"), hexa("#9cc3dc"))
@@ -140,9 +145,8 @@ def plant(canvas: Canvas, x: float, y: float, *, seed: int) -> None:
         bow = (x + math.cos(angle) * length * 0.45, y - 40 + math.sin(angle) * length * 0.6)
         side = (-math.sin(angle) * 6, math.cos(angle) * 6)
         tone = shade(hexa("#4f8a4c"), chance.uniform(0.75, 1.2))
-        canvas.polygon(
-            [(x, y - 34), (bow[0] + side[0], bow[1] + side[1]), tip, (bow[0] - side[0], bow[1] - side[1])], tone
-        )
+        leaf = [(x, y - 34), (bow[0] + side[0], bow[1] + side[1]), tip, (bow[0] - side[0], bow[1] - side[1])]
+        canvas.polygon(leaf, tone)
     pot = hexa("#c9c3b6")
     canvas.polygon([(x - 22, y - 38), (x + 22, y - 38), (x + 16, y), (x - 16, y)], pot)
     canvas.polygon([(x + 6, y - 38), (x + 22, y - 38), (x + 16, y), (x + 4, y)], shade(pot, 0.85))
@@ -179,11 +183,8 @@ def cupboard(canvas: Canvas, x: float, y: float, width: float, height: float, do
     for number in range(doors):
         left = x + number * wide
         canvas.gradient(left + 2, y + 2, wide - 4, height - 4, shade(colour, 1.04), shade(colour, 0.96))
-        canvas.line(
-            [(left + part * (wide - 16) + 8, y + 9 + down * (height - 18)) for part, down in _AROUND],
-            shade(colour, 0.86),
-            1,
-        )
+        outline = [(left + part * (wide - 16) + 8, y + 9 + down * (height - 18)) for part, down in _AROUND]
+        canvas.line(outline, shade(colour, 0.86), 1)
         handle = left + wide - 14 if number % 2 == 0 else left + 11
         canvas.rectangle(handle, y + height / 2 - 7, 3, 14, METAL, radius=1.5)
 
@@ -203,7 +204,7 @@ def kettle(canvas: Canvas, x: float, y: float) -> None:
     body = hexa("#aeb5bb")
     canvas.line([(x + 12, y - 8), (x + 22, y - 20)], body, 4)
     canvas.line([(x - 10, y - 22), (x - 18, y - 16), (x - 12, y - 4)], hexa("#33383e"), 3)
-    canvas.polygon([(x - 14, y), (x + 14, y), (x + 9, y - 26), (x - 9, y - 26)], body)
+    canvas.polygon(_tapered(x, y, 14, 9, 26), body)
     canvas.polygon([(x - 10, y), (x - 4, y), (x - 3, y - 26), (x - 7, y - 26)], shade(body, 1.25))
     canvas.ellipse(x, y - 27, 9, 3, hexa("#33383e"))
 
@@ -222,10 +223,7 @@ def lamp(canvas: Canvas, x: float, y: float, *, height: float = 46) -> None:
     canvas.ellipse(x, y, 9, 3, hexa("#4a4036"))
     canvas.rectangle(x - 1.5, y - height + 14, 3, height - 14, hexa("#4a4036"))
     canvas.glow(x, y - height + 10, 110, hexa("#ffdf9e"), strength=0.4)
-    canvas.polygon(
-        [(x - 17, y - height + 22), (x + 17, y - height + 22), (x + 10, y - height), (x - 10, y - height)],
-        hexa("#fbe3ac"),
-    )
+    canvas.polygon(_tapered(x, y - height + 22, 17, 10, 22), hexa("#fbe3ac"))
 
 
 def picture(canvas: Canvas, x: float, y: float, width: float, height: float, *, seed: int) -> None:
@@ -259,10 +257,7 @@ def rug(canvas: Canvas, x: float, y: float, width: float, height: float, colour:
     near, far = width / 2, width / 2 * 0.86
     for inset, tone in ((0.0, shade(colour, 0.8)), (0.06, colour), (0.12, shade(colour, 1.1))):
         top, bottom = y + height * inset, y + height * (1 - inset)
-        far_half, near_half = far * (1 - inset), near * (1 - inset)
-        canvas.polygon(
-            [(x - far_half, top), (x + far_half, top), (x + near_half, bottom), (x - near_half, bottom)], tone
-        )
+        canvas.polygon(_tapered(x, top, far * (1 - inset), near * (1 - inset), top - bottom), tone)
 
 
 FOOT = 300.0  #: pixels from the top to the foot of furniture
@@ -290,7 +285,7 @@ def surface(canvas: Canvas, piece: Piece, wood: Colour, front: Colour) -> None:
     canvas.rectangle(left, edge, width, 7, shade(wood, 0.95))
 
 
-def chest(canvas: Canvas, piece: Piece, wood: Colour) -> None:
+def chest(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> None:
     """A chest: a left and a right drawer that can be opened, and two wide ones below."""
     left, width, edge = piece.x - piece.width / 2, piece.width, TOPS["chest"] + 6
     canvas.shadow(left + 2, edge + 6, width + 2, FOOT - edge, blur=10, strength=0.35)
@@ -315,28 +310,23 @@ def _front(canvas: Canvas, x: float, y: float, width: float, height: float, wood
     canvas.rectangle(x + width / 2 - 9, y + height / 2 - 2, 18, 4, METAL, radius=2)
 
 
-def tall_cupboard(canvas: Canvas, piece: Piece, colour: Colour) -> None:
+def tall_cupboard(canvas: Canvas, piece: Piece, _wood: Colour, colour: Colour) -> None:
     """A cupboard with one door."""
     left, top = piece.x - piece.width / 2, LEAF_TOP["cupboard"]
     canvas.shadow(left + 3, top + 8, piece.width + 3, FOOT - top, blur=10, strength=0.4)
     canvas.rectangle(left, top - 6, piece.width, FOOT - top + 4, shade(colour, 0.72), radius=2)
-    canvas.gradient(
-        left + 4, top, piece.width - 8, LEAF_FOOT["cupboard"] - top, shade(colour, 1.1), shade(colour, 0.95)
-    )
+    high = LEAF_FOOT["cupboard"] - top
+    canvas.gradient(left + 4, top, piece.width - 8, high, shade(colour, 1.1), shade(colour, 0.95))
     for y, high in ((top + 10, 84), (top + 106, 92)):
         canvas.rectangle(left + 14, y, piece.width - 28, high, shade(colour, 0.9), radius=2)
     x, y = leaf_handle(piece)
     canvas.rectangle(x - 2, y - 11, 4, 22, METAL, radius=2)
 
 
-def panelled_door(canvas: Canvas, piece: Piece, wood: Colour) -> None:
+def panelled_door(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> None:
     """A closed door in the wall."""
-    left, top, high = (
-        piece.x - piece.width / 2 + 4,
-        LEAF_TOP["door"],
-        LEAF_FOOT["door"] - LEAF_TOP["door"],
-    )
-    wide = piece.width - 8
+    left, top, wide = piece.x - piece.width / 2 + 4, LEAF_TOP["door"], piece.width - 8
+    high = LEAF_FOOT["door"] - top
     canvas.rectangle(left - 8, top - 8, wide + 16, high + 8, hexa("#efe9dd"))
     canvas.gradient(left, top, wide, high, shade(wood, 1.05), shade(wood, 0.9))
     for y, part in ((top + 14, 62.0), (top + 88, 66.0)):
@@ -357,38 +347,24 @@ def seat(canvas: Canvas, piece: Piece, wood: Colour, cloth: Colour) -> None:
     for leg in (x - half + 3, x + half - 9):
         canvas.rectangle(leg, SEAT + 4, 6, SEATED_FEET - SEAT - 4, shade(wood, 0.75))
     if piece.kind == "chair":
-        back = x - side * 24
-        canvas.polygon(
-            [
-                (back - 3, SEAT + 6),
-                (back + 3, SEAT + 6),
-                (back + 3 - side * 6, SEAT - 62),
-                (back - 3 - side * 6, SEAT - 62),
-            ],
-            shade(wood, 0.85),
-        )
+        back, top = x - side * 24, x - side * 30
+        shape = [(back - 3, SEAT + 6), (back + 3, SEAT + 6), (top + 3, SEAT - 62), (top - 3, SEAT - 62)]
+        canvas.polygon(shape, shade(wood, 0.85))
     canvas.rectangle(x - half, SEAT - 2, half * 2, 8, cloth if piece.kind != "bench" else shade(wood, 1.1), radius=3)
 
 
 def _armchair(canvas: Canvas, x: float, side: int, cloth: Colour) -> None:
-    back = x - side * 34
+    back, top = x - side * 34, x - side * 44
     canvas.rectangle(x - 38, SEAT - 4, 76, SEATED_FEET - SEAT - 4, shade(cloth, 0.82), radius=8)
-    canvas.polygon(
-        [
-            (back - 13, SEAT + 24),
-            (back + 13, SEAT + 24),
-            (back + 9 - side * 10, SEAT - 62),
-            (back - 13 - side * 10, SEAT - 62),
-        ],
-        shade(cloth, 0.92),
-    )
-    canvas.ellipse(back - 2 - side * 10, SEAT - 62, 11, 8, shade(cloth, 0.92))
+    shape = [(back - 13, SEAT + 24), (back + 13, SEAT + 24), (top + 9, SEAT - 62), (top - 13, SEAT - 62)]
+    canvas.polygon(shape, shade(cloth, 0.92))
+    canvas.ellipse(top - 2, SEAT - 62, 11, 8, shade(cloth, 0.92))
     canvas.rectangle(x - 32, SEAT - 6, 64, 13, shade(cloth, 1.15), radius=6)
     for leg in (x - 30, x + 24):
         canvas.rectangle(leg, SEATED_FEET - 8, 6, 8, DARK_WOOD)
 
 
-def hooks(canvas: Canvas, piece: Piece, wood: Colour) -> None:
+def hooks(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> None:
     """A strip of wood with three hooks."""
     canvas.shadow(piece.x - 56, HOOK_TOP - 8, 114, 18, blur=6, strength=0.3)
     canvas.rectangle(piece.x - 56, HOOK_TOP - 12, 112, 14, wood, radius=3)
@@ -397,7 +373,7 @@ def hooks(canvas: Canvas, piece: Piece, wood: Colour) -> None:
         canvas.line([(x, HOOK_TOP - 6), (x, HOOK_TOP + 4), (x + 4, HOOK_TOP + 2)], INK, 2.5)
 
 
-def bookshelf(canvas: Canvas, piece: Piece, wood: Colour) -> None:
+def bookshelf(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> None:
     """A bookcase: light, and half empty, so that dark clothes can be seen in front of it."""
     chance = random.Random(piece.seed)
     left, top, rows = piece.x - piece.width / 2, 40.0, 6
@@ -416,26 +392,40 @@ def bookshelf(canvas: Canvas, piece: Piece, wood: Colour) -> None:
             place += wide
 
 
+#: What draws a piece of furniture, given the colours of wood and accents.
+_FURNITURE: dict[str, Callable[[Canvas, Piece, Colour, Colour], None]] = {
+    **dict.fromkeys(TOPS, surface),
+    **dict.fromkeys(SEATS, seat),
+    "chest": chest,
+    "cupboard": tall_cupboard,
+    "fridge": lambda canvas, piece, _wood, _accent: fridge(
+        canvas, piece.x - piece.width / 2, LEAF_TOP["fridge"], piece.width, FOOT - LEAF_TOP["fridge"]
+    ),
+    "door": panelled_door,
+    "shelf": bookshelf,
+    "hooks": hooks,
+    "plant": lambda canvas, piece, _wood, _accent: plant(canvas, piece.x, FOOT, seed=piece.seed),
+}
+
 _DARK = hexa("#1d1713")
 _PULLED = 15.0  #: pixels by which the front of an open drawer comes down towards the viewer
 _FOLDED = 0.72  #: the share of its width by which an open door looks narrower
 
 
-def paint_open(frame: Image, made: Arrangement, target: str, amount: float) -> None:
+def paint_open(frame: Image, plan: RoomPlan, target: str, amount: float) -> None:
     """Paint a drawer or a door of a room open into the frame, in place; ``amount`` is 0 (closed) to 1.
 
     Names that the room's plan does not have are left out.
     """
     if amount <= 0:
         return
-    if target in {"the left drawer", "the right drawer"}:
-        for piece in made.only("chest"):
-            _drawer(frame, piece, -1 if target == "the left drawer" else 1, hexa(made.style.wood), amount)
-        return
-    for piece in made.only(*LEAVES):
-        if target == f"the {piece.name}":
-            tone = {"cupboard": made.style.accent, "fridge": "#dfe4e6", "door": made.style.wood}[piece.kind]
-            _leaf(frame, piece, hexa(tone), amount)
+    tones = {"cupboard": plan.style.accent, "fridge": "#dfe4e6", "door": plan.style.wood}
+    side = {"the left drawer": -1, "the right drawer": 1}.get(target)
+    for piece in plan.pieces:
+        if piece.kind == "chest" and side is not None:
+            _drawer(frame, piece, side, hexa(plan.style.wood), amount)
+        elif piece.kind in LEAVES and target == f"the {piece.name}":
+            _leaf(frame, piece, hexa(tones[piece.kind]), amount)
 
 
 def _drawer(frame: Image, piece: Piece, side: int, wood: Colour, amount: float) -> None:
@@ -520,14 +510,15 @@ _LINE = 19.0
 
 def paint_interior(canvas: Canvas, room: Room) -> list[WrittenText]:
     """Paint a room of a variant from 1 on; returns what can be read in it."""
-    made = arrange(room.kind, room.variant)
-    _shell(canvas, made.style)
+    plan = plan_of(room.kind, room.variant)
+    wood, accent = hexa(plan.style.wood), hexa(plan.style.accent)
+    _shell(canvas, plan.style)
     texts: list[WrittenText] = []
-    for piece in made.pieces:
+    for piece in plan.pieces:
         if piece.kind in _ON_WALLS:
             texts += _ON_WALLS[piece.kind](canvas, room, piece)
         else:
-            _furnish(canvas, made, piece)
+            _FURNITURE[piece.kind](canvas, piece, wood, accent)
     return texts
 
 
@@ -549,30 +540,6 @@ def _shell(canvas: Canvas, style: Style) -> None:
         for y in (250, 272, 306):
             canvas.line([(0, y), (WIDTH, y)], shade(tone, 0.8), 1)
     canvas.shadow(0, FLOOR - 2, WIDTH, 9, blur=6, strength=0.35)
-
-
-def _furnish(canvas: Canvas, made: Arrangement, piece: Piece) -> None:
-    wood, accent = hexa(made.style.wood), hexa(made.style.accent)
-    match piece.kind:
-        case "chest":
-            chest(canvas, piece, wood)
-        case "cupboard":
-            tall_cupboard(canvas, piece, accent)
-        case "fridge":
-            top = LEAF_TOP["fridge"]
-            fridge(canvas, piece.x - piece.width / 2, top, piece.width, FOOT - top)
-        case "door":
-            panelled_door(canvas, piece, wood)
-        case "shelf":
-            bookshelf(canvas, piece, wood)
-        case "hooks":
-            hooks(canvas, piece, wood)
-        case "plant":
-            plant(canvas, piece.x, FOOT, seed=piece.seed)
-        case kind if kind in SEATS:
-            seat(canvas, piece, wood, accent)
-        case _:
-            surface(canvas, piece, wood, accent)
 
 
 def _sign(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:

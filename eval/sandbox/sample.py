@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from eval.sandbox.facts import readable
 from eval.sandbox.films import SCHEMA_VERSION, Naming, TruthWriter, encode_film, subtitles_of, write_srt
-from eval.sandbox.room_plans import Place
+from eval.sandbox.room_plans import FEET, LEFT, RIGHT, Position
 from eval.sandbox.rooms import DESK_TOP, TABLE_TOP
 from eval.sandbox.script import (
     Actor,
@@ -121,17 +121,15 @@ def lost_folder(seed: int) -> Film:
     )
 
 
-_FLOOR = 326.0
-_LEFT, _RIGHT = (-70.0, _FLOOR), (710.0, _FLOOR)  #: just outside the frame
 _COUNTER_TOP = (372.0, 190.0)
 
 
-def _walk(start: float, end: float, origin: Place, goal: Place) -> Walk:
+def _walk(start: float, end: float, origin: Position, goal: Position) -> Walk:
     return Walk(start=start, end=end, origin=origin, goal=goal)
 
 
 def _gesture(
-    start: float, end: float, kind: GestureKind, label: str, facing: int, place: Place | None = None
+    start: float, end: float, kind: GestureKind, label: str, facing: int, place: Position | None = None
 ) -> Gesture:
     return Gesture(start=start, end=end, kind=kind, label=label, facing=facing, place=place)
 
@@ -145,7 +143,7 @@ def _office(chosen: Cast, clock: str, seed: int) -> Room:
 
 
 def _left_on_the_desk(chosen: Cast, seed: int) -> Shot:
-    owner, folder, desk = chosen.owner, chosen.folder, (397.0, _FLOOR)
+    owner, folder, desk = chosen.owner, chosen.folder, (397.0, FEET)
     return Shot(
         room=_office(chosen, chosen.clocks[0], seed),
         duration=15.0,
@@ -153,7 +151,7 @@ def _left_on_the_desk(chosen: Cast, seed: int) -> Shot:
         performances=(
             Performance(
                 actor=owner,
-                walks=(_walk(2.2, 6.0, _LEFT, desk), _walk(10.2, 13.0, desk, _RIGHT)),
+                walks=(_walk(2.2, 6.0, LEFT, desk), _walk(10.2, 13.0, desk, RIGHT)),
                 gestures=(_gesture(6.2, 7.4, "puts down", f"puts the {folder.name} on the desk", 1, DESK_TOP),),
                 carries=(Carry(start=0.0, end=6.8, prop=folder),),
             ),
@@ -169,7 +167,7 @@ def _left_on_the_desk(chosen: Cast, seed: int) -> Shot:
 
 
 def _tea(chosen: Cast, seed: int) -> Shot:
-    owner, cup, counter = chosen.owner, chosen.cup, (318.0, _FLOOR)
+    owner, cup, counter = chosen.owner, chosen.cup, (318.0, FEET)
     meeting = chosen.meeting
     return Shot(
         room=Room(kind="kitchen", name="the kitchen", sign="KITCHEN", notes=("MEETING", meeting), seed=seed),
@@ -178,7 +176,7 @@ def _tea(chosen: Cast, seed: int) -> Shot:
         performances=(
             Performance(
                 actor=owner,
-                walks=(_walk(2.1, 5.4, _LEFT, counter),),
+                walks=(_walk(2.1, 5.4, LEFT, counter),),
                 gestures=(
                     _gesture(5.6, 6.6, "takes", "takes a white cup", 1, _COUNTER_TOP),
                     _gesture(9.6, 11.6, "drinks", "drinks from a white cup", 1),
@@ -197,7 +195,7 @@ def _tea(chosen: Cast, seed: int) -> Shot:
 
 
 def _carried_off(chosen: Cast, seed: int) -> Shot:
-    finder, folder, desk = chosen.finder, chosen.folder, (479.0, _FLOOR)
+    finder, folder, desk = chosen.finder, chosen.folder, (479.0, FEET)
     return Shot(
         room=_office(chosen, chosen.clocks[1], seed),
         duration=13.0,
@@ -205,7 +203,7 @@ def _carried_off(chosen: Cast, seed: int) -> Shot:
         performances=(
             Performance(
                 actor=finder,
-                walks=(_walk(2.1, 4.0, _RIGHT, desk), _walk(8.0, 12.4, desk, _LEFT)),
+                walks=(_walk(2.1, 4.0, RIGHT, desk), _walk(8.0, 12.4, desk, LEFT)),
                 gestures=(_gesture(4.1, 5.3, "takes", f"takes the {folder.name} from the desk", -1, DESK_TOP),),
                 carries=(Carry(start=4.7, end=13.0, prop=folder),),
             ),
@@ -222,7 +220,7 @@ def _carried_off(chosen: Cast, seed: int) -> Shot:
 
 def _in_the_library(chosen: Cast, seed: int) -> Shot:
     finder, reader, folder = chosen.finder, chosen.reader, chosen.folder
-    table, beside = (354.0, _FLOOR), (520.0, _FLOOR - 6)
+    table, beside = (354.0, FEET), (520.0, FEET - 6)
     return Shot(
         room=Room(kind="library", name="the library", sign="LIBRARY", seed=seed),
         duration=14.0,
@@ -230,11 +228,11 @@ def _in_the_library(chosen: Cast, seed: int) -> Shot:
         performances=(
             Performance(
                 actor=finder,
-                walks=(_walk(2.1, 5.5, _LEFT, table),),
+                walks=(_walk(2.1, 5.5, LEFT, table),),
                 gestures=(_gesture(5.7, 6.9, "puts down", f"puts the {folder.name} on the table", 1, TABLE_TOP),),
                 carries=(Carry(start=0.0, end=6.3, prop=folder),),
             ),
-            Performance(actor=reader, walks=(_walk(6.0, 7.8, _RIGHT, beside),)),
+            Performance(actor=reader, walks=(_walk(6.0, 7.8, RIGHT, beside),)),
         ),
         resting=(Resting(start=6.3, end=14.0, prop=folder, place=TABLE_TOP),),
         lines=(
@@ -251,7 +249,7 @@ def _in_the_library(chosen: Cast, seed: int) -> Shot:
 
 def _back_again(chosen: Cast, seed: int) -> Shot:
     owner, finder, folder = chosen.owner, chosen.finder, chosen.folder
-    here, there = (246.0, _FLOOR), (398.0, _FLOOR)
+    here, there = (246.0, FEET), (398.0, FEET)
     doors = (chosen.office, str(int(chosen.office) + 2))
     corridor = Room(
         kind="corridor", name="the corridor", sign="LIBRARY >", notes=doors, clock=chosen.clocks[2], seed=seed
@@ -264,9 +262,9 @@ def _back_again(chosen: Cast, seed: int) -> Shot:
         performances=(
             Performance(
                 actor=owner,
-                walks=(_walk(2.0, 4.7, _LEFT, here), _walk(9.0, 12.0, here, (606.0, _FLOOR + 12))),
+                walks=(_walk(2.0, 4.7, LEFT, here), _walk(9.0, 12.0, here, (606.0, FEET + 12))),
             ),
-            Performance(actor=finder, walks=(_walk(2.6, 5.2, _RIGHT, there),), gestures=(wave,)),
+            Performance(actor=finder, walks=(_walk(2.6, 5.2, RIGHT, there),), gestures=(wave,)),
         ),
         lines=(
             _line(5.3, 7.0, owner, f"{finder.name}, where is my {folder.name}?", 1),

@@ -37,7 +37,7 @@ def capital(sentence: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What a person wears: colour words of ``palette.COLOURS``; ``height`` relative to an average person."""
+    """What a person wears: colour words of ``canvas.COLOURS``; ``height`` relative to an average person."""
 
     coat: str
     trousers: str
@@ -56,6 +56,16 @@ class Actor:
     pitch: float
 
     @property
+    def id(self) -> str:
+        """``person_mia``."""
+        return f"person_{self.name.lower()}"
+
+    @property
+    def reference(self) -> str:
+        """``the person in the red coat``."""
+        return f"the person in the {self.look.coat} coat"
+
+    @property
     def description(self) -> str:
         """``a person in a red coat and black trousers``."""
         return f"a person in {with_article(self.look.coat)} coat and {self.look.trousers} trousers"
@@ -69,6 +79,21 @@ class Prop:
     category: str
     colour: str
     label: str = ""
+
+    @property
+    def id(self) -> str:
+        """``folder_blue``."""
+        return f"{self.category}_{self.colour}"
+
+    @property
+    def reference(self) -> str:
+        """``the blue folder``."""
+        return f"the {self.name}"
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether it can be put on."""
+        return self.category in {"hat", "scarf"}
 
     @property
     def description(self) -> str:

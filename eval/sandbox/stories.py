@@ -27,10 +27,10 @@ from eval.sandbox.plots import (
     sought,
     uncovered,
 )
-from eval.sandbox.room_plans import Opened, Spot
-from eval.sandbox.scenes import Director, Plot, Scene, Wanted
-from eval.sandbox.script import CARD, Actor, Card, Film, Prop, Shot, with_article
-from eval.sandbox.story_world import FRAME_RATE, Article, Cast, Rule, cast_story, kept_on, on_frame, relation_to
+from eval.sandbox.room_plans import Fixture
+from eval.sandbox.scenes import Director, Plot, SceneRequest, StagedShot
+from eval.sandbox.script import CARD, Card, Film, Prop, Shot, with_article
+from eval.sandbox.story_world import FRAME_RATE, FilingRule, StoryCast, cast_story, on_frame, relation_to
 from tool_induction.domains.domain import SplitName
 
 _BROUGHT = 0.5  #: how often a labelled thing is brought by a person, while any hold nothing
@@ -39,27 +39,27 @@ _KEPT = 0.15  #: how often any other thing is inside something at first
 
 def furnish(director: Director) -> None:
     """Give every thing its first place."""
-    for article in director.cast.articles:
-        rule = director.cast.rule_of(article)
+    for prop in director.cast.props:
+        rule = director.cast.rule_of(prop)
         if rule is not None:
-            _labelled(director, article, rule)
+            _labelled(director, prop, rule)
         else:
-            _unlabelled(director, article)
+            _unlabelled(director, prop)
 
 
-def _labelled(director: Director, article: Article, rule: Rule) -> None:
+def _labelled(director: Director, prop: Prop, rule: FilingRule) -> None:
     """A labelled thing is brought by a person, or is where it belongs: it is never put where the rule does not say."""
     chance, world = director.chance, director.world
-    free = [player for player in director.cast.players[1:] if world.people[player.id].holds is None]
+    free = [actor for actor in director.cast.actors[1:] if world.people[actor.id].holds is None]
     if len(free) > 1 and chance.random() < _BROUGHT:
-        player = chance.choice(free)
-        world.hold(article, player)
-        director.chronicle.begins("holds", player.id, article.id, 0.0)
+        actor = chance.choice(free)
+        world.hold(prop, actor)
+        director.chronicle.begins("holds", actor.id, prop.id, 0.0)
     else:
-        _place(director, article, rule.room, world.opening(rule.room, rule.target))
+        _place(director, prop, rule.room, world.opening(rule.room, rule.target))
 
 
-def _unlabelled(director: Director, article: Article) -> None:
+def _unlabelled(director: Director, prop: Prop) -> None:
     """Any other thing is on something, or inside something (also if no place is free)."""
     chance = director.chance
     openings = [
@@ -68,29 +68,29 @@ def _unlabelled(director: Director, article: Article) -> None:
         for item in location.plan.openings
         if not item.name.endswith("door")
     ]
-    inside = not article.is_worn and bool(openings) and chance.random() < _KEPT
-    if inside or not _place_anywhere(director, article):
-        _place(director, article, *chance.choice(openings))
+    inside = not prop.is_worn and bool(openings) and chance.random() < _KEPT
+    if inside or not _place_anywhere(director, prop):
+        _place(director, prop, *chance.choice(openings))
 
 
-def _place_anywhere(director: Director, article: Article) -> bool:
+def _place_anywhere(director: Director, prop: Prop) -> bool:
     """Put a thing on a random spot of some room; False if all are taken."""
     rooms = [location.id for location in director.cast.locations]
-    free = {room: director.world.free_spots(room, article) for room in rooms}
-    if article.is_worn and any(spot.hangs for spots in free.values() for spot in spots):
-        free = {room: [spot for spot in spots if spot.hangs] for room, spots in free.items()}
+    free = {room: director.world.free_spots(room, prop) for room in rooms}
+    if prop.is_worn and any(spot.kind == "hook" for spots in free.values() for spot in spots):
+        free = {room: [spot for spot in spots if spot.kind == "hook"] for room, spots in free.items()}
     rooms = [room for room in rooms if free[room]]
     if not rooms:
         return False
     room = director.chance.choice(rooms)
-    _place(director, article, room, director.chance.choice(free[room]))
+    _place(director, prop, room, director.chance.choice(free[room]))
     return True
 
 
-def _place(director: Director, article: Article, room: str, place: Spot | Opened) -> None:
-    director.world.place(article, room, place)
-    director.chronicle.begins("in", article.id, room, 0.0)
-    director.chronicle.begins(relation_to(place), article.id, kept_on(place), 0.0)
+def _place(director: Director, prop: Prop, room: str, place: Fixture) -> None:
+    director.world.place(prop, room, place)
+    director.chronicle.begins("in", prop.id, room, 0.0)
+    director.chronicle.begins(relation_to(place), prop.id, place.words, 0.0)
 
 
 _AT_ONCE = 1.5  #: seconds from coming in to waving
@@ -110,7 +110,7 @@ def learn(director: Director) -> None:
             text = f"{many} go into {rule.target} in {room}"
             chronicle.learned("rule", text, {**values, "place": rule.room}, shown)
     for habit in director.cast.habits:
-        who, room = director.cast.person(habit.person).description, director.room_name(habit.room)
+        who, room = director.world.people[habit.person].actor.reference, director.room_name(habit.room)
         own = [event for event in chronicle.events if (event.actor, event.place) == (habit.person, habit.room)]
         if habit.kind == "waves":
             shown = [event for event in own if event.kind == "waves" and _on_entering(event, chronicle.events)]
@@ -159,8 +159,8 @@ def containers_are_shown(director: Director) -> bool:
     return len(opened) > _ENOUGH
 
 
-def _following(director: Director, rule: Rule) -> list[Event]:
-    things = {item.id for item in director.cast.articles if director.cast.rule_of(item) == rule}
+def _following(director: Director, rule: FilingRule) -> list[Event]:
+    things = {item.id for item in director.cast.props if director.cast.rule_of(item) == rule}
     return [event for event in director.chronicle.events if event.kind == "puts_down" and event.thing in things]
 
 
@@ -239,11 +239,11 @@ class _Telling:
     def __init__(self, seed: int, minutes: float, split: SplitName) -> None:
         self._seed, self._minutes, self._split = seed, minutes, split
         self._chance = random.Random(f"story {split} {seed} {minutes:g}")
-        self._cast: Cast = cast_story(self._chance.randrange(2**32), minutes)
+        self._cast: StoryCast = cast_story(self._chance.randrange(2**32), minutes)
         self._director = Director(self._cast, duration=minutes * 60, chance=self._chance)
-        self._active: list[tuple[Plot, Wanted]] = []
+        self._active: list[tuple[Plot, SceneRequest]] = []
         self._parts: list[Shot | Card] = []
-        self._scene: Scene | None = None
+        self._scene: StagedShot | None = None
         self._left_at: dict[str, float] = {}
         is_brief = minutes < _LEARNING
         self._rules_shown = self._containers_shown = is_brief
@@ -267,18 +267,12 @@ class _Telling:
             "split": self._split,
             "minutes": float(self._minutes),
             "version": STORY_VERSION,
-            "tracks": self._tracks(film),
+            "tracks": {subject.id: track for subject, track in film.tracks().items()},
         }
         facts = director.chronicle.facts(
             video_id(self._seed, self._split), self._seed, self._cast, round(film.duration, 3), extras
         )
         return Story(film=film, facts=facts)
-
-    def _tracks(self, film: Film) -> dict[str, str]:
-        """The tracks of the truth by the ids of the facts, for people and things that the film shows."""
-        ids: dict[Actor | Prop, str] = {player.actor: player.id for player in self._cast.players}
-        ids |= {article.prop: article.id for article in self._cast.articles}
-        return {ids[subject]: track for subject, track in film.tracks().items()}
 
     def _card(self, title: str, subtitle: str = "") -> None:
         self._end_scene()
@@ -324,7 +318,7 @@ class _Telling:
         wait = on_frame(max(0.0, self._left_at.get(room, -math.inf) + _FORGOTTEN - self._director.time))
         return math.inf if wait and self._scene is None else wait
 
-    def _due(self) -> tuple[Plot, Wanted] | None:
+    def _due(self) -> tuple[Plot, SceneRequest] | None:
         """A plot whose time has come."""
         due = [
             (wanted.at, index)
@@ -333,7 +327,7 @@ class _Telling:
         ]
         return self._active.pop(min(due)[1]) if due else None
 
-    def _choose(self) -> tuple[Plot, Wanted]:
+    def _choose(self) -> tuple[Plot, SceneRequest]:
         """The plot that plays next: one that is under way, or a new one; better in a room that can come at once."""
         waits = {index: self._wait(wanted.room) for index, (_, wanted) in enumerate(self._active) if wanted.at is None}
         ready = [index for index, wait in waits.items() if wait == 0]
@@ -350,7 +344,7 @@ class _Telling:
         plot = nothing(min((location.id for location in self._cast.locations), key=self._wait))
         return plot, next(plot)
 
-    def _begin(self) -> tuple[Plot, Wanted] | None:
+    def _begin(self) -> tuple[Plot, SceneRequest] | None:
         """A new plot, if one can begin now in a room that can come at once."""
         self._rules_shown = self._rules_shown or rules_are_shown(self._director)
         self._causes_shown = self._causes_shown or causes_are_shown(self._director)

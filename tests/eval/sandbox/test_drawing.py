@@ -126,7 +126,7 @@ def test_what_is_opened_is_seen_open_and_looks_as_before_when_it_is_closed(targe
     differs = np.abs(film[15].image.astype(int) - film[0].image).max(axis=2) > 30
     assert differs.sum() > 800
     columns = np.flatnonzero(differs.any(axis=0))
-    handle = next(item.handle for item in plan_of("entrance hall", 1).openings if item.name == target)
+    handle = next(item.place for item in plan_of("entrance hall", 1).openings if item.name == target)
     assert columns[0] - 25 <= handle[0] <= columns[-1] + 25
     assert (film[11].image != film[15].image).any(), "it opens bit by bit"
 
@@ -185,7 +185,7 @@ def resting(prop: Prop, place: tuple[float, float]) -> tuple[DrawnFrame, Places]
 
 
 def test_a_thing_on_a_hook_hangs_below_it() -> None:
-    spot = next(spot for spot in plan_of("entrance hall", 1).spots if spot.hangs)
+    spot = next(spot for spot in plan_of("entrance hall", 1).spots if spot.kind == "hook")
     _, box = resting(Prop(name="red bag", category="bag", colour="red"), spot.place)
     assert 130 <= box[1] <= 145
 
