@@ -36,13 +36,12 @@ _SETTLE = 0.2  #: seconds in which a walk begins or comes to rest
 _OUTSIDE = 110.0  #: pixels beyond the frame's edge where nothing of a person can be seen
 
 _HANGING = Arm(upper=0.04, fore=0.14)
-_CARRYING = Arm(upper=0.25, fore=1.35)
-_HOLDING = Arm(upper=-0.3, fore=1.15)  #: the same close to the body, in rooms of a variant
+_HOLDING = Arm(upper=-0.3, fore=1.15)
 _AT_THE_MOUTH = Arm(upper=0.55, fore=2.45)
 _AT_THE_HEAD = Arm(upper=1.25, fore=2.7)
 _AT_THE_NECK = Arm(upper=0.75, fore=2.3)
 _HANDLES = frozenset({"opens", "closes"})  #: gestures whose place is the hand's, which stays there for a while
-#: Angle of the legs and breadth of people in rooms of a variant: with closed legs a person is as slim as a post.
+#: Angle of the legs and breadth of people: with closed legs a person is as slim as a post.
 _ASTRIDE, _BROAD = 0.21, 1.1
 _BRIEF = frozenset({"gives", "receives"})  #: gestures in which it stays as short as can be: two people touch
 _SNATCH = 34.0  #: pixels that who receives keeps off: two people whose hands touch look like one thing
@@ -115,9 +114,8 @@ def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
     carry = next((carry for carry in performance.carries if _now(carry, time)), None)
     worn = {wear.prop.category: wear.prop for wear in performance.wears if _now(wear, time)}
     seated, seat_facing = _seated(performance, time)
-    astride, broad = (_ASTRIDE, _BROAD) if shot.room.variant else (0.0, 1.0)
     height = size * performance.actor.look.height
-    rest = _HANGING if carry is None else _HOLDING if shot.room.variant else _CARRYING
+    rest = _HANGING if carry is None else _HOLDING
     pose = Pose(
         facing=seat_facing or _facing(performance, walk, line, gesture, time),
         stride=_stride(walk, time),
@@ -128,8 +126,8 @@ def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
         seated=seated,
         hat=worn.get("hat"),
         scarf=worn.get("scarf"),
-        astride=astride,
-        broad=broad,
+        astride=_ASTRIDE,
+        broad=_BROAD,
     )
     pointing = _pointing(gesture, carry, pose, feet, height, time) if gesture else None
     arm = _arm(walk, line, gesture, rest, time) if pointing is None else pointing
@@ -305,9 +303,7 @@ class _Painter:
         self._part = part
         self._backdrop = backdrop.image
         self._last: list[_Painted] = []
-        self._plan = (
-            plan_of(part.room.kind, part.room.variant) if isinstance(part, Shot) and part.room.variant else None
-        )
+        self._plan = plan_of(part.room.kind, part.room.variant) if isinstance(part, Shot) else None
         spots = self._plan.spots if self._plan is not None else ()
         self._hooks = frozenset(spot.place for spot in spots if spot.kind == "hook")
 
@@ -344,9 +340,8 @@ class _Painter:
 
 def _layers(shot: Shot, time: float) -> list[_Layer]:
     """What is painted, the farthest first."""
-    opened = open_at(shot, time).items() if shot.room.variant else ()
     return [
-        *(_Open(target=target, amount=amount) for target, amount in opened),
+        *(_Open(target=target, amount=amount) for target, amount in open_at(shot, time).items()),
         *resting_at(shot, time),
         *people_at(shot, time),
     ]

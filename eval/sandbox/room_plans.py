@@ -204,10 +204,10 @@ def plan_of(kind: RoomKind, variant: int) -> RoomPlan:
     """The plan of a room; ``variant`` from 1 on.
 
     Raises:
-        ValueError: for variant 0, which is the sample film's own rooms.
+        ValueError: for a smaller one.
     """
     if variant < 1:
-        raise ValueError("a room of variant 0 has no plan; variants count from 1")
+        raise ValueError(f"there is no variant {variant} of a room; variants count from 1")
     chance = random.Random(f"{kind} {variant}")
     columns = list(_COLUMNS[kind])
     chance.shuffle(columns)

@@ -608,6 +608,19 @@ class Director:
         self._jumped = 0.0
         self._shown = cast.opening_minute
 
+    # -- what is true before the film begins
+
+    def begin_at(self, prop: Prop, room: str, place: Fixture) -> None:
+        """Let a thing be somewhere at first."""
+        self.world.place(prop, room, place)
+        self.chronicle.begins("in", prop.id, room, 0.0)
+        self.chronicle.begins(relation_to(place), prop.id, place.words, 0.0)
+
+    def begin_with(self, prop: Prop, actor: Actor) -> None:
+        """Let a person hold a thing at first."""
+        self.world.hold(prop, actor)
+        self.chronicle.begins("holds", actor.id, prop.id, 0.0)
+
     # -- time
 
     @property

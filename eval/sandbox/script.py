@@ -105,8 +105,7 @@ class Prop:
 class Room:
     """A room as the camera sees it; ``seed`` decides its textures, ``sign`` and ``notes`` can be read.
 
-    ``variant`` from 1 on decides its colours and arrangement, and where things are: ``room_plans.plan_of``. Rooms of variant 0
-    are the four of the sample film, without seats, drawers and hooks.
+    ``variant`` from 1 on decides its colours and arrangement, and where things are: ``room_plans.plan_of``.
     """
 
     kind: RoomKind
@@ -115,7 +114,7 @@ class Room:
     notes: tuple[str, ...] = ()
     clock: str = ""
     seed: int = 0
-    variant: int = 0
+    variant: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

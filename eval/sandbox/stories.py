@@ -27,10 +27,9 @@ from eval.sandbox.plots import (
     sought,
     uncovered,
 )
-from eval.sandbox.room_plans import Fixture
 from eval.sandbox.scenes import Director, Plot, SceneRequest, StagedShot
 from eval.sandbox.script import CARD, Card, Film, Prop, Shot, with_article
-from eval.sandbox.story_world import FRAME_RATE, FilingRule, StoryCast, cast_story, on_frame, relation_to
+from eval.sandbox.story_world import FRAME_RATE, FilingRule, StoryCast, cast_story, on_frame
 from tool_induction.domains.domain import SplitName
 
 _BROUGHT = 0.5  #: how often a labelled thing is brought by a person, while any hold nothing
@@ -38,39 +37,30 @@ _KEPT = 0.15  #: how often any other thing is inside something at first
 
 
 def furnish(director: Director) -> None:
-    """Give every thing its first place."""
-    for prop in director.cast.props:
-        rule = director.cast.rule_of(prop)
-        if rule is not None:
-            _labelled(director, prop, rule)
-        else:
-            _unlabelled(director, prop)
+    """Give every thing its first place.
 
-
-def _labelled(director: Director, prop: Prop, rule: FilingRule) -> None:
-    """A labelled thing is brought by a person, or is where it belongs: it is never put where the rule does not say."""
-    chance, world = director.chance, director.world
-    free = [actor for actor in director.cast.actors[1:] if world.people[actor.id].holds is None]
-    if len(free) > 1 and chance.random() < _BROUGHT:
-        actor = chance.choice(free)
-        world.hold(prop, actor)
-        director.chronicle.begins("holds", actor.id, prop.id, 0.0)
-    else:
-        _place(director, prop, rule.room, world.opening(rule.room, rule.target))
-
-
-def _unlabelled(director: Director, prop: Prop) -> None:
-    """Any other thing is on something, or inside something (also if no place is free)."""
-    chance = director.chance
+    A labelled thing is brought by a person, or is where it belongs: it is never put where the rule does not say. Any other thing
+    is on something, or inside something (also if no place is free).
+    """
+    cast, chance, world = director.cast, director.chance, director.world
     openings = [
         (location.id, item)
-        for location in director.cast.locations
+        for location in cast.locations
         for item in location.plan.openings
         if not item.name.endswith("door")
     ]
-    inside = not prop.is_worn and bool(openings) and chance.random() < _KEPT
-    if inside or not _place_anywhere(director, prop):
-        _place(director, prop, *chance.choice(openings))
+    for prop in cast.props:
+        rule = cast.rule_of(prop)
+        if rule is not None:
+            free = [actor for actor in cast.actors[1:] if world.people[actor.id].holds is None]
+            if len(free) > 1 and chance.random() < _BROUGHT:
+                director.begin_with(prop, chance.choice(free))
+            else:
+                director.begin_at(prop, rule.room, world.opening(rule.room, rule.target))
+            continue
+        inside = not prop.is_worn and bool(openings) and chance.random() < _KEPT
+        if inside or not _place_anywhere(director, prop):
+            director.begin_at(prop, *chance.choice(openings))
 
 
 def _place_anywhere(director: Director, prop: Prop) -> bool:
@@ -83,14 +73,8 @@ def _place_anywhere(director: Director, prop: Prop) -> bool:
     if not rooms:
         return False
     room = director.chance.choice(rooms)
-    _place(director, prop, room, director.chance.choice(free[room]))
+    director.begin_at(prop, room, director.chance.choice(free[room]))
     return True
-
-
-def _place(director: Director, prop: Prop, room: str, place: Fixture) -> None:
-    director.world.place(prop, room, place)
-    director.chronicle.begins("in", prop.id, room, 0.0)
-    director.chronicle.begins(relation_to(place), prop.id, place.words, 0.0)
 
 
 _AT_ONCE = 1.5  #: seconds from coming in to waving

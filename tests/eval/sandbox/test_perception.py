@@ -31,8 +31,8 @@ from eval.sandbox import (
     plan_of,
 )
 from eval.sandbox.perception import (
-    Agreement,
     Drawn,
+    MatchCounts,
     Perceived,
     measure,
     moments_agree,
@@ -163,8 +163,8 @@ def test_the_command_prints_a_table_and_the_same_as_json(folder: Path, perceived
 
 def test_presence_is_of_all_entities_together_and_a_visit_of_one(perceived: Perceived) -> None:
     one, other = perceived.people
-    in_pieces = replace(one, presence=1.0, visits=3, visit_iou=0.5, returns=Agreement(right=1, found=2, true=2))
-    whole = replace(other, presence=1.0, visits=1, visit_iou=1.0, returns=Agreement(right=0, found=0, true=1))
+    in_pieces = replace(one, presence=1.0, visits=3, visit_iou=0.5, returns=MatchCounts(right=1, found=2, true=2))
+    whole = replace(other, presence=1.0, visits=1, visit_iou=1.0, returns=MatchCounts(right=0, found=0, true=1))
     film = replace(perceived, people=(in_pieces, whole))
     assert (film.presence, film.visit_iou) == (1.0, 0.625)
     assert film.record()["visit_iou"] == 0.625
@@ -207,7 +207,7 @@ def spans(*pairs: tuple[float, float]) -> list[TimeSpan]:
 
 def test_moments_are_matched_one_to_one_within_the_tolerance() -> None:
     found = moments_agree([1.0, 1.05, 5.0, 9.5], [1.02, 5.1, 8.0], tolerance=0.2)
-    assert found == Agreement(right=2, found=4, true=3)
+    assert found == MatchCounts(right=2, found=4, true=3)
     assert found.precision == 0.5
     assert found.recall == pytest.approx(2 / 3)
     assert found.f1 == pytest.approx(4 / 7)
