@@ -268,7 +268,7 @@ def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
         files.questions.write_text(readable(record), encoding="utf-8")
         encode_film(unfinished, film, truth, soundtrack(film, seed=seed))
         unfinished.replace(files.video)
-        truth.write(files.truth, film, order=("scenes", "tracks", "speech", "screen_text", "actions", "captions"))
+        truth.write(files.truth, film)
     except OSError as error:
         reason = error.strerror or str(error)
         raise StoreFault("not_writable", f"cannot write to {folder}: {reason}", hint="choose another folder") from error
