@@ -7,7 +7,7 @@ import random
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from eval.sandbox.facts import Event, EventKind, Visit
 from eval.sandbox.room_plans import GIVING_APART, Fixture, giving_place
@@ -77,14 +77,6 @@ class _Role:
     gestures: list[Gesture] = field(default_factory=list)
     carries: list[Carry] = field(default_factory=list)
     wears: list[Wear] = field(default_factory=list)
-
-    def walk(self, start: float, end: float, goal: Feet, *, origin: Feet | None = None) -> None:
-        """Walk to a place, from where the actor is or from outside."""
-        came = origin or self.who.feet
-        self.walks.append(Walk(start=start, end=end, origin=came, goal=goal))
-        if goal[0] != came[0]:
-            self.who.facing = 1 if goal[0] > came[0] else -1
-        self.who.feet, self.busy = goal, end
 
     def gesture(self, gesture: Gesture) -> None:
         """Do something; ``facing`` 0 keeps the side to which the actor looks."""
@@ -158,12 +150,8 @@ class StagedShot:
         if goal is not None:
             self._make_way(actor, goal)
         origin, goal = self._way_in(actor, self._free_places(actor) if goal is None else (goal,))
-        role = self._role_of(actor)
-        begin = max(self.now, role.busy)
-        end = on_frame(begin + self._walking(origin, goal))
-        inside = on_frame(begin + (end - begin) * self._crossing(origin, goal))
-        role.walk(begin, end, goal, origin=origin)
-        role.entered = inside
+        begin, end = self._start_walk(actor, goal, origin=origin)
+        inside = self._role_of(actor).entered = on_frame(begin + (end - begin) * self._crossing(origin, goal))
         self.now = on_frame(end + 0.2)
         for subject in (actor.id, *(prop.id for prop in who.has)):
             self.chronicle.begins("in", subject, self.location.id, self._time(inside))
@@ -178,10 +166,8 @@ class StagedShot:
         who = self.state(actor)
         role = self._role_of(actor)
         origin, goal = who.feet, self._way_out(actor)
-        begin = max(self.now, role.busy)
-        end = on_frame(begin + self._walking(origin, goal))
+        begin, end = self._start_walk(actor, goal)
         outside = on_frame(end - (end - begin) * self._crossing(goal, origin))
-        role.walk(begin, end, goal)
         role.seen.append((role.entered, outside))
         self.now = on_frame(end if waits else begin + 1.0)
         event = self._happened("leaves", actor, begin, outside, prop=who.holds)
@@ -197,10 +183,7 @@ class StagedShot:
         if abs(who.feet[0] - goal[0]) + abs(who.feet[1] - goal[1]) < 1.0:
             return
         self._make_way(actor, goal)
-        role = self._role_of(actor)
-        begin = max(self.now, role.busy)
-        end = on_frame(begin + self._walking(who.feet, goal))
-        role.walk(begin, end, goal)
+        _, end = self._start_walk(actor, goal)
         self.now = on_frame(end + 0.1)
 
     def pick_up(self, actor: Actor, prop: Prop) -> Event:
@@ -211,12 +194,11 @@ class StagedShot:
         self._walk_to(actor, place)
         self.world.hold(prop, actor)
         event, middle = self._handle(actor, "picks up", place, prop)
-        self._role_of(actor).had_since[prop.id] = middle
+        self._has(actor, prop, middle)
         if place.kind != "opening":
             since = self._resting_since.pop(prop.id)
             self._resting.append(Resting(start=since, end=middle, prop=prop, place=place.place))
         self.chronicle.ends(relation_to(place), prop.id, place.words, self._time(middle))
-        self.chronicle.begins("holds", actor.id, prop.id, self._time(middle))
         if place.kind == "opening":
             self.close(actor, place)
         return event
@@ -251,8 +233,7 @@ class StagedShot:
             Gesture(start=begin, end=end, kind="receives", label=label, facing=-facing, place=place, prop=prop)
         )
         self._let_go(giver, prop, middle)
-        self._role_of(receiver).had_since[prop.id] = middle
-        self.chronicle.begins("holds", receiver.id, prop.id, self._time(middle))
+        self._has(receiver, prop, middle)
         return event
 
     def put_on(self, actor: Actor) -> Event:
@@ -263,8 +244,7 @@ class StagedShot:
         self.world.things[prop.id] = ThingState(prop=prop, how="worn")
         event, middle = self._act(actor, "puts on", prop=prop)
         self._let_go(actor, prop, middle)
-        self._role_of(actor).had_since[prop.id] = middle
-        self.chronicle.begins("wears", actor.id, prop.id, self._time(middle))
+        self._has(actor, prop, middle, "wears")
         return event
 
     def take_off(self, actor: Actor, prop: Prop) -> Event:
@@ -273,11 +253,8 @@ class StagedShot:
         self.world.hold(prop, actor)
         self.state(actor).wears.remove(prop)
         event, middle = self._act(actor, "takes off", prop=prop)
-        role = self._role_of(actor)
-        role.had_until(prop, middle, worn=True)
-        role.had_since[prop.id] = middle
-        self.chronicle.ends("wears", actor.id, prop.id, self._time(middle))
-        self.chronicle.begins("holds", actor.id, prop.id, self._time(middle))
+        self._let_go(actor, prop, middle, "wears")
+        self._has(actor, prop, middle)
         return event
 
     def drink(self, actor: Actor) -> Event:
@@ -286,17 +263,15 @@ class StagedShot:
 
     def open(self, actor: Actor, opened: Fixture) -> Event:
         """A person opens a drawer, a cupboard or a door."""
-        self.walk(actor, opened.stand)
         self.world.open[self.location.id].add(opened.name)
-        event, middle = self._act(actor, "opens", target=opened.name, facing=opened.facing, place=opened.place)
+        event, middle = self._at(actor, "opens", opened)
         self._open_since[opened.name] = middle
         return event
 
     def close(self, actor: Actor, opened: Fixture) -> Event:
         """A person closes what is open."""
-        self.walk(actor, opened.stand)
         self.world.open[self.location.id].remove(opened.name)
-        event, middle = self._act(actor, "closes", target=opened.name, facing=opened.facing, place=opened.place)
+        event, middle = self._at(actor, "closes", opened)
         self._openings.append(Opening(start=self._open_since.pop(opened.name), end=middle, target=opened.name))
         return event
 
@@ -405,9 +380,17 @@ class StagedShot:
 
     # -- places
 
-    @staticmethod
-    def _walking(origin: Feet, goal: Feet) -> float:
-        return max(0.6, math.ceil(math.dist(origin, goal) / _SPEED * 10) / 10)
+    def _start_walk(self, actor: Actor, goal: Feet, *, origin: Feet | None = None) -> tuple[float, float]:
+        """Let a person walk as soon as they are free, from where they are or from outside; returns beginning and end."""
+        role = self._role_of(actor)
+        came = origin or role.who.feet
+        begin = max(self.now, role.busy)
+        end = on_frame(begin + max(0.6, math.ceil(math.dist(came, goal) / _SPEED * 10) / 10))
+        role.walks.append(Walk(start=begin, end=end, origin=came, goal=goal))
+        if goal[0] != came[0]:
+            role.who.facing = 1 if goal[0] > came[0] else -1
+        role.who.feet, role.busy = goal, end
+        return begin, end
 
     @staticmethod
     def _crossing(origin: Feet, goal: Feet) -> float:
@@ -449,9 +432,7 @@ class StagedShot:
                 taken = {goal[0], *(self.state(item).feet[0] for item in self.others(other))}
                 free, here = self._free_positions(taken) or [who.feet], who.feet[0]
                 aside = min(free, key=lambda place: abs(place[0] - here))
-                role = self._role_of(other)
-                begin = max(self.now, role.busy)
-                role.walk(begin, on_frame(begin + self._walking(who.feet, aside)), aside)
+                begin, _ = self._start_walk(other, aside)
                 self.now = max(self.now, on_frame(begin + 0.3))
 
     def _meeting_place(self, giver: Actor, receiver: Actor) -> Feet:
@@ -492,10 +473,12 @@ class StagedShot:
 
     def _handle(self, actor: Actor, kind: GestureKind, place: Fixture, prop: Prop) -> tuple[Event, float]:
         """Pick a thing up or put it down."""
-        inside = place.kind == "opening"
-        return self._act(
-            actor, kind, facing=place.facing, place=place.place, prop=prop, target=place.words, inside=inside
-        )
+        return self._at(actor, kind, place, prop=prop, inside=place.kind == "opening")
+
+    def _at(self, actor: Actor, kind: GestureKind, place: Fixture, **what: Any) -> tuple[Event, float]:
+        """Walk to a place and do something there."""
+        self.walk(actor, place.stand)
+        return self._act(actor, kind, target=place.words, facing=place.facing, place=place.place, **what)
 
     def _act(
         self,
@@ -530,9 +513,13 @@ class StagedShot:
         prop, who.holds = who.holds, None
         return prop
 
-    def _let_go(self, actor: Actor, prop: Prop, time: float) -> None:
-        self._role_of(actor).had_until(prop, time)
-        self.chronicle.ends("holds", actor.id, prop.id, self._time(time))
+    def _has(self, actor: Actor, prop: Prop, time: float, how: Literal["holds", "wears"] = "holds") -> None:
+        self._role_of(actor).had_since[prop.id] = time
+        self.chronicle.begins(how, actor.id, prop.id, self._time(time))
+
+    def _let_go(self, actor: Actor, prop: Prop, time: float, how: Literal["holds", "wears"] = "holds") -> None:
+        self._role_of(actor).had_until(prop, time, worn=how == "wears")
+        self.chronicle.ends(how, actor.id, prop.id, self._time(time))
 
     def _happened(
         self,
