@@ -84,19 +84,6 @@ def domain_of(name: str) -> Domain:
     return load_domain(name)
 
 
-def content_of(facts: FilmFacts) -> str | None:
-    """What a film is about: its theme if it has one, else the kind of room that is shown longest."""
-    theme = facts.extras.get("theme")
-    if isinstance(theme, str) and theme:
-        return theme
-    kinds = {item.id: item.kind for item in facts.places}
-    shown: dict[str, float] = {}
-    for scene in facts.scenes:
-        kind = kinds.get(scene.place, scene.place)
-        shown[kind] = shown.get(kind, 0.0) + scene.end - scene.start
-    return max(sorted(shown), key=lambda kind: shown[kind], default=None)
-
-
 # -- which drafts, in which order
 
 
@@ -203,7 +190,7 @@ class _Worder:
                 answer=answer,
                 spans=tuple(dict.fromkeys(draft.spans)),  # an event may be first and last at once
                 domain=self._ask.domain.name,
-                content=content_of(facts),
+                content=facts.extras.get("theme"),
                 template=draft.template.id,
                 split=self._ask.split,
                 labels={"type": draft.template.id.partition("/")[0], "language": language},

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TypeAlias
 
 from eval.sandbox.figures import Arm, Pose, arm_towards, grip_of, paint_person, paint_prop
-from eval.sandbox.room_plans import plan_of
+from eval.sandbox.room_plans import Position, plan_of
 from eval.sandbox.rooms import Backdrop, paint_card, paint_open, paint_room
 from eval.sandbox.script import (
     WIDTH,
@@ -20,7 +21,7 @@ from eval.sandbox.script import (
     Line,
     Performance,
     Prop,
-    Resting,
+    Room,
     Shot,
     Walk,
     Wear,
@@ -58,19 +59,7 @@ class Stance:
     pose: Pose
 
 
-def people_at(shot: Shot, time: float) -> list[Stance]:
-    """The people on stage ``time`` seconds into the shot, the farthest first."""
-    stances = [_stance(shot, performance, time) for performance in shot.performances]
-    on_stage = [stance for stance in stances if -_OUTSIDE < stance.feet[0] < WIDTH + _OUTSIDE]
-    return sorted(on_stage, key=lambda stance: stance.feet[1])
-
-
-def resting_at(shot: Shot, time: float) -> list[Resting]:
-    """The things at rest ``time`` seconds into the shot."""
-    return [item for item in shot.resting if item.start <= time < item.end]
-
-
-def open_at(shot: Shot, time: float) -> dict[str, float]:
+def _open_at(shot: Shot, time: float) -> dict[str, float]:
     """The open furniture ``time`` seconds into the shot, and how far it is open: 0 to 1."""
     found: dict[str, float] = {}
     for item in shot.openings:
@@ -79,11 +68,6 @@ def open_at(shot: Shot, time: float) -> dict[str, float]:
             until = 1.0 if item.end >= shot.duration else (item.end - time) / _OPENING
             found[item.target] = min(1.0, since, until)
     return found
-
-
-def walked(performance: Performance, time: float) -> float:
-    """How far the actor has walked in this shot by ``time``, in pixels."""
-    return sum(math.dist(walk.origin, walk.goal) * _progress(walk, time) for walk in performance.walks)
 
 
 def step_times(performance: Performance) -> list[float]:
@@ -115,11 +99,12 @@ def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
     worn = {wear.prop.category: wear.prop for wear in performance.wears if _now(wear, time)}
     seated, seat_facing = _seated(performance, time)
     height = size * performance.actor.look.height
+    walked = sum(math.dist(walk.origin, walk.goal) * _progress(walk, time) for walk in performance.walks)
     rest = _HANGING if carry is None else _HOLDING
     pose = Pose(
         facing=seat_facing or _facing(performance, walk, line, gesture, time),
         stride=_stride(walk, time),
-        phase=walked(performance, time) / (_GAIT * size * performance.actor.look.height) * 2 * math.pi,
+        phase=walked / (_GAIT * height) * 2 * math.pi,
         arm=rest,
         mouth=abs(math.sin(time * 11.0)) * abs(math.sin(time * 3.1 + 0.6)) if line else 0.0,
         holds=carry.prop if carry else None,
@@ -270,23 +255,44 @@ def frames(film: Film) -> Iterator[DrawnFrame]:
 
 
 def frames_of_part(part: Shot | Card, backdrop: Backdrop, *, start: float, frame_rate: int) -> Iterator[DrawnFrame]:
-    """The frames of a part that begins ``start`` seconds into the film. Pictures may be one and the same: do not change them."""
-    painter = _Painter(part, backdrop)
+    """The frames of a part that begins ``start`` seconds into the film. Pictures may be one and the same: do not change them.
+
+    Each frame is painted from the first layer that has changed on.
+    """
+    last: list[_Painted] = []
     for number in range(round(start * frame_rate), round((start + part.duration) * frame_rate)):
         time = number / frame_rate
-        yield painter.frame(time, time - start)
+        layers = _layers(part, time - start) if isinstance(part, Shot) else []
+        same = takewhile(lambda pair: pair[0].layer == pair[1], zip(last, layers, strict=False))
+        last = [painted for painted, _ in same]
+        image = last[-1].image if last else backdrop.image
+        for layer in layers[len(last) :]:
+            image = image.copy()
+            last.append(_Painted(layer=layer, image=image, seen=tuple(_paint(image, layer))))
+        seen = [Sighting(subject=who, box=box) for item in last for who, box in item.seen if box is not None]
+        yield DrawnFrame(time=time, image=image, sightings=tuple(seen))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Open:
-    """A piece of furniture that is open by some amount, 0 to 1."""
+    """A piece of a room's furniture that is open by some amount, 0 to 1."""
 
+    room: Room
     target: str
     amount: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class _AtRest:
+    """A thing in a room; on a hook it ``hangs``."""
+
+    prop: Prop
+    place: Position
+    hangs: bool
+
+
 #: One thing or person to be painted; layers that are equal look the same on the same ground.
-_Layer: TypeAlias = _Open | Resting | Stance
+_Layer: TypeAlias = _Open | _AtRest | Stance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,52 +302,30 @@ class _Painted:
     seen: tuple[tuple[Actor | Prop, Box | None], ...]
 
 
-class _Painter:
-    """Paints a part frame by frame: from the first layer that has changed on."""
-
-    def __init__(self, part: Shot | Card, backdrop: Backdrop) -> None:
-        self._part = part
-        self._backdrop = backdrop.image
-        self._last: list[_Painted] = []
-        self._plan = plan_of(part.room.kind, part.room.variant) if isinstance(part, Shot) else None
-        spots = self._plan.spots if self._plan is not None else ()
-        self._hooks = frozenset(spot.place for spot in spots if spot.kind == "hook")
-
-    def frame(self, time: float, since_cut: float) -> DrawnFrame:
-        """The frame of a moment."""
-        layers = _layers(self._part, since_cut) if isinstance(self._part, Shot) else []
-        kept: list[_Painted] = []
-        for painted, layer in zip(self._last, layers, strict=False):
-            if painted.layer != layer:
-                break
-            kept.append(painted)
-        image = kept[-1].image if kept else self._backdrop
-        for layer in layers[len(kept) :]:
-            image = image.copy()
-            kept.append(_Painted(layer=layer, image=image, seen=tuple(self._paint(image, layer))))
-        self._last = kept
-        sightings = tuple(
-            Sighting(subject=subject, box=box) for item in kept for subject, box in item.seen if box is not None
-        )
-        return DrawnFrame(time=time, image=image, sightings=sightings)
-
-    def _paint(self, image: Image, layer: _Layer) -> Iterator[tuple[Actor | Prop, Box | None]]:
-        if isinstance(layer, Resting):
-            yield layer.prop, paint_prop(image, layer.prop, layer.place, hangs=layer.place in self._hooks)
-        elif isinstance(layer, Stance):
-            painted = paint_person(image, layer.actor.look, layer.pose, layer.feet, layer.size)
-            yield layer.actor, painted.person
-            if layer.pose.holds is not None:
-                yield layer.pose.holds, painted.held
-            yield from painted.worn
-        elif self._plan is not None:
-            paint_open(image, self._plan, layer.target, layer.amount)
+def _paint(image: Image, layer: _Layer) -> Iterator[tuple[Actor | Prop, Box | None]]:
+    if isinstance(layer, _Open):
+        paint_open(image, plan_of(layer.room.kind, layer.room.variant), layer.target, layer.amount)
+    elif isinstance(layer, _AtRest):
+        yield layer.prop, paint_prop(image, layer.prop, layer.place, hangs=layer.hangs)
+    else:
+        painted = paint_person(image, layer.actor.look, layer.pose, layer.feet, layer.size)
+        yield layer.actor, painted.person
+        if layer.pose.holds is not None:
+            yield layer.pose.holds, painted.held
+        yield from painted.worn
 
 
 def _layers(shot: Shot, time: float) -> list[_Layer]:
-    """What is painted, the farthest first."""
+    """What is painted ``time`` seconds into the shot, the farthest first."""
+    hooks = {spot.place for spot in plan_of(shot.room.kind, shot.room.variant).spots if spot.kind == "hook"}
+    stances = [_stance(shot, performance, time) for performance in shot.performances]
+    on_stage = [stance for stance in stances if -_OUTSIDE < stance.feet[0] < WIDTH + _OUTSIDE]
     return [
-        *(_Open(target=target, amount=amount) for target, amount in open_at(shot, time).items()),
-        *resting_at(shot, time),
-        *people_at(shot, time),
+        *(_Open(room=shot.room, target=target, amount=amount) for target, amount in _open_at(shot, time).items()),
+        *(
+            _AtRest(prop=item.prop, place=item.place, hangs=item.place in hooks)
+            for item in shot.resting
+            if item.start <= time < item.end
+        ),
+        *sorted(on_stage, key=lambda stance: stance.feet[1]),
     ]

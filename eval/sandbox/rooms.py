@@ -416,20 +416,6 @@ _BOARD = (134.0, 90.0)
 _LINE = 19.0
 
 
-def paint_interior(canvas: Canvas, room: Room) -> list[WrittenText]:
-    """Paint what is in a room; returns what can be read in it."""
-    plan = plan_of(room.kind, room.variant)
-    wood, accent = hexa(plan.style.wood), hexa(plan.style.accent)
-    _shell(canvas, plan.style)
-    texts: list[WrittenText] = []
-    for piece in plan.pieces:
-        if piece.kind in _ON_WALLS:
-            texts += _ON_WALLS[piece.kind](canvas, room, piece)
-        else:
-            _FURNITURE[piece.kind](canvas, piece, wood, accent)
-    return texts
-
-
 def _shell(canvas: Canvas, style: Style) -> None:
     wall = hexa(style.wall)
     canvas.gradient(0, 0, WIDTH, FLOOR, shade(wall, 1.03), shade(wall, 0.94))
@@ -490,8 +476,15 @@ _ON_WALLS: dict[str, Callable[[Canvas, Room, Piece], list[WrittenText]]] = {
 
 def paint_room(room: Room) -> Backdrop:
     """Paint a room; the same room always gives the same picture."""
-    canvas = Canvas(WIDTH, HEIGHT)
-    texts = paint_interior(canvas, room)
+    canvas, plan = Canvas(WIDTH, HEIGHT), plan_of(room.kind, room.variant)
+    wood, accent = hexa(plan.style.wood), hexa(plan.style.accent)
+    _shell(canvas, plan.style)
+    texts: list[WrittenText] = []
+    for piece in plan.pieces:
+        if piece.kind in _ON_WALLS:
+            texts += _ON_WALLS[piece.kind](canvas, room, piece)
+        else:
+            _FURNITURE[piece.kind](canvas, piece, wood, accent)
     canvas.vignette()
     canvas.grain(room.seed)
     return Backdrop(image=canvas.image(), texts=tuple(texts))

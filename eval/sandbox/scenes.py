@@ -193,7 +193,7 @@ class StagedShot:
             raise LookupError(f"{prop.id} is not put anywhere")
         self._walk_to(actor, place)
         self.world.hold(prop, actor)
-        event, middle = self._handle(actor, "picks up", place, prop)
+        event, middle = self._at(actor, "picks up", place, prop=prop, inside=place.kind == "opening")
         self._has(actor, prop, middle)
         if place.kind != "opening":
             since = self._resting_since.pop(prop.id)
@@ -208,7 +208,7 @@ class StagedShot:
         self._walk_to(actor, place)
         prop = self._takes_from(actor)
         self.world.place(prop, self.location.id, place)
-        event, middle = self._handle(actor, "puts down", place, prop)
+        event, middle = self._at(actor, "puts down", place, prop=prop, inside=place.kind == "opening")
         self._let_go(actor, prop, middle)
         self.chronicle.begins(relation_to(place), prop.id, place.words, self._time(middle))
         if place.kind == "opening":
@@ -470,10 +470,6 @@ class StagedShot:
         if place.kind == "opening" and place.name not in self.world.open[self.location.id]:
             self.open(actor, place)
         self.walk(actor, place.stand)
-
-    def _handle(self, actor: Actor, kind: GestureKind, place: Fixture, prop: Prop) -> tuple[Event, float]:
-        """Pick a thing up or put it down."""
-        return self._at(actor, kind, place, prop=prop, inside=place.kind == "opening")
 
     def _at(self, actor: Actor, kind: GestureKind, place: Fixture, **what: Any) -> tuple[Event, float]:
         """Walk to a place and do something there."""
