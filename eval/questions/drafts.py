@@ -11,14 +11,13 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Any, TypeAlias, TypeVar
 
 from controller.questions import Kind
 from eval.questions import phrasing as say
 from eval.questions.phrasing import Say
-from eval.sandbox.facts import Event, FilmFacts, Person, Place, Relation, Thing, Visit, Written
+from eval.sandbox.facts import Event, FilmFacts, Person, Relation, Thing, Visit, Written
 from tool_induction.domains.domain import Domain, SplitName, Template
 from world_api.core.spans import TimeSpan, merge_spans
 
@@ -32,7 +31,11 @@ _Lasting = TypeVar("_Lasting", Visit, Relation)
 
 
 class FilmIndex:
-    """Look-ups over the facts of a film. People, things and places that their words do not tell from others are left out.
+    """Look-ups over the facts of a film.
+
+    ``people``, ``things`` and ``places`` are those on screen that their words distinguish from all others; ``deeds`` the events
+    that are seen, not only said, and whose people and things are among these; ``named_events`` the deeds that no other event's
+    clause names too; ``caused`` causes with their effects and the reason.
 
     An event is named by its words if no other event has them, as a whole or as the beginning of longer ones: "enters the
     kitchen" is also what "enters the kitchen with the cup" says.
@@ -43,6 +46,7 @@ class FilmIndex:
         self.events = tuple(sorted(facts.events, key=lambda item: (item.start, item.end, item.id)))
         self._starts = [item.start for item in self.events]
         self._visits = _grouped(in_order(facts.visits), lambda item: item.subject)
+        self._seen = {name: tuple(merge_spans(map(span_of, visits))) for name, visits in self._visits.items()}
         self._clauses = Counter(words for item in self.events for words in _beginnings(item.clause))
         self._in_rooms = _grouped((item for item in facts.relations if item.kind == "in"), lambda item: item.subject)
         self._keeping = _grouped(
@@ -53,51 +57,28 @@ class FilmIndex:
         for event in self.events:
             for phrase in _beginnings(event.verb_phrase):
                 self._times.setdefault((event.actor, phrase), []).append(event)
-
-    @cached_property
-    def person_by_id(self) -> dict[str, Person]:
-        """People who are seen and whom a description tells from all others."""
-        shared = Counter(item.description for item in self.facts.people)
-        return {item.id: item for item in self.facts.people if shared[item.description] == 1 and self.visits(item.id)}
-
-    @cached_property
-    def thing_by_id(self) -> dict[str, Thing]:
-        """Things that are seen, and whose name is no other's and no part of another's."""
-        names = [f" {item.name} " for item in self.facts.things]
-        alone = {item.id: sum(f" {item.name} " in name for name in names) == 1 for item in self.facts.things}
-        return {item.id: item for item in self.facts.things if alone[item.id] and self.visits(item.id)}
-
-    @cached_property
-    def place_by_id(self) -> dict[str, Place]:
-        """Rooms that are shown and whose name is no other's."""
-        shared = Counter(item.name for item in self.facts.places)
-        shown = {scene.place for scene in self.facts.scenes}
-        return {item.id: item for item in self.facts.places if shared[item.name] == 1 and item.id in shown}
-
-    @property
-    def people(self) -> tuple[Person, ...]:
-        """People with a unique description who are on screen."""
-        return tuple(self.person_by_id.values())
-
-    @property
-    def things(self) -> tuple[Thing, ...]:
-        """The things that can be named."""
-        return tuple(self.thing_by_id.values())
-
-    @property
-    def places(self) -> tuple[Place, ...]:
-        """The rooms that can be named."""
-        return tuple(self.place_by_id.values())
-
-    @cached_property
-    def deeds(self) -> tuple[Event, ...]:
-        """The events that are seen, not only said, and whose people and things can be named."""
-        return tuple(filter(self.is_deed, self.events))
-
-    @cached_property
-    def named_events(self) -> tuple[Event, ...]:
-        """The deeds that no other event's clause names too."""
-        return tuple(filter(self.is_named, self.deeds))
+        looks = Counter(item.description for item in facts.people)
+        things = [f" {item.name} " for item in facts.things]  # no name may be a part of another
+        rooms, shown = Counter(item.name for item in facts.places), {scene.place for scene in facts.scenes}
+        self.people = [item for item in facts.people if looks[item.description] == 1 and self.visits(item.id)]
+        self.things = [
+            item
+            for item in facts.things
+            if sum(f" {item.name} " in name for name in things) == 1 and self.visits(item.id)
+        ]
+        self.places = [item for item in facts.places if rooms[item.name] == 1 and item.id in shown]
+        self.person_by_id = {item.id: item for item in self.people}
+        self.thing_by_id = {item.id: item for item in self.things}
+        self.place_by_id = {item.id: item for item in self.places}
+        self.deeds = [item for item in self.events if self.is_deed(item)]
+        self.named_events = [item for item in self.deeds if self.is_named(item)]
+        self._deeds_by_actor = _grouped(self.deeds, lambda item: item.actor)
+        events = {item.id: item for item in self.events}
+        self.caused = [
+            (events[item.cause], events[item.effect], item.reason)
+            for item in facts.causes
+            if item.cause in events and item.effect in events
+        ]
 
     def _knows_people(self, event: Event) -> bool:
         return event.actor in self.person_by_id and (not event.other or event.other in self.person_by_id)
@@ -119,21 +100,10 @@ class FilmIndex:
         """What a person does, in order."""
         return self._deeds_by_actor.get(person, [])
 
-    @cached_property
-    def _deeds_by_actor(self) -> dict[str, list[Event]]:
-        return _grouped(self.deeds, lambda item: item.actor)
-
     def around(self, event: Event, seconds: float) -> list[Event]:
         """All events that begin at most ``seconds`` before or after one, itself among them, in order."""
         first = bisect_left(self._starts, event.start - seconds)
         return list(self.events[first : bisect_left(self._starts, event.end + seconds)])
-
-    @cached_property
-    def caused(self) -> list[tuple[Event, Event, str]]:
-        """Causes with their effects and the reason."""
-        by_id = {item.id: item for item in self.events}
-        found = [(by_id.get(item.cause), by_id.get(item.effect), item.reason) for item in self.facts.causes]
-        return [(one, other, why) for one, other, why in found if one is not None and other is not None]
 
     def times_of(self, person: str, phrase: str) -> list[Event]:
         """All events in which a person does what a phrase says, in these words or in more, in order."""
@@ -151,13 +121,9 @@ class FilmIndex:
         """The intervals in which a person or a thing is on screen, in order."""
         return self._visits.get(subject, [])
 
-    @cached_property
-    def _seen_spans(self) -> dict[str, tuple[TimeSpan, ...]]:
-        return {name: tuple(merge_spans(map(span_of, visits))) for name, visits in self._visits.items()}
-
     def seen_spans(self, subject: str) -> tuple[TimeSpan, ...]:
         """The visits as time spans, those that touch joined."""
-        return self._seen_spans.get(subject, ())
+        return self._seen.get(subject, ())
 
     def seconds_seen(self, subject: str) -> float:
         """Seconds on screen in all."""

@@ -19,7 +19,7 @@ from eval.questions import locate_count, order_cause, summary_multihop
 from eval.questions.drafts import Asker, Draft, FilmIndex, Maker, facts_within, windows_of
 from eval.questions.phrasing import Say, Unsayable, Wording, wording
 from eval.sandbox.facts import FilmFacts
-from tool_induction.domains.domain import Domain, SplitName
+from tool_induction.domains.domain import SplitName
 from tool_induction.domains.domain_file import load_domain
 from tool_induction.domains.guard import PLACEHOLDER
 from world_api.core.files import exclusive, hash_bytes, write_atomically
@@ -67,7 +67,7 @@ def questions_of(facts: FilmFacts, *, seed: int, split: SplitName, per_domain: i
     found: list[Item] = []
     for name, makers in MAKERS.items():
         chance = random.Random(f"questions {facts.film} {facts.seed} {seed} {split} {name}")
-        ask = Asker(film=film, domain=domain_of(name), split=split, chance=chance, most=max(12, wanted * 2))
+        ask = Asker(film=film, domain=_domain(name), split=split, chance=chance, most=max(12, wanted * 2))
         queues = [_in_turns(_drafts(ask, *maker), chance, english) for maker in makers.items()]
         taken = _taken(ask, queues, wanted)
         if windows and len(taken) < wanted:
@@ -78,10 +78,7 @@ def questions_of(facts: FilmFacts, *, seed: int, split: SplitName, per_domain: i
     return tuple(found)
 
 
-@lru_cache(maxsize=8)
-def domain_of(name: str) -> Domain:
-    """A task domain by its name."""
-    return load_domain(name)
+_domain = lru_cache(load_domain)
 
 
 # -- which drafts, in which order

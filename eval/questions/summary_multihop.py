@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import permutations
 
 from eval.questions import phrasing as say
@@ -56,11 +55,7 @@ def part_summary(ask: Asker) -> Iterator[Draft]:
         length = film.facts.duration / 3
         thirds = [Visit(subject="", place="", start=length * n, end=length * (n + 1)) for n in range(3)]
         for number, one in enumerate(thirds):
-            yield from _of_interval(ask, {"part": partial(_third, number)}, one, thirds, film.named_events)
-
-
-def _third(number: int, words: say.Wording) -> str:
-    return words.thirds[number]
+            yield from _of_interval(ask, {"part": say.third(number)}, one, thirds, film.named_events)
 
 
 def _of_interval(
@@ -72,7 +67,9 @@ def _of_interval(
     often = Counter(clause for events in inside for clause in {item.clause for item in events})
     rows = _matched(ask, [[item for item in events if often[item.clause] == 1] for events in inside])
     if rows:
-        yield ask.choice(slots, map(span_of, rows[0]), _clauses(rows[0]), [list(map(_clauses, rows[1:]))])
+        yield ask.choice(
+            slots, map(span_of, rows[0]), say.row(rows[0], say.clause), [[say.row(row, say.clause) for row in rows[1:]]]
+        )
 
 
 def _matched(ask: Asker, pools: Sequence[Sequence[Event]], *, fewest: int = 3) -> list[list[Event]]:
@@ -108,14 +105,6 @@ def _by_shape(pool: Sequence[Event]) -> dict[Shape, list[Event]]:
     return found
 
 
-def _clauses(row: Sequence[Event]) -> Say:
-    return say.row(list(map(say.clause, row)))
-
-
-def _deeds(row: Sequence[Event]) -> Say:
-    return say.row(list(map(say.deed, row)))
-
-
 def person_summary(ask: Asker) -> Iterator[Draft]:
     """What a person does: rows of deeds that only one person does, the wrong ones of others."""
     for person in ask.some(ask.film.people):
@@ -124,7 +113,12 @@ def person_summary(ask: Asker) -> Iterator[Draft]:
         others = [item for item in ask.some(ask.film.people) if item is not person]
         right, *wrong = [_any_row(ask, _own(ask, one)) for one in (person, *others)]
         if right:
-            yield ask.choice(named(person), map(span_of, right), _deeds(right), [[_deeds(row) for row in wrong if row]])
+            yield ask.choice(
+                named(person),
+                map(span_of, right),
+                say.row(right, say.deed),
+                [[say.row(row, say.deed) for row in wrong if row]],
+            )
 
 
 def _any_row(ask: Asker, events: Sequence[Event]) -> list[Event]:
@@ -182,7 +176,7 @@ def _busier(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
     """Who does clearly more, and what; either with the deeds of either."""
 
     def busy(who: Person, row: Sequence[Event]) -> Say:
-        return say.sentence("busy", say.name(who), _deeds(row))
+        return say.sentence("busy", say.name(who), say.row(row, say.deed))
 
     more, less = sorted((one, other), key=lambda item: -len(ask.film.deeds_of(item.id)))
     if len(ask.film.deeds_of(more.id)) < _CLEARLY_MORE * max(2, len(ask.film.deeds_of(less.id))):
@@ -220,7 +214,12 @@ def video_summary(ask: Asker) -> Iterator[Draft]:
         return
     for row in unrelated_rows(ask, (4,)):
         others = [ask.chance.sample(row, len(row)) for _ in range(8)]
-        yield ask.choice({}, map(span_of, row), _clauses(row), [[_clauses(item) for item in others if item != row]])
+        yield ask.choice(
+            {},
+            map(span_of, row),
+            say.row(row, say.clause),
+            [[say.row(item, say.clause) for item in others if item != row]],
+        )
 
 
 def followed_thing(ask: Asker) -> Iterator[Draft]:
@@ -249,11 +248,8 @@ def _holders(ask: Asker, thing: Thing, seen: Sequence[TimeSpan]) -> Iterator[Dra
     if not 1 <= len(holders) <= _MOST_HOLDERS:
         return
 
-    def people(row: Sequence[Person]) -> Say:
-        return say.row(list(map(say.name, row)))
-
-    wrong = [people(row) for _ in range(12) if (row := _some_people(ask, len(holders))) != holders]
-    yield ask.choice({"object": say.name(thing)}, seen, people(holders), [wrong])
+    wrong = [say.row(row, say.name) for _ in range(12) if (row := _some_people(ask, len(holders))) != holders]
+    yield ask.choice({"object": say.name(thing)}, seen, say.row(holders, say.name), [wrong])
 
 
 def _some_people(ask: Asker, length: int) -> list[Person]:
