@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
@@ -35,7 +35,9 @@ class FilmIndex:
 
     ``people``, ``things`` and ``places`` are those on screen that their words distinguish from all others; ``deeds`` the events
     that are seen, not only said, and whose people and things are among these; ``named_events`` the deeds that no other event's
-    clause names too; ``caused`` causes with their effects and the reason.
+    clause names too; ``caused`` causes with their effects and the reason. By id, in order of time: ``visits`` to the screen, and
+    ``seen_spans`` (visits that touch joined), ``deeds_of`` a person, ``keeping`` of a thing (where it is and who holds or wears
+    it); ``times_of`` a person and a phrase are the events in which the person does so, in these words or in more.
 
     An event is named by its words if no other event has them, as a whole or as the beginning of longer ones: "enters the
     kitchen" is also what "enters the kitchen with the cup" says.
@@ -45,26 +47,27 @@ class FilmIndex:
         self.facts = facts
         self.events = tuple(sorted(facts.events, key=lambda item: (item.start, item.end, item.id)))
         self._starts = [item.start for item in self.events]
-        self._visits = _grouped(in_order(facts.visits), lambda item: item.subject)
-        self._seen = {name: tuple(merge_spans(map(span_of, visits))) for name, visits in self._visits.items()}
+        self.visits = _grouped(in_order(facts.visits), lambda item: item.subject)
+        spans = {name: merge_spans(map(span_of, visits)) for name, visits in self.visits.items()}
+        self.seen_spans: Mapping[str, list[TimeSpan]] = defaultdict(list, spans)
         self._clauses = Counter(words for item in self.events for words in _beginnings(item.clause))
         self._in_rooms = _grouped((item for item in facts.relations if item.kind == "in"), lambda item: item.subject)
-        self._keeping = _grouped(
+        self.keeping = _grouped(
             in_order(item for item in facts.relations if item.kind in KEEPING),
             lambda item: item.object if is_with_person(item) else item.subject,
         )
-        self._times: dict[tuple[str, str], list[Event]] = {}
+        self.times_of: dict[tuple[str, str], list[Event]] = defaultdict(list)
         for event in self.events:
             for phrase in _beginnings(event.verb_phrase):
-                self._times.setdefault((event.actor, phrase), []).append(event)
+                self.times_of[event.actor, phrase].append(event)
         looks = Counter(item.description for item in facts.people)
         things = [f" {item.name} " for item in facts.things]  # no name may be a part of another
         rooms, shown = Counter(item.name for item in facts.places), {scene.place for scene in facts.scenes}
-        self.people = [item for item in facts.people if looks[item.description] == 1 and self.visits(item.id)]
+        self.people = [item for item in facts.people if looks[item.description] == 1 and self.visits[item.id]]
         self.things = [
             item
             for item in facts.things
-            if sum(f" {item.name} " in name for name in things) == 1 and self.visits(item.id)
+            if sum(f" {item.name} " in name for name in things) == 1 and self.visits[item.id]
         ]
         self.places = [item for item in facts.places if rooms[item.name] == 1 and item.id in shown]
         self.person_by_id = {item.id: item for item in self.people}
@@ -72,7 +75,7 @@ class FilmIndex:
         self.place_by_id = {item.id: item for item in self.places}
         self.deeds = [item for item in self.events if self.is_deed(item)]
         self.named_events = [item for item in self.deeds if self.is_named(item)]
-        self._deeds_by_actor = _grouped(self.deeds, lambda item: item.actor)
+        self.deeds_of = _grouped(self.deeds, lambda item: item.actor)
         events = {item.id: item for item in self.events}
         self.caused = [
             (events[item.cause], events[item.effect], item.reason)
@@ -96,54 +99,34 @@ class FilmIndex:
         is_known = self._knows_people(event) and (not event.thing or event.thing in self.thing_by_id)
         return event.kind != "says" and is_known
 
-    def deeds_of(self, person: str) -> list[Event]:
-        """What a person does, in order."""
-        return self._deeds_by_actor.get(person, [])
-
     def around(self, event: Event, seconds: float) -> list[Event]:
         """All events that begin at most ``seconds`` before or after one, itself among them, in order."""
         first = bisect_left(self._starts, event.start - seconds)
         return list(self.events[first : bisect_left(self._starts, event.end + seconds)])
 
-    def times_of(self, person: str, phrase: str) -> list[Event]:
-        """All events in which a person does what a phrase says, in these words or in more, in order."""
-        return self._times.get((person, phrase), [])
-
     def happens_once(self, event: Event) -> bool:
         """Whether its actor does this once only."""
-        return len(self.times_of(event.actor, event.verb_phrase)) == 1
+        return len(self.times_of[event.actor, event.verb_phrase]) == 1
 
     def is_only_of(self, person: str, phrase: str) -> bool:
         """Whether no other person does what a phrase says."""
-        return not any(self.times_of(other.id, phrase) for other in self.facts.people if other.id != person)
-
-    def visits(self, subject: str) -> Sequence[Visit]:
-        """The intervals in which a person or a thing is on screen, in order."""
-        return self._visits.get(subject, [])
-
-    def seen_spans(self, subject: str) -> tuple[TimeSpan, ...]:
-        """The visits as time spans, those that touch joined."""
-        return self._seen.get(subject, ())
+        return not any(self.times_of[other.id, phrase] for other in self.facts.people if other.id != person)
 
     def seconds_seen(self, subject: str) -> float:
         """Seconds on screen in all."""
-        return sum(item.duration for item in self.seen_spans(subject))
+        return sum(item.duration for item in self.seen_spans[subject])
 
     def seen_within(self, subject: str, start: float, end: float) -> float:
         """Seconds of an interval in which it is on screen."""
-        return sum(max(0.0, min(item.end, end) - max(item.start, start)) for item in self.seen_spans(subject))
+        return sum(max(0.0, min(item.end, end) - max(item.start, start)) for item in self.seen_spans[subject])
 
     def rooms_of(self, subject: str) -> list[str]:
         """The rooms in which it is seen, in the order of the first time."""
-        return list(dict.fromkeys(item.place for item in self.visits(subject)))
-
-    def keeping(self, thing: str) -> Sequence[Relation]:
-        """Where a thing is and who holds or wears it, in order of time."""
-        return self._keeping.get(thing, [])
+        return list(dict.fromkeys(item.place for item in self.visits[subject]))
 
     def kept_at(self, thing: str, time: float) -> Relation | None:
         """Where a thing is, or who has it, at a moment; None also if that changes within a second of it."""
-        near = [item for item in self.keeping(thing) if item.start < time + APART and item.end > time - APART]
+        near = [item for item in self.keeping[thing] if item.start < time + APART and item.end > time - APART]
         return near[0] if len(near) == 1 and near[0].start <= time < near[0].end else None
 
     def place_at(self, subject: str, time: float) -> str | None:
@@ -175,10 +158,11 @@ def in_order(items: Iterable[_Lasting]) -> list[_Lasting]:
     return sorted(items, key=lambda item: (item.start, item.end))
 
 
-def _grouped(items: Iterable[_Item], key: Callable[[_Item], str]) -> dict[str, list[_Item]]:
-    found: dict[str, list[_Item]] = {}
+def _grouped(items: Iterable[_Item], key: Callable[[_Item], str]) -> Mapping[str, list[_Item]]:
+    """Group items; a key without any has an empty list."""
+    found: dict[str, list[_Item]] = defaultdict(list)
     for item in items:
-        found.setdefault(key(item), []).append(item)
+        found[key(item)].append(item)
     return found
 
 

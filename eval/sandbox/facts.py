@@ -213,7 +213,8 @@ def read_facts(path: Path | str) -> FilmFacts:
 
 def _contradictions(facts: FilmFacts) -> Iterator[str]:
     """Yield references to nothing, and intervals that run backwards."""
-    known = {item.id for item in [*facts.people, *facts.things, *facts.places]}
+    named_ones: list[Person | Thing | Place] = [*facts.people, *facts.things, *facts.places]
+    known = {item.id for item in named_ones}
     events = {event.id for event in facts.events}
     lasting: tuple[Visit | Event | Relation | Written, ...] = (
         *facts.scenes, *facts.visits, *facts.events, *facts.relations, *facts.written,
