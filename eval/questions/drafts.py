@@ -10,14 +10,14 @@ import random
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any, TypeAlias, TypeVar
 
 from controller.questions import Kind
 from eval.questions import phrasing as say
 from eval.questions.phrasing import Say
-from eval.sandbox.facts import Event, FilmFacts, Person, Relation, Thing, Visit, Written
+from eval.sandbox.facts import Event, FilmFacts, Person, Relation, ShownText, Thing, Visit
 from tool_induction.domains.domain import Domain, SplitName, Template
 from world_api.core.spans import TimeSpan, merge_spans
 
@@ -200,7 +200,7 @@ def facts_within(facts: FilmFacts, window: TimeSpan) -> FilmFacts:
     several moments is kept whole if at least one of its moments is in the window.
     """
 
-    def inside(item: Event | Written) -> bool:
+    def inside(item: Event | ShownText) -> bool:
         return window.start <= item.start and item.end <= window.end
 
     def cut(items: tuple[_Lasting, ...]) -> tuple[_Lasting, ...]:
@@ -261,14 +261,12 @@ class Asker:
     chance: random.Random
     most: int = 60
     template: Template | None = None
-    _templates: dict[str, tuple[Template, ...]] = field(default_factory=dict)
 
     def for_each_template(self, kind: str) -> Iterator[Asker]:
         """Yield an asker for each template of a question type in this split."""
-        if not self._templates:
-            self._templates.update({item.id: item.of(self.split) for item in self.domain.question_types})
-        for template in self._templates.get(kind, ()):
-            yield replace(self, template=template)
+        for item in self.domain.question_types:
+            if item.id == kind:
+                yield from (replace(self, template=template) for template in item.of(self.split))
 
     def says(self, words: str) -> bool:
         """Whether the template has these words, in English."""

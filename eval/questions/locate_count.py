@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations, pairwise
 from typing import Any
 
 from eval.questions import phrasing as say
-from eval.questions.drafts import APART, DRAWN, Asker, Draft, by_name, exchangeable, named, span_of
+from eval.questions.drafts import APART, DRAWN, Asker, Draft, Maker, by_name, exchangeable, named, span_of
 from eval.questions.phrasing import Say
 from eval.sandbox.facts import Event, Person, Thing
 from world_api.core.spans import TimeSpan
@@ -27,21 +28,12 @@ _MOST_SPANS = 20
 _OFTEN = 2
 
 
-def first_appearance(ask: Asker) -> Iterator[Draft]:
-    """The first interval, or in which range of time it begins."""
-    yield from _appearance(ask, 0)
-
-
-def last_appearance(ask: Asker) -> Iterator[Draft]:
-    """The last interval, or in which range of time it ends."""
-    yield from _appearance(ask, -1)
-
-
 def _subjects(ask: Asker) -> Sequence[Person | Thing]:
     return ask.film.people if ask.says("{person}") else ask.film.things
 
 
-def _appearance(ask: Asker, place: int) -> Iterator[Draft]:
+def _appearance(ask: Asker, *, place: int) -> Iterator[Draft]:
+    """The first interval (or the last one), or in which range of time it begins (or ends)."""
     clear = [item for item in _subjects(ask) if _is_separate(ask.film.seen_spans[item.id], place)]
     if ask.split == "induction":  # "when": an interval; the other wordings ask for a moment
         for subject in ask.some(clear):
@@ -295,15 +287,10 @@ def _evidence(events: Sequence[Event]) -> list[TimeSpan]:
     return [span_of(item) for item in events[:_MOST_SPANS]]
 
 
-MAKERS = by_name(
-    first_appearance,
-    last_appearance,
-    event_time,
-    words_time,
-    together_time,
-    distinct_count,
-    occurrence_count,
-    visible_duration,
-    presence,
-    place_count,
-)
+MAKERS: dict[str, Maker] = {
+    "first_appearance": partial(_appearance, place=0),
+    "last_appearance": partial(_appearance, place=-1),
+    **by_name(
+        event_time, words_time, together_time, distinct_count, occurrence_count, visible_duration, presence, place_count
+    ),
+}

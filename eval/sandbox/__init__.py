@@ -10,14 +10,14 @@ from eval.sandbox.canvas import COLOURS
 from eval.sandbox.facts import (
     Cause,
     Event,
-    Fact,
     FilmFacts,
+    LearnedFact,
     Person,
     Place,
     Relation,
+    ShownText,
     Thing,
     Visit,
-    Written,
     read_facts,
     write_facts,
 )
@@ -62,10 +62,10 @@ from eval.sandbox.stories import Story, tell, video_id
 
 __all__ = [
     "COLOURS", "DEFAULT_SEED", "GIVING_APART", "HEIGHT", "SAMPLE_RATE", "WIDTH", "Actor", "Card", "Carry", "Cause",
-    "DrawnFrame", "Event", "Fact", "Film", "FilmFacts", "FilmFiles", "Gesture", "GestureKind", "Line", "Look",
-    "Naming", "Opening", "Performance", "Person", "Place", "Prop", "Relation", "Resting", "Room", "RoomKind",
-    "SampleFiles", "Shot", "SpokenLines", "Story", "Subtitle", "Synthesiser", "Thing", "TruthWriter", "Visit", "Walk",
-    "Wear", "Written", "cast", "encode_film", "frames", "giving_place", "installed_voices", "lost_folder",
-    "make_film", "make_sample", "plan_of", "questions", "read_facts", "soundtrack", "subtitles_of", "tell",
-    "video_id", "work_folder", "write_facts", "write_mp4", "write_srt",
+    "DrawnFrame", "Event", "Film", "FilmFacts", "FilmFiles", "Gesture", "GestureKind", "LearnedFact", "Line",
+    "Look", "Naming", "Opening", "Performance", "Person", "Place", "Prop", "Relation", "Resting", "Room",
+    "RoomKind", "SampleFiles", "Shot", "ShownText", "SpokenLines", "Story", "Subtitle", "Synthesiser", "Thing",
+    "TruthWriter", "Visit", "Walk", "Wear", "cast", "encode_film", "frames", "giving_place", "installed_voices",
+    "lost_folder", "make_film", "make_sample", "plan_of", "questions", "read_facts", "soundtrack", "subtitles_of",
+    "tell", "video_id", "work_folder", "write_facts", "write_mp4", "write_srt",
 ]  # fmt: skip

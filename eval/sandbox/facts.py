@@ -113,7 +113,7 @@ class Cause:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fact:
+class LearnedFact:
     """What can be learned from several moments: a rule ("files with a red label go into the left drawer"), an appointment, a habit.
 
     ``values`` are its parts by name; ``spans`` the intervals that show it.
@@ -135,7 +135,7 @@ class Fact:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class ShownText:
     """Text that can be read."""
 
     text: str
@@ -159,8 +159,8 @@ class FilmFacts:
     events: tuple[Event, ...]
     relations: tuple[Relation, ...] = ()
     causes: tuple[Cause, ...] = ()
-    facts: tuple[Fact, ...] = ()
-    written: tuple[Written, ...] = ()
+    facts: tuple[LearnedFact, ...] = ()
+    written: tuple[ShownText, ...] = ()
     #: ``theme``, ``split``, ``minutes``, ``version``; ``tracks``: the track of the truth of each person and thing, by id
     extras: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
@@ -216,7 +216,7 @@ def _contradictions(facts: FilmFacts) -> Iterator[str]:
     named_ones: list[Person | Thing | Place] = [*facts.people, *facts.things, *facts.places]
     known = {item.id for item in named_ones}
     events = {event.id for event in facts.events}
-    lasting: tuple[Visit | Event | Relation | Written, ...] = (
+    lasting: tuple[Visit | Event | Relation | ShownText, ...] = (
         *facts.scenes, *facts.visits, *facts.events, *facts.relations, *facts.written,
     )  # fmt: skip
     for item in lasting:

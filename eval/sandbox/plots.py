@@ -276,22 +276,17 @@ def _containers(location: Location) -> list[Fixture]:
 
 def relieved(director: Director) -> Plot:
     """A person who holds a thing puts it down somewhere."""
-    yield from _freed(
-        director, [who for who in _free(director) if who.holds is not None and director.cast.rule_of(who.holds) is None]
-    )
+    yield from _freed(director, lambda who: who.holds is not None and director.cast.rule_of(who.holds) is None)
 
 
 def uncovered(director: Director) -> Plot:
     """A person who wears a hat or scarf takes it off and hangs it up."""
-    yield from _freed(director, [who for who in _free(director) if who.wears and who.holds is None])
+    yield from _freed(director, lambda who: bool(who.wears) and who.holds is None)
 
 
-def _free(director: Director) -> list[PersonState]:
-    return [who for who in director.world.people.values() if director.is_free(who.actor)]
-
-
-def _freed(director: Director, people: list[PersonState]) -> Plot:
-    """One of some people puts down a thing that they hold, or else wear."""
+def _freed(director: Director, fits: Callable[[PersonState], bool]) -> Plot:
+    """A free person of a kind puts down a thing that they hold, or else wear."""
+    people = [who for who in director.world.people.values() if director.is_free(who.actor) and fits(who)]
     if not people:
         return
     who = director.chance.choice(people)

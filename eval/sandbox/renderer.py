@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TypeAlias
 
-from eval.sandbox.figures import Arm, Pose, arm_towards, grip_of, paint_person, paint_prop
+from eval.sandbox.figures import ArmAngles, Pose, arm_towards, grip_of, paint_person, paint_prop
 from eval.sandbox.room_plans import Position, plan_of
 from eval.sandbox.rooms import Backdrop, paint_card, paint_open, paint_room
 from eval.sandbox.script import (
@@ -36,11 +36,11 @@ _GAIT = 0.85  #: length of two steps, in heights of the person
 _SETTLE = 0.2  #: seconds in which a walk begins or comes to rest
 _OUTSIDE = 110.0  #: pixels beyond the frame's edge where nothing of a person can be seen
 
-_HANGING = Arm(upper=0.04, fore=0.14)
-_HOLDING = Arm(upper=-0.3, fore=1.15)
-_AT_THE_MOUTH = Arm(upper=0.55, fore=2.45)
-_AT_THE_HEAD = Arm(upper=1.25, fore=2.7)
-_AT_THE_NECK = Arm(upper=0.75, fore=2.3)
+_HANGING = ArmAngles(upper=0.04, fore=0.14)
+_HOLDING = ArmAngles(upper=-0.3, fore=1.15)
+_AT_THE_MOUTH = ArmAngles(upper=0.55, fore=2.45)
+_AT_THE_HEAD = ArmAngles(upper=1.25, fore=2.7)
+_AT_THE_NECK = ArmAngles(upper=0.75, fore=2.3)
 _HANDLES = frozenset({"opens", "closes"})  #: gestures whose place is the hand's, which stays there for a while
 #: Angle of the legs and breadth of people: with closed legs a person is as slim as a post.
 _ASTRIDE, _BROAD = 0.21, 1.1
@@ -173,7 +173,9 @@ def _facing(
     return 1 if last.goal[0] >= last.origin[0] else -1
 
 
-def _arm(walk: Walk | None, line: Line | None, gesture: Gesture | None, rest: Arm, time: float) -> Arm | None:
+def _arm(
+    walk: Walk | None, line: Line | None, gesture: Gesture | None, rest: ArmAngles, time: float
+) -> ArmAngles | None:
     """The near arm's angles, or None to let it swing with the walk; ``rest`` is its position at rest."""
     if gesture is not None:
         return _gesturing(gesture, rest, time)
@@ -181,13 +183,13 @@ def _arm(walk: Walk | None, line: Line | None, gesture: Gesture | None, rest: Ar
         return rest
     if line is not None:
         beat = math.sin(time * 6.0) * math.sin(math.pi * (time - line.start) / (line.end - line.start))
-        return Arm(upper=0.18 + 0.1 * beat, fore=0.85 + 0.4 * beat)
+        return ArmAngles(upper=0.18 + 0.1 * beat, fore=0.85 + 0.4 * beat)
     return None if walk is not None else rest
 
 
 def _pointing(
     gesture: Gesture, carry: Carry | None, pose: Pose, feet: tuple[float, float], height: float, time: float
-) -> Arm | None:
+) -> ArmAngles | None:
     """The arm on its way to a place and back, or None if the gesture has no place; ``pose.arm`` is its position at rest."""
     if gesture.place is None or pose.arm is None:
         return None
@@ -205,11 +207,11 @@ def _pointing(
     return _between(pose.arm, there, amount)
 
 
-def _gesturing(gesture: Gesture, base: Arm, time: float) -> Arm:
+def _gesturing(gesture: Gesture, base: ArmAngles, time: float) -> ArmAngles:
     part = (time - gesture.start) / (gesture.end - gesture.start)
     amount = min(1.0, 2.2 * math.sin(math.pi * part))
     if gesture.kind == "waves":
-        up = Arm(upper=-2.35, fore=-2.75 + 0.3 * math.sin(time * 12.0))
+        up = ArmAngles(upper=-2.35, fore=-2.75 + 0.3 * math.sin(time * 12.0))
         return _between(base, up, amount)
     if gesture.kind == "drinks":
         return _between(base, _AT_THE_MOUTH, amount)
@@ -219,8 +221,8 @@ def _gesturing(gesture: Gesture, base: Arm, time: float) -> Arm:
     return base
 
 
-def _between(first: Arm, second: Arm, part: float) -> Arm:
-    return Arm(
+def _between(first: ArmAngles, second: ArmAngles, part: float) -> ArmAngles:
+    return ArmAngles(
         upper=first.upper + (second.upper - first.upper) * part,
         fore=first.fore + (second.fore - first.fore) * part,
     )

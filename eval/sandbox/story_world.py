@@ -13,15 +13,15 @@ from eval.sandbox.canvas import HAIRS, SKINS
 from eval.sandbox.facts import (
     Cause,
     Event,
-    Fact,
     FilmFacts,
+    LearnedFact,
     Person,
     Place,
     Relation,
     RelationKind,
+    ShownText,
     Thing,
     Visit,
-    Written,
 )
 from eval.sandbox.room_plans import Fixture, RoomPlan, plan_of
 from eval.sandbox.script import Actor, HairStyle, Look, Prop, PropKind, Room, RoomKind, with_article
@@ -385,16 +385,16 @@ class Chronicle:
         self.events: list[Event] = []
         self.visits: list[Visit] = []
         self.causes: list[Cause] = []
-        self.learned_so_far: list[Fact] = []
+        self.learned_so_far: list[LearnedFact] = []
         self._scenes: list[Visit] = []
         self._relations: list[Relation] = []
-        self._written: list[Written] = []
+        self._written: list[ShownText] = []
         self._open: dict[tuple[RelationKind, str, str], float] = {}
 
     def scene(self, place: str, start: float, end: float, texts: tuple[str, ...]) -> None:
         """Record that the camera shows a room, in which these texts can be read."""
         self._scenes.append(Visit(subject="", place=place, start=start, end=end))
-        self._written += [Written(text=text, place=place, start=start, end=end) for text in texts]
+        self._written += [ShownText(text=text, place=place, start=start, end=end) for text in texts]
 
     def begins(self, kind: RelationKind, subject: str, other: str, time: float) -> None:
         """A relation holds from now on."""
@@ -419,7 +419,9 @@ class Chronicle:
     ) -> None:
         """Record what can be learned from several events."""
         number, spans = len(self.learned_so_far) + 1, tuple((event.start, event.end) for event in shown)
-        self.learned_so_far.append(Fact(id=f"f{number:02d}", kind=kind, text=text, values=dict(values), spans=spans))
+        self.learned_so_far.append(
+            LearnedFact(id=f"f{number:02d}", kind=kind, text=text, values=dict(values), spans=spans)
+        )
 
     def facts(self, film: str, seed: int, cast: StoryCast, duration: float, extras: Mapping[str, object]) -> FilmFacts:
         """Everything, when the film is over; what still holds then ends with it."""
