@@ -112,10 +112,6 @@ class FilmIndex:
         """Whether no other person does what a phrase says."""
         return not any(self.times_of[other.id, phrase] for other in self.facts.people if other.id != person)
 
-    def seconds_seen(self, subject: str) -> float:
-        """Seconds on screen in all."""
-        return sum(item.duration for item in self.seen_spans[subject])
-
     def seen_within(self, subject: str, start: float, end: float) -> float:
         """Seconds of an interval in which it is on screen."""
         return sum(max(0.0, min(item.end, end) - max(item.start, start)) for item in self.seen_spans[subject])

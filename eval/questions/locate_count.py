@@ -192,7 +192,7 @@ def _occasions(ask: Asker, person: Person, phrase: str) -> list[Event] | None:
 
 def visible_duration(ask: Asker) -> Iterator[Draft]:
     """For how long: out of the lengths of others if those differ clearly, else of lengths that differ by a factor."""
-    seconds = ((item, ask.film.seconds_seen(item.id)) for item in _subjects(ask))
+    seconds = ((item, sum(span.duration for span in ask.film.seen_spans[item.id])) for item in _subjects(ask))
     lengths = [(item, length) for item, length in seconds if length >= _SHORTEST]
     rows = [(one, [length for _, length in others]) for one, others in exchangeable(ask, lengths, _differ)]
     long = [one for one in lengths if one[1] >= _SHORTEST * _LONGER ** (_LENGTHS - 1)]
