@@ -23,7 +23,6 @@ from eval.sandbox.facts import (
 )
 from eval.sandbox.films import (
     FilmFiles,
-    Naming,
     Subtitle,
     TruthWriter,
     encode_film,
@@ -63,7 +62,7 @@ from eval.sandbox.stories import Story, tell, video_id
 __all__ = [
     "COLOURS", "DEFAULT_SEED", "GIVING_APART", "HEIGHT", "SAMPLE_RATE", "WIDTH", "Actor", "Card", "Carry", "Cause",
     "DrawnFrame", "Event", "Film", "FilmFacts", "FilmFiles", "Gesture", "GestureKind", "LearnedFact", "Line",
-    "Look", "Naming", "Opening", "Performance", "Person", "Place", "Prop", "Relation", "Resting", "Room",
+    "Look", "Opening", "Performance", "Person", "Place", "Prop", "Relation", "Resting", "Room",
     "RoomKind", "SampleFiles", "Shot", "ShownText", "SpokenLines", "Story", "Subtitle", "Synthesiser", "Thing",
     "TruthWriter", "Visit", "Walk", "Wear", "cast", "encode_film", "frames", "giving_place", "installed_voices",
     "lost_folder", "make_film", "make_sample", "plan_of", "questions", "read_facts", "soundtrack", "subtitles_of",

@@ -164,38 +164,17 @@ SECTIONS = ("speech", "screen_text", "actions", "captions", "scenes", "tracks")
 Record = dict[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Naming:
-    """The names of people and things in the truth: names and colours (``person_mia``, ``folder_blue``), or the ids of ``tracks``.
-
-    With ``tracks`` (numbers, which the film's facts explain) the truth gives no name and no colour away that was not perceived.
-    """
-
-    tracks: Mapping[Actor | Prop, str] | None = None
-
-    def track(self, subject: Actor | Prop) -> str:
-        """The track's id."""
-        return subject.id if self.tracks is None else self.tracks[subject]
-
-    def label(self, subject: Actor | Prop) -> str:
-        """A description for people who read the file."""
-        is_named = self.tracks is None and isinstance(subject, Actor)
-        return f"{subject.name}, {subject.description}" if is_named else subject.description
-
-    def speaker(self, actor: Actor) -> str:
-        """The name of the person who says a line."""
-        return actor.name if self.tracks is None else actor.description
-
-
 class TruthWriter:
     """Collects what is true of a film and writes it. Sightings are kept on disk, so that memory does not grow with the film.
 
-    Every ``every``-th frame is kept. ``folder`` holds unnamed temporary files.
+    Every ``every``-th frame is kept. ``folder`` holds unnamed temporary files. Tracks have the numbers of ``Film.tracks`` and
+    people are described by their looks, so that the truth gives no name away that was not perceived.
     """
 
-    def __init__(self, folder: Path | str, naming: Naming, *, every: int = 1) -> None:
+    def __init__(self, folder: Path | str, film: Film, *, every: int = 1) -> None:
         self._folder = folder
-        self._naming = naming
+        self._film = film
+        self._tracks = film.tracks()
         self._every = every
         self._number = 0
         self._sightings: dict[Actor | Prop, IO[str]] = {}
@@ -213,10 +192,10 @@ class TruthWriter:
             sections["captions"].append({**whole, "text": part.caption})
             return
         sections["speech"] += [
-            {**_span(start, line.start, line.end), "text": line.text, "speaker": self._naming.speaker(line.speaker)}
+            {**_span(start, line.start, line.end), "text": line.text, "speaker": line.speaker.description}
             for line in part.lines
         ]
-        sections["actions"] += _in_order(_actions(start, part, self._naming))
+        sections["actions"] += _in_order(_actions(start, part, self._tracks))
         sections["captions"] += _in_order([{**_span(start, a, b), "text": text} for a, b, text in part.captions])
 
     def frame(self, drawn: DrawnFrame) -> None:
@@ -231,13 +210,13 @@ class TruthWriter:
             record = {"time": round_time(drawn.time), "box": sighting.box.rounded()}
             self._sightings[sighting.subject].write(_json(record) + "\n")
 
-    def write(self, path: Path | str, film: Film) -> None:
+    def write(self, path: Path | str) -> None:
         """Write the file: one line for each entry of a list."""
         heading = {
             "schema_version": SCHEMA_VERSION,
-            "title": film.title,
-            "duration": round_time(film.duration),
-            "frame_rate": film.frame_rate,
+            "title": self._film.title,
+            "duration": round_time(self._film.duration),
+            "frame_rate": self._film.frame_rate,
             "resolution": {"width": WIDTH, "height": HEIGHT},
             "cuts": self._cuts,
         }
@@ -257,10 +236,10 @@ class TruthWriter:
             else:
                 category, colours = subject.category, [subject.colour]
             identity = {
-                "track": self._naming.track(subject),
+                "track": self._tracks[subject],
                 "category": category,
                 "colours": colours,
-                "label": self._naming.label(subject),
+                "label": subject.description,
             }
             file.write(f'{"," if number else ""}\n  {_json(identity)[:-1]}, "sightings": [')
             sightings.seek(0)
@@ -283,7 +262,7 @@ def subtitles_of(film: Film) -> list[Subtitle]:
     ]
 
 
-def _actions(start: float, shot: Shot, naming: Naming) -> list[Record]:
+def _actions(start: float, shot: Shot, tracks: Mapping[Actor | Prop, str]) -> list[Record]:
     """All actions; those that end before the shot begins are not seen."""
     found: list[tuple[Walk | Gesture | Line, str, Actor]] = []
     for performance in shot.performances:
@@ -291,7 +270,7 @@ def _actions(start: float, shot: Shot, naming: Naming) -> list[Record]:
         found += [(gesture, gesture.label, performance.actor) for gesture in performance.gestures]
     found += [(line, "talks", line.speaker) for line in shot.lines]
     return [
-        {**_span(start, item.start, item.end), "label": label, "track": naming.track(actor)}
+        {**_span(start, item.start, item.end), "label": label, "track": tracks[actor]}
         for item, label, actor in found
         if item.end > 0
     ]
@@ -409,12 +388,12 @@ def _make(folder: Path, files: FilmFiles, story: Story, *, voices: SpokenLines |
     files.facts.unlink(missing_ok=True)
     film = story.film
     kept = _SIGHTINGS_OF_LONG if film.duration > _LONG else _SIGHTINGS
-    truth = TruthWriter(work, Naming(tracks=film.tracks()), every=math.ceil(film.frame_rate / kept))
+    truth = TruthWriter(work, film, every=math.ceil(film.frame_rate / kept))
     unfinished = FilmFiles.of(work, files.video.stem)
     sound = _sound(film, story.facts.seed, voices)
     encode_film(unfinished.video, film, truth, sound, keyframe_every=_KEYFRAME, progress=progress)
     write_srt(unfinished.subtitles, subtitles_of(film))
-    truth.write(unfinished.truth, film)
+    truth.write(unfinished.truth)
     for made, place in zip(unfinished.all()[:3], files.all()[:3], strict=True):
         made.replace(place)
     write_facts(files.facts, story.facts)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from eval.sandbox.facts import Event, readable
-from eval.sandbox.films import SCHEMA_VERSION, Naming, TruthWriter, encode_film, subtitles_of, write_srt
+from eval.sandbox.films import SCHEMA_VERSION, TruthWriter, encode_film, subtitles_of, write_srt
 from eval.sandbox.plots import bring_in
 from eval.sandbox.room_plans import Fixture, plan_of
 from eval.sandbox.scenes import Director, Plot, SceneRequest
@@ -263,12 +263,12 @@ def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
     unfinished = files.video.with_suffix(".mp4.part")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        truth = TruthWriter(folder, Naming())
+        truth = TruthWriter(folder, film)
         write_srt(files.subtitles, subtitles_of(film))
         files.questions.write_text(readable(record), encoding="utf-8")
         encode_film(unfinished, film, truth, soundtrack(film, seed=seed))
         unfinished.replace(files.video)
-        truth.write(files.truth, film)
+        truth.write(files.truth)
     except OSError as error:
         reason = error.strerror or str(error)
         raise StoreFault("not_writable", f"cannot write to {folder}: {reason}", hint="choose another folder") from error
