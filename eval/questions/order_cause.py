@@ -308,13 +308,5 @@ def responsible(ask: Asker) -> Iterator[Draft]:
 
 
 MAKERS = by_name(
-    pair_order,
-    sequence_order,
-    just_before,
-    just_after,
-    between,
-    cause,
-    consequence,
-    state_change,
-    responsible,
+    pair_order, sequence_order, just_before, just_after, between, cause, consequence, state_change, responsible
 )

@@ -351,12 +351,5 @@ def general_rule(ask: Asker) -> Iterator[Draft]:
 
 
 MAKERS = by_name(
-    video_summary,
-    part_summary,
-    person_summary,
-    comparison,
-    followed_thing,
-    spoken_reference,
-    chain,
-    general_rule,
+    video_summary, part_summary, person_summary, comparison, followed_thing, spoken_reference, chain, general_rule
 )

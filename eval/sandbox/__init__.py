@@ -8,10 +8,8 @@ state, ``plots`` and ``scenes`` let them act, ``stories`` weaves the plots. ``ro
 
 from eval.sandbox.canvas import COLOURS
 from eval.sandbox.facts import (
-    Cause,
     Event,
     FilmFacts,
-    LearnedFact,
     Person,
     Place,
     Relation,
@@ -43,7 +41,6 @@ from eval.sandbox.script import (
     Carry,
     Film,
     Gesture,
-    GestureKind,
     Line,
     Look,
     Opening,
@@ -60,8 +57,8 @@ from eval.sandbox.sound import SAMPLE_RATE, SpokenLines, Synthesiser, installed_
 from eval.sandbox.stories import Story, tell, video_id
 
 __all__ = [
-    "COLOURS", "DEFAULT_SEED", "GIVING_APART", "HEIGHT", "SAMPLE_RATE", "WIDTH", "Actor", "Card", "Carry", "Cause",
-    "DrawnFrame", "Event", "Film", "FilmFacts", "FilmFiles", "Gesture", "GestureKind", "LearnedFact", "Line",
+    "COLOURS", "DEFAULT_SEED", "GIVING_APART", "HEIGHT", "SAMPLE_RATE", "WIDTH", "Actor", "Card", "Carry",
+    "DrawnFrame", "Event", "Film", "FilmFacts", "FilmFiles", "Gesture", "Line",
     "Look", "Opening", "Performance", "Person", "Place", "Prop", "Relation", "Resting", "Room",
     "RoomKind", "SampleFiles", "Shot", "ShownText", "SpokenLines", "Story", "Subtitle", "Synthesiser", "Thing",
     "TruthWriter", "Visit", "Walk", "Wear", "cast", "encode_film", "frames", "giving_place", "installed_voices",

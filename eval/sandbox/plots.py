@@ -734,3 +734,33 @@ def outing(director: Director) -> Plot:
             scene.take_off(goer, thing)
             put_somewhere(scene, goer)
         go_or_stay(scene, goer)
+
+
+#: How often each plot begins, and the seconds it takes at least.
+PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
+    (errand, 3.0, 40.0),
+    (misplaced, 2.0, 70.0),
+    (lent, 2.0, 40.0),
+    (outing, 1.5, 30.0),
+    (filed, 3.0, 15.0),
+    (consulted, 3.0, 25.0),
+    (appointment, 2.5, 60.0),
+    (called, 1.5, 30.0),
+    (noticed, 1.0, 60.0),
+    (moment, 2.0, 12.0),
+    (relieved, 2.5, 8.0),
+    (shared_number, 1.5, 15.0),
+    (uncovered, 1.0, 10.0),
+    (sought, 0.7, 20.0),
+)
+
+#: What brings about something that can be seen.
+CAUSING = (errand, outing, appointment, called, noticed)
+
+#: What happens more often in films of a theme.
+LEANING: dict[str, tuple[Callable[[Director], Plot], ...]] = {
+    "office": (appointment, consulted, called),
+    "home": (outing, moment, uncovered),
+    "workshop": (errand, lent),
+    "reading room": (misplaced, noticed, shared_number),
+}

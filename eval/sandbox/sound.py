@@ -45,12 +45,6 @@ def read_wave(data: bytes) -> tuple[NDArray[np.float32], int]:
         raise ValueError(f"no WAV data: {error}") from error
 
 
-def at_rate(samples: NDArray[np.float32], rate: int, wanted: int) -> NDArray[np.float32]:
-    """Resample a sound by linear interpolation."""
-    times = np.arange(round(len(samples) * wanted / rate)) * (rate / wanted)
-    return np.asarray(np.interp(times, np.arange(len(samples)), samples), np.float32)
-
-
 #: Words a minute that programs understand as calm speech, and the most they speak in a hurry.
 CALM, HURRIED = 165, 380
 _HIGH = 180.0  #: hertz from which a voice is a high one
@@ -146,9 +140,11 @@ class SpokenLines:
         loud = np.flatnonzero(np.abs(samples) > _SILENT)
         if not len(loud):
             return None
-        sound = at_rate(samples[loud[0] : loud[-1] + 1], rate, self._rate)
+        part = samples[loud[0] : loud[-1] + 1]
+        times = np.arange(round(len(part) * self._rate / rate)) * (rate / self._rate)
+        sound = np.interp(times, np.arange(len(part)), part)  # at the film's rate
         sound = sound * (_LOUDNESS / float(np.sqrt(np.mean(sound**2))))
-        return np.clip(sound, -0.9, 0.9).astype(np.float32)
+        return np.asarray(np.clip(sound, -0.9, 0.9), np.float32)
 
 
 def installed_voices(

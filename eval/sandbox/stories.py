@@ -9,24 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from eval.sandbox.facts import Event, FilmFacts
-from eval.sandbox.plots import (
-    appointment,
-    called,
-    come_by,
-    consulted,
-    errand,
-    filed,
-    lent,
-    misplaced,
-    moment,
-    nothing,
-    noticed,
-    outing,
-    relieved,
-    shared_number,
-    sought,
-    uncovered,
-)
+from eval.sandbox.plots import CAUSING, LEANING, PLOTS, come_by, consulted, filed, nothing, sought
 from eval.sandbox.scenes import Director, Plot, SceneRequest, StagedShot
 from eval.sandbox.script import CARD, Card, Film, Prop, Shot, with_article
 from eval.sandbox.story_world import FRAME_RATE, FilingRule, StoryCast, cast_story, on_frame
@@ -159,36 +142,6 @@ _LONG = 7.0  #: seconds of an empty room that are filled with something
 _END = 7.0  #: seconds before the end in which no scene begins
 _LEARNING = 2.0  #: minutes of film from which rules are shown often enough to be learned
 _TRIES = 12
-
-#: How often each plot begins, and the seconds it takes at least.
-_PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
-    (errand, 3.0, 40.0),
-    (misplaced, 2.0, 70.0),
-    (lent, 2.0, 40.0),
-    (outing, 1.5, 30.0),
-    (filed, 3.0, 15.0),
-    (consulted, 3.0, 25.0),
-    (appointment, 2.5, 60.0),
-    (called, 1.5, 30.0),
-    (noticed, 1.0, 60.0),
-    (moment, 2.0, 12.0),
-    (relieved, 2.5, 8.0),
-    (shared_number, 1.5, 15.0),
-    (uncovered, 1.0, 10.0),
-    (sought, 0.7, 20.0),
-)
-
-
-#: What brings about something that can be seen.
-_CAUSING = (errand, outing, appointment, called, noticed)
-
-#: What happens more often in films of a theme.
-_LEANING: dict[str, tuple[Callable[[Director], Plot], ...]] = {
-    "office": (appointment, consulted, called),
-    "home": (outing, moment, uncovered),
-    "workshop": (errand, lent),
-    "reading room": (misplaced, noticed, shared_number),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,7 +287,7 @@ class _Telling:
         self._causes_shown = self._causes_shown or causes_are_shown(self._director)
         self._containers_shown = self._containers_shown or containers_are_shown(self._director)
         for _ in range(_TRIES):
-            fitting = [item for item in _PLOTS if item[2] < self._director.left]
+            fitting = [item for item in PLOTS if item[2] < self._director.left]
             if not fitting:
                 return None
             begin, _, _ = self._chance.choices(fitting, [item[1] * self._leaning(item[0]) for item in fitting])[0]
@@ -351,8 +304,8 @@ class _Telling:
 
     def _leaning(self, plot: Callable[[Director], Plot]) -> float:
         """How much likelier than usual a plot is: by the theme, and while rules and causes are still to be shown."""
-        leaning = 2.0 if plot in _LEANING[self._cast.theme] else 1.0
-        if not self._causes_shown and plot in _CAUSING:
+        leaning = 2.0 if plot in LEANING[self._cast.theme] else 1.0
+        if not self._causes_shown and plot in CAUSING:
             leaning *= 3.0
         if plot is sought and not self._containers_shown:
             leaning *= 4.0
