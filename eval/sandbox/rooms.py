@@ -29,19 +29,12 @@ from eval.sandbox.script import HEIGHT, WIDTH, Card, Room
 from world_api.core.ports import Image
 from world_api.core.spans import Box
 
-WOOD = hexa("#9a6b42")
 DARK_WOOD = hexa("#5d3f2a")
 METAL = hexa("#b9bec4")
 INK = hexa("#22262c")
-PAPER = hexa("#f6f4ee")
 _FELT = hexa("#22408c")
 _AROUND = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))  #: the corners of a square and back
 BOOKS = tuple(hexa(code) for code in ("#8c3b32", "#c98f3c", "#3f6a58", "#39507c", "#6d4a73", "#b7a98b", "#4d4a46"))
-
-
-def _tapered(x: float, y: float, foot: float, head: float, height: float) -> list[Point]:
-    """A shape that is symmetric about ``x``: half its width at ``y`` and ``height`` pixels above it."""
-    return [(x - foot, y), (x + foot, y), (x + head, y - height), (x - head, y - height)]
 
 
 def planks(canvas: Canvas, top: float, near: Colour, far: Colour, *, seams: Colour) -> None:
