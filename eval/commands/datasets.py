@@ -285,7 +285,7 @@ def sample(
     """Draw and encode the sample video."""
     from eval.sandbox import make_sample
 
-    note("drawing 72 seconds of film ...")
+    note("drawing a minute and a half of film ...")
     files = make_sample(folder, seed=seed)
     record: dict[str, Any] = {
         "seed": seed,

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any, TypeAlias, TypeVar
 
 from controller.questions import Kind
 from eval.questions import phrasing as say
 from eval.questions.phrasing import Say
-from eval.sandbox.facts import Event, FilmFacts, Person, Place, Relation, Thing, Visit, Written
+from eval.sandbox.facts import Event, FilmFacts, Person, Relation, ShownText, Thing, Visit
 from tool_induction.domains.domain import Domain, SplitName, Template
 from world_api.core.spans import TimeSpan, merge_spans
 
@@ -32,7 +31,13 @@ _Lasting = TypeVar("_Lasting", Visit, Relation)
 
 
 class FilmIndex:
-    """Look-ups over the facts of a film. People, things and places that their words do not tell from others are left out.
+    """Look-ups over the facts of a film.
+
+    ``people``, ``things`` and ``places`` are those on screen that their words distinguish from all others; ``deeds`` the events
+    that are seen, not only said, and whose people and things are among these; ``named_events`` the deeds that no other event's
+    clause names too; ``caused`` causes with their effects and the reason. By id, in order of time: ``visits`` to the screen, and
+    ``seen_spans`` (visits that touch joined), ``deeds_of`` a person, ``keeping`` of a thing (where it is and who holds or wears
+    it); ``times_of`` a person and a phrase are the events in which the person does so, in these words or in more.
 
     An event is named by its words if no other event has them, as a whole or as the beginning of longer ones: "enters the
     kitchen" is also what "enters the kitchen with the cup" says.
@@ -42,62 +47,41 @@ class FilmIndex:
         self.facts = facts
         self.events = tuple(sorted(facts.events, key=lambda item: (item.start, item.end, item.id)))
         self._starts = [item.start for item in self.events]
-        self._visits = _grouped(in_order(facts.visits), lambda item: item.subject)
+        self.visits = _grouped(in_order(facts.visits), lambda item: item.subject)
+        spans = {name: merge_spans(map(span_of, visits)) for name, visits in self.visits.items()}
+        self.seen_spans: Mapping[str, list[TimeSpan]] = defaultdict(list, spans)
         self._clauses = Counter(words for item in self.events for words in _beginnings(item.clause))
         self._in_rooms = _grouped((item for item in facts.relations if item.kind == "in"), lambda item: item.subject)
-        self._keeping = _grouped(
+        self.keeping = _grouped(
             in_order(item for item in facts.relations if item.kind in KEEPING),
             lambda item: item.object if is_with_person(item) else item.subject,
         )
-        self._times: dict[tuple[str, str], list[Event]] = {}
+        self.times_of: dict[tuple[str, str], list[Event]] = defaultdict(list)
         for event in self.events:
             for phrase in _beginnings(event.verb_phrase):
-                self._times.setdefault((event.actor, phrase), []).append(event)
-
-    @cached_property
-    def person_by_id(self) -> dict[str, Person]:
-        """People who are seen and whom a description tells from all others."""
-        shared = Counter(item.description for item in self.facts.people)
-        return {item.id: item for item in self.facts.people if shared[item.description] == 1 and self.visits(item.id)}
-
-    @cached_property
-    def thing_by_id(self) -> dict[str, Thing]:
-        """Things that are seen, and whose name is no other's and no part of another's."""
-        names = [f" {item.name} " for item in self.facts.things]
-        alone = {item.id: sum(f" {item.name} " in name for name in names) == 1 for item in self.facts.things}
-        return {item.id: item for item in self.facts.things if alone[item.id] and self.visits(item.id)}
-
-    @cached_property
-    def place_by_id(self) -> dict[str, Place]:
-        """Rooms that are shown and whose name is no other's."""
-        shared = Counter(item.name for item in self.facts.places)
-        shown = {scene.place for scene in self.facts.scenes}
-        return {item.id: item for item in self.facts.places if shared[item.name] == 1 and item.id in shown}
-
-    @property
-    def people(self) -> tuple[Person, ...]:
-        """People with a unique description who are on screen."""
-        return tuple(self.person_by_id.values())
-
-    @property
-    def things(self) -> tuple[Thing, ...]:
-        """The things that can be named."""
-        return tuple(self.thing_by_id.values())
-
-    @property
-    def places(self) -> tuple[Place, ...]:
-        """The rooms that can be named."""
-        return tuple(self.place_by_id.values())
-
-    @cached_property
-    def deeds(self) -> tuple[Event, ...]:
-        """The events that are seen, not only said, and whose people and things can be named."""
-        return tuple(filter(self.is_deed, self.events))
-
-    @cached_property
-    def named_events(self) -> tuple[Event, ...]:
-        """The deeds that no other event's clause names too."""
-        return tuple(filter(self.is_named, self.deeds))
+                self.times_of[event.actor, phrase].append(event)
+        looks = Counter(item.description for item in facts.people)
+        things = [f" {item.name} " for item in facts.things]  # no name may be a part of another
+        rooms, shown = Counter(item.name for item in facts.places), {scene.place for scene in facts.scenes}
+        self.people = [item for item in facts.people if looks[item.description] == 1 and self.visits[item.id]]
+        self.things = [
+            item
+            for item in facts.things
+            if sum(f" {item.name} " in name for name in things) == 1 and self.visits[item.id]
+        ]
+        self.places = [item for item in facts.places if rooms[item.name] == 1 and item.id in shown]
+        self.person_by_id = {item.id: item for item in self.people}
+        self.thing_by_id = {item.id: item for item in self.things}
+        self.place_by_id = {item.id: item for item in self.places}
+        self.deeds = [item for item in self.events if self.is_deed(item)]
+        self.named_events = [item for item in self.deeds if self.is_named(item)]
+        self.deeds_of = _grouped(self.deeds, lambda item: item.actor)
+        events = {item.id: item for item in self.events}
+        self.caused = [
+            (events[item.cause], events[item.effect], item.reason)
+            for item in facts.causes
+            if item.cause in events and item.effect in events
+        ]
 
     def _knows_people(self, event: Event) -> bool:
         return event.actor in self.person_by_id and (not event.other or event.other in self.person_by_id)
@@ -115,69 +99,30 @@ class FilmIndex:
         is_known = self._knows_people(event) and (not event.thing or event.thing in self.thing_by_id)
         return event.kind != "says" and is_known
 
-    def deeds_of(self, person: str) -> list[Event]:
-        """What a person does, in order."""
-        return self._deeds_by_actor.get(person, [])
-
-    @cached_property
-    def _deeds_by_actor(self) -> dict[str, list[Event]]:
-        return _grouped(self.deeds, lambda item: item.actor)
-
     def around(self, event: Event, seconds: float) -> list[Event]:
         """All events that begin at most ``seconds`` before or after one, itself among them, in order."""
         first = bisect_left(self._starts, event.start - seconds)
         return list(self.events[first : bisect_left(self._starts, event.end + seconds)])
 
-    @cached_property
-    def caused(self) -> list[tuple[Event, Event, str]]:
-        """Causes with their effects and the reason."""
-        by_id = {item.id: item for item in self.events}
-        found = [(by_id.get(item.cause), by_id.get(item.effect), item.reason) for item in self.facts.causes]
-        return [(one, other, why) for one, other, why in found if one is not None and other is not None]
-
-    def times_of(self, person: str, phrase: str) -> list[Event]:
-        """All events in which a person does what a phrase says, in these words or in more, in order."""
-        return self._times.get((person, phrase), [])
-
     def happens_once(self, event: Event) -> bool:
         """Whether its actor does this once only."""
-        return len(self.times_of(event.actor, event.verb_phrase)) == 1
+        return len(self.times_of[event.actor, event.verb_phrase]) == 1
 
     def is_only_of(self, person: str, phrase: str) -> bool:
         """Whether no other person does what a phrase says."""
-        return not any(self.times_of(other.id, phrase) for other in self.facts.people if other.id != person)
-
-    def visits(self, subject: str) -> Sequence[Visit]:
-        """The intervals in which a person or a thing is on screen, in order."""
-        return self._visits.get(subject, [])
-
-    @cached_property
-    def _seen_spans(self) -> dict[str, tuple[TimeSpan, ...]]:
-        return {name: tuple(merge_spans(map(span_of, visits))) for name, visits in self._visits.items()}
-
-    def seen_spans(self, subject: str) -> tuple[TimeSpan, ...]:
-        """The visits as time spans, those that touch joined."""
-        return self._seen_spans.get(subject, ())
-
-    def seconds_seen(self, subject: str) -> float:
-        """Seconds on screen in all."""
-        return sum(item.duration for item in self.seen_spans(subject))
+        return not any(self.times_of[other.id, phrase] for other in self.facts.people if other.id != person)
 
     def seen_within(self, subject: str, start: float, end: float) -> float:
         """Seconds of an interval in which it is on screen."""
-        return sum(max(0.0, min(item.end, end) - max(item.start, start)) for item in self.seen_spans(subject))
+        return sum(max(0.0, min(item.end, end) - max(item.start, start)) for item in self.seen_spans[subject])
 
     def rooms_of(self, subject: str) -> list[str]:
         """The rooms in which it is seen, in the order of the first time."""
-        return list(dict.fromkeys(item.place for item in self.visits(subject)))
-
-    def keeping(self, thing: str) -> Sequence[Relation]:
-        """Where a thing is and who holds or wears it, in order of time."""
-        return self._keeping.get(thing, [])
+        return list(dict.fromkeys(item.place for item in self.visits[subject]))
 
     def kept_at(self, thing: str, time: float) -> Relation | None:
         """Where a thing is, or who has it, at a moment; None also if that changes within a second of it."""
-        near = [item for item in self.keeping(thing) if item.start < time + APART and item.end > time - APART]
+        near = [item for item in self.keeping[thing] if item.start < time + APART and item.end > time - APART]
         return near[0] if len(near) == 1 and near[0].start <= time < near[0].end else None
 
     def place_at(self, subject: str, time: float) -> str | None:
@@ -209,10 +154,11 @@ def in_order(items: Iterable[_Lasting]) -> list[_Lasting]:
     return sorted(items, key=lambda item: (item.start, item.end))
 
 
-def _grouped(items: Iterable[_Item], key: Callable[[_Item], str]) -> dict[str, list[_Item]]:
-    found: dict[str, list[_Item]] = {}
+def _grouped(items: Iterable[_Item], key: Callable[[_Item], str]) -> Mapping[str, list[_Item]]:
+    """Group items; a key without any has an empty list."""
+    found: dict[str, list[_Item]] = defaultdict(list)
     for item in items:
-        found.setdefault(key(item), []).append(item)
+        found[key(item)].append(item)
     return found
 
 
@@ -250,7 +196,7 @@ def facts_within(facts: FilmFacts, window: TimeSpan) -> FilmFacts:
     several moments is kept whole if at least one of its moments is in the window.
     """
 
-    def inside(item: Event | Written) -> bool:
+    def inside(item: Event | ShownText) -> bool:
         return window.start <= item.start and item.end <= window.end
 
     def cut(items: tuple[_Lasting, ...]) -> tuple[_Lasting, ...]:
@@ -311,14 +257,12 @@ class Asker:
     chance: random.Random
     most: int = 60
     template: Template | None = None
-    _templates: dict[str, tuple[Template, ...]] = field(default_factory=dict)
 
     def for_each_template(self, kind: str) -> Iterator[Asker]:
         """Yield an asker for each template of a question type in this split."""
-        if not self._templates:
-            self._templates.update({item.id: item.of(self.split) for item in self.domain.question_types})
-        for template in self._templates.get(kind, ()):
-            yield replace(self, template=template)
+        for item in self.domain.question_types:
+            if item.id == kind:
+                yield from (replace(self, template=template) for template in item.of(self.split))
 
     def says(self, words: str) -> bool:
         """Whether the template has these words, in English."""

@@ -19,7 +19,7 @@ from eval.questions import locate_count, order_cause, summary_multihop
 from eval.questions.drafts import Asker, Draft, FilmIndex, Maker, facts_within, windows_of
 from eval.questions.phrasing import Say, Unsayable, Wording, wording
 from eval.sandbox.facts import FilmFacts
-from tool_induction.domains.domain import Domain, SplitName
+from tool_induction.domains.domain import SplitName
 from tool_induction.domains.domain_file import load_domain
 from tool_induction.domains.guard import PLACEHOLDER
 from world_api.core.files import exclusive, hash_bytes, write_atomically
@@ -67,7 +67,7 @@ def questions_of(facts: FilmFacts, *, seed: int, split: SplitName, per_domain: i
     found: list[Item] = []
     for name, makers in MAKERS.items():
         chance = random.Random(f"questions {facts.film} {facts.seed} {seed} {split} {name}")
-        ask = Asker(film=film, domain=domain_of(name), split=split, chance=chance, most=max(12, wanted * 2))
+        ask = Asker(film=film, domain=_domain(name), split=split, chance=chance, most=max(12, wanted * 2))
         queues = [_in_turns(_drafts(ask, *maker), chance, english) for maker in makers.items()]
         taken = _taken(ask, queues, wanted)
         if windows and len(taken) < wanted:
@@ -78,23 +78,7 @@ def questions_of(facts: FilmFacts, *, seed: int, split: SplitName, per_domain: i
     return tuple(found)
 
 
-@lru_cache(maxsize=8)
-def domain_of(name: str) -> Domain:
-    """A task domain by its name."""
-    return load_domain(name)
-
-
-def content_of(facts: FilmFacts) -> str | None:
-    """What a film is about: its theme if it has one, else the kind of room that is shown longest."""
-    theme = facts.extras.get("theme")
-    if isinstance(theme, str) and theme:
-        return theme
-    kinds = {item.id: item.kind for item in facts.places}
-    shown: dict[str, float] = {}
-    for scene in facts.scenes:
-        kind = kinds.get(scene.place, scene.place)
-        shown[kind] = shown.get(kind, 0.0) + scene.end - scene.start
-    return max(sorted(shown), key=lambda kind: shown[kind], default=None)
+_domain = lru_cache(load_domain)
 
 
 # -- which drafts, in which order
@@ -203,7 +187,7 @@ class _Worder:
                 answer=answer,
                 spans=tuple(dict.fromkeys(draft.spans)),  # an event may be first and last at once
                 domain=self._ask.domain.name,
-                content=content_of(facts),
+                content=facts.extras.get("theme"),
                 template=draft.template.id,
                 split=self._ask.split,
                 labels={"type": draft.template.id.partition("/")[0], "language": language},

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations, pairwise
 from typing import Any
 
 from eval.questions import phrasing as say
-from eval.questions.drafts import APART, DRAWN, Asker, Draft, by_name, exchangeable, named, span_of
+from eval.questions.drafts import APART, DRAWN, Asker, Draft, Maker, by_name, exchangeable, named, span_of
 from eval.questions.phrasing import Say
 from eval.sandbox.facts import Event, Person, Thing
 from world_api.core.spans import TimeSpan
@@ -27,33 +28,24 @@ _MOST_SPANS = 20
 _OFTEN = 2
 
 
-def first_appearance(ask: Asker) -> Iterator[Draft]:
-    """The first interval, or in which range of time it begins."""
-    yield from _appearance(ask, 0)
-
-
-def last_appearance(ask: Asker) -> Iterator[Draft]:
-    """The last interval, or in which range of time it ends."""
-    yield from _appearance(ask, -1)
-
-
 def _subjects(ask: Asker) -> Sequence[Person | Thing]:
     return ask.film.people if ask.says("{person}") else ask.film.things
 
 
-def _appearance(ask: Asker, place: int) -> Iterator[Draft]:
-    clear = [item for item in _subjects(ask) if _is_separate(ask.film.seen_spans(item.id), place)]
+def _appearance(ask: Asker, *, place: int) -> Iterator[Draft]:
+    """The first interval (or the last one), or in which range of time it begins (or ends)."""
+    clear = [item for item in _subjects(ask) if _is_separate(ask.film.seen_spans[item.id], place)]
     if ask.split == "induction":  # "when": an interval; the other wordings ask for a moment
         for subject in ask.some(clear):
-            yield ask.interval(ask.film.seen_spans(subject.id)[place], named(subject))
+            yield ask.interval(ask.film.seen_spans[subject.id][place], named(subject))
         return
     moments = []
     for item in clear:
-        spans = ask.film.seen_spans(item.id)
+        spans = ask.film.seen_spans[item.id]
         edges = tuple(edge for span in spans for edge in (span.start, span.end))
         moments.append(_Moment(subject=item, time=spans[place].end if place else spans[place].start, own=edges))
     for right, wrong in _ranges(ask, moments):
-        span = ask.film.seen_spans(right.subject.id)[place]
+        span = ask.film.seen_spans[right.subject.id][place]
         yield ask.choice(named(right.subject), [span], right.says, [[item.says for item in wrong]], bucket=DRAWN)
 
 
@@ -132,7 +124,7 @@ def _occurs_once(text: str, texts: Sequence[str]) -> bool:
 def together_time(ask: Asker) -> Iterator[Draft]:
     """The first interval in which two people are on screen at the same time."""
     for one, other in ask.some(combinations(ask.film.people, 2)):
-        both = [item.clip(bounds) for item in ask.film.seen_spans(one.id) for bounds in ask.film.seen_spans(other.id)]
+        both = [item.clip(bounds) for item in ask.film.seen_spans[one.id] for bounds in ask.film.seen_spans[other.id]]
         shared = [item for item in both if item is not None]
         if _is_separate(shared, 0):
             yield ask.interval(shared[0], {"person": say.name(one), "other_person": say.name(other)})
@@ -145,7 +137,7 @@ def distinct_count(ask: Asker) -> Iterator[Draft]:
     elif ask.says("{place}"):
         yield from _entering(ask)
     elif len(ask.film.people) == len(ask.film.facts.people) <= MOST_COUNTED:
-        yield ask.count(len(ask.film.people), {}, [ask.film.seen_spans(item.id)[0] for item in ask.film.people])
+        yield ask.count(len(ask.film.people), {}, [ask.film.seen_spans[item.id][0] for item in ask.film.people])
 
 
 def _entering(ask: Asker) -> Iterator[Draft]:
@@ -165,10 +157,10 @@ def _things(ask: Asker) -> Iterator[Draft]:
             continue  # one of them is never seen, or cannot be distinguished from another
         slots = {"things": say.things(category)}
         if not ask.says("{place}"):
-            yield ask.count(len(alike), slots, [ask.film.seen_spans(item.id)[0] for item in alike])
+            yield ask.count(len(alike), slots, [ask.film.seen_spans[item.id][0] for item in alike])
             continue
         for place in ask.some(ask.film.places):
-            visits = [visit for item in alike for visit in ask.film.visits(item.id) if visit.place == place.id]
+            visits = [visit for item in alike for visit in ask.film.visits[item.id] if visit.place == place.id]
             kept = {item.id for item in alike if place.id in ask.film.rooms_ever(item.id)}
             seen = {visit.subject for visit in visits}
             if kept == seen and all(visit.end - visit.start >= APART for visit in visits):  # none is there unseen
@@ -193,20 +185,20 @@ def occurrence_count(ask: Asker) -> Iterator[Draft]:
 
 def _occasions(ask: Asker, person: Person, phrase: str) -> list[Event] | None:
     """When a person does something, in order; None if it is not clear what is one time and what are two."""
-    times = ask.film.times_of(person.id, phrase)
+    times = ask.film.times_of[person.id, phrase]
     is_clear = all(after.start - before.end >= APART for before, after in pairwise(times))
     return times if is_clear else None
 
 
 def visible_duration(ask: Asker) -> Iterator[Draft]:
     """For how long: out of the lengths of others if those differ clearly, else of lengths that differ by a factor."""
-    seconds = ((item, ask.film.seconds_seen(item.id)) for item in _subjects(ask))
+    seconds = ((item, sum(span.duration for span in ask.film.seen_spans[item.id])) for item in _subjects(ask))
     lengths = [(item, length) for item, length in seconds if length >= _SHORTEST]
     rows = [(one, [length for _, length in others]) for one, others in exchangeable(ask, lengths, _differ)]
     long = [one for one in lengths if one[1] >= _SHORTEST * _LONGER ** (_LENGTHS - 1)]
     for (subject, right), wrong in rows or [(one, _scaled(ask, one[1])) for one in ask.some(long)]:
         options = [say.sentence("seconds", item) for item in wrong]
-        spans = ask.film.seen_spans(subject.id)[:_MOST_SPANS]
+        spans = ask.film.seen_spans[subject.id][:_MOST_SPANS]
         yield ask.choice(named(subject), spans, say.sentence("seconds", right), [options], bucket=DRAWN)
 
 
@@ -241,7 +233,7 @@ def _ever_seen(ask: Asker) -> Iterator[Draft]:
         if any(pair in there | marked for pair in exchanged):
             continue
         item, (colour, kind) = ask.chance.choice((one, other)), ask.chance.choice(exchanged)
-        spans = [ask.film.seen_spans(item.id)[0]]
+        spans = [ask.film.seen_spans[item.id][0]]
         yield ask.yes_or_no(True, {"object": say.made_up(item.colour, item.category)}, spans)
         yield ask.yes_or_no(False, {"object": say.made_up(colour, kind)}, [])
 
@@ -251,7 +243,7 @@ def _there_beside(ask: Asker) -> Iterator[Draft]:
     before = ask.says("before")
     for event in ask.some(ask.film.named_events):
         for person in ask.some(ask.film.people, 3):
-            seen = ask.film.seen_spans(person.id)
+            seen = ask.film.seen_spans[person.id]
             if person.id in (event.actor, event.other) or _is_near(seen, event):
                 continue
             there = [item for item in seen if (item.end <= event.start if before else item.start >= event.end)]
@@ -266,7 +258,7 @@ def _there_between(ask: Asker) -> Iterator[Draft]:
         later = [item for item in ask.film.named_events if item.start > event.end + 2 * APART]
         for other in ask.some(later[:30], 2):
             for person in ask.some(ask.film.people, 2):
-                seen = ask.film.seen_spans(person.id)
+                seen = ask.film.seen_spans[person.id]
                 involved = {event.actor, event.other, other.actor, other.other}
                 if person.id in involved or _is_near(seen, event) or _is_near(seen, other):
                     continue
@@ -285,7 +277,7 @@ def _is_near(seen: Sequence[TimeSpan], event: Event) -> bool:
 def place_count(ask: Asker) -> Iterator[Draft]:
     """In how many rooms a person is seen."""
     for person in ask.some(ask.film.people):
-        visits = ask.film.visits(person.id)
+        visits = ask.film.visits[person.id]
         if all(item.place in ask.film.place_by_id and item.end - item.start >= APART for item in visits):
             rooms = {item.place: span_of(item) for item in reversed(visits)}
             yield ask.count(len(rooms), named(person), sorted(rooms.values()))
@@ -295,15 +287,10 @@ def _evidence(events: Sequence[Event]) -> list[TimeSpan]:
     return [span_of(item) for item in events[:_MOST_SPANS]]
 
 
-MAKERS = by_name(
-    first_appearance,
-    last_appearance,
-    event_time,
-    words_time,
-    together_time,
-    distinct_count,
-    occurrence_count,
-    visible_duration,
-    presence,
-    place_count,
-)
+MAKERS: dict[str, Maker] = {
+    "first_appearance": partial(_appearance, place=0),
+    "last_appearance": partial(_appearance, place=-1),
+    **by_name(
+        event_time, words_time, together_time, distinct_count, occurrence_count, visible_duration, presence, place_count
+    ),
+}

@@ -121,10 +121,10 @@ def _one_deed(
 
     ``also`` are deeds that would be right as well.
     """
-    own = [item for item in ask.film.deeds_of(right.actor) if not any(says_the_same(item, one) for one in also)]
+    own = [item for item in ask.film.deeds_of[right.actor] if not any(says_the_same(item, one) for one in also)]
     tiers = alike(right, ask.some(as_rare(ask, right, own)), anchors, say.deed)
     theirs = [item for item in ask.film.deeds if right.actor not in (item.actor, item.other)]
-    never = [item for item in ask.some(theirs) if not ask.film.times_of(right.actor, item.verb_phrase)]
+    never = [item for item in ask.some(theirs) if not ask.film.times_of[right.actor, item.verb_phrase]]
     same = [item for item in as_rare(ask, right, never) if shape(item) == shape(right)]
     tiers.append([say.deed(item) for item in same if names_the_same(item, right, anchors)])
     return ask.choice(slots, [span_of(right)], say.deed(right), tiers)
@@ -251,7 +251,7 @@ def _shown(ask: Asker, thing: Thing, state: Relation, until: float) -> TimeSpan 
     if (put := put_there(ask, thing, state)) is not None:
         return span_of(put)
     end = min(until, state.end)
-    seen = [span for span in ask.film.seen_spans(thing.id) if state.start <= span.start and span.end <= end]
+    seen = [span for span in ask.film.seen_spans[thing.id] if state.start <= span.start and span.end <= end]
     return seen[-1] if seen else None
 
 
@@ -264,7 +264,7 @@ def other_states(ask: Asker, thing: Thing, right: Relation, apart_from: Sequence
     for item in ask.film.things:
         if (item.category in _HUNG) != (thing.category in _HUNG):
             continue  # a cup is never taken to be on a hook
-        states = ask.film.keeping(item.id)
+        states = ask.film.keeping[item.id]
         for state in states:
             # At first, or after it was moved, as the right state is.
             if state.kind == right.kind and (state is states[0]) == (right.start == 0):
@@ -294,7 +294,7 @@ def where(ask: Asker, thing: Thing, state: Relation) -> Say:
 def responsible(ask: Asker) -> Iterator[Draft]:
     """Who put a thing where it is at the end."""
     for thing in ask.some(ask.film.things):
-        states = ask.film.keeping(thing.id)
+        states = ask.film.keeping[thing.id]
         if not states or is_with_person(states[-1]):
             continue
         last = states[-1]
@@ -308,13 +308,5 @@ def responsible(ask: Asker) -> Iterator[Draft]:
 
 
 MAKERS = by_name(
-    pair_order,
-    sequence_order,
-    just_before,
-    just_after,
-    between,
-    cause,
-    consequence,
-    state_change,
-    responsible,
+    pair_order, sequence_order, just_before, just_after, between, cause, consequence, state_change, responsible
 )

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import Concatenate, Literal, ParamSpec, TypeAlias
+from typing import Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from eval.sandbox.facts import Event, FilmFacts, Person, Place, Relation, Thing
 from eval.sandbox.script import with_article
 
 Named: TypeAlias = Person | Thing | Place
 Parts = ParamSpec("Parts")
+Item = TypeVar("Item")
 
 #: Sentences around parts that are worded already, and the separators of rows and of lettered options: English, Chinese.
 _SENTENCES: Mapping[str, tuple[str, str]] = {
@@ -90,10 +91,7 @@ class Wording:
 
     def does(self, event: Event) -> str:
         """Say what is done, in the third person: "opens the left drawer"."""
-        subject = self.people[event.actor].description + " "
-        if event.clause.startswith(subject):
-            return event.clause.removeprefix(subject)
-        return third_person(event.verb_phrase)
+        return event.clause.removeprefix(self.people[event.actor].description + " ")
 
     def kept(self, relation: Relation, keeper: Person | None, place: Place | None) -> str:
         """Say where a thing is: "on the desk in the office", "in the hands of the person in the red coat"."""
@@ -126,15 +124,6 @@ def gerund(phrase: str) -> str:
     return f"{verb}ing {rest}".strip()
 
 
-def third_person(phrase: str) -> str:
-    """A phrase in the base form with its verb in the third person: "wave" -> "waves"."""
-    verb, _, rest = phrase.partition(" ")
-    ending = "es" if re.search(r"(?:s|x|z|ch|sh|o)$", verb) else "s"
-    if re.search(r"[^aeiou]y$", verb):
-        verb, ending = verb[:-1], "ies"
-    return f"{verb}{ending} {rest}".strip()
-
-
 _COLOURS = {
     "black": "黑色", "white": "白色", "grey": "灰色", "red": "红色", "orange": "橙色", "yellow": "黄色", "green": "绿色",
     "blue": "蓝色", "purple": "紫色", "pink": "粉色", "brown": "棕色",
@@ -148,10 +137,7 @@ _NOUNS = {
     "kitchen": "厨房", "library": "图书馆", "corridor": "走廊", "meeting room": "会议室", "workshop": "工作间",
     "entrance hall": "门厅", "living room": "客厅",
 }  # fmt: skip
-_SIDES = {
-    "left": "左边的", "right": "右边的", "middle": "中间的", "upper": "上面的", "lower": "下面的", "top": "最上面的",
-    "bottom": "最下面的", "first": "第一个", "second": "第二个", "third": "第三个",
-}  # fmt: skip
+_SIDES = {"left": "左边的", "right": "右边的", "middle": "中间的"}
 #: What can be done in Chinese, with slots for a thing, another person, a piece of furniture, and that piece with its preposition; the
 #: first that needs no slot which the event leaves empty is taken.
 _DEEDS: Mapping[str, tuple[str, ...]] = {
@@ -317,9 +303,15 @@ def sentence(which: str, *parts: Say | float) -> Say:
     return lambda words: words.fill(which, *(part(words) if callable(part) else str(round(part)) for part in parts))
 
 
-def row(parts: Sequence[Say]) -> Say:
-    """Join several parts in their order."""
+def row(items: Iterable[Item], way: Callable[[Item], Say]) -> Say:
+    """Join several items in their order, each worded in one way."""
+    parts = list(map(way, items))
     return lambda words: words.fill("row").join(part(words) for part in parts)
+
+
+def third(number: int) -> Say:
+    """Name a third of the video, from 0."""
+    return lambda words: words.thirds[number]
 
 
 def put_into(target: str, place: Place) -> Say:

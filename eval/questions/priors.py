@@ -45,30 +45,30 @@ class Constant:
     """The best constant guess for each template, taken from other films: the most frequent letter, number, part of the film."""
 
     def __init__(self, items: Sequence[Item], durations: Mapping[str, float]) -> None:
-        groups: dict[str, list[Item]] = {}
+        self._groups: dict[str, list[Item]] = {}
         for item in items:
-            groups.setdefault(_group_of(item), []).append(item)
+            self._groups.setdefault(_group_of(item), []).append(item)
         self._durations = durations
-        self._numbers = {
-            name: {item.answer for item in group} for name, group in groups.items() if group[0].question.kind == "count"
-        }
-        self._guesses = {name: _best(group, durations) for name, group in groups.items()}
+        self._guesses = {name: _best(group, durations) for name, group in self._groups.items()}
 
     def guess(self, item: Item) -> Any:
         """The guess for an item's template; for a template never seen, the first letters, one, the first tenth."""
-        found = self._guesses.get(_group_of(item))
-        if item.question.kind == "interval":
-            start, end = found if found is not None else (0.0, 0.1)
-            length = self._durations.get(item.video_id, 0.0)
-            return {"start_time": start * length, "end_time": end * length}
-        if found is not None:
-            return found
-        return {"choice": "A", "order": list(item.question.letters), "count": 1}.get(item.question.kind, "")
+        unseen = {"choice": "A", "order": list(item.question.letters), "count": 1, "interval": (0.0, 0.1)}
+        found = self._guesses.get(_group_of(item), unseen.get(item.question.kind, ""))
+        return _part_of(item, found, self._durations) if item.question.kind == "interval" else found
 
     def drawn(self, item: Item) -> float | None:
-        """How often a blind draw among the template's numbers is right; None if the answer is no number."""
-        numbers = self._numbers.get(_group_of(item))
+        """How often a blind draw is right: among the template's numbers, one option, one order; None for intervals."""
+        if item.question.kind != "count":
+            return chance_of(item)
+        numbers = {other.answer for other in self._groups.get(_group_of(item), ())}
         return 1 / len(numbers) if numbers else None
+
+
+def _part_of(item: Item, part: tuple[float, float], durations: Mapping[str, float]) -> dict[str, float]:
+    """A part of an item's film as an interval."""
+    length = durations.get(item.video_id, 0.0)
+    return {"start_time": part[0] * length, "end_time": part[1] * length}
 
 
 def _best(items: Sequence[Item], durations: Mapping[str, float]) -> Any:
@@ -77,13 +77,10 @@ def _best(items: Sequence[Item], durations: Mapping[str, float]) -> Any:
         answers = Counter(tuple(item.answer) if kind == "order" else item.answer for item in items)
         best = max(sorted(answers, key=str), key=lambda answer: answers[answer])
         return list(best) if kind == "order" else best
-
-    def score(part: tuple[float, float]) -> float:
-        lengths = (durations.get(item.video_id, 0.0) for item in items)
-        guesses = ({"start_time": part[0] * length, "end_time": part[1] * length} for length in lengths)
-        return sum(score_value(item, guess, None).score for item, guess in zip(items, guesses, strict=True))
-
-    return max(combinations([number / _GRID for number in range(_GRID + 1)], 2), key=score)
+    parts = combinations([number / _GRID for number in range(_GRID + 1)], 2)
+    return max(
+        parts, key=lambda part: sum(score_value(item, _part_of(item, part, durations), None).score for item in items)
+    )
 
 
 #: The number of features that words are hashed to.
@@ -154,7 +151,6 @@ def _likeness(options: tuple[str, ...], number: int) -> int:
 
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 _STEPS, _RATE, _DECAY = 80, 0.05, 3e-3
 _MOST_COUNTED = 13
@@ -210,14 +206,14 @@ def _fitted(cases: Sequence[_Case]) -> Floats:
     weights = np.zeros(FEATURES)
     if not cases:
         return weights
-    features = np.array([place for rows, _ in cases for row in rows for place in row], dtype=np.int64)
-    lengths = np.array([len(row) for rows, _ in cases for row in rows], dtype=np.int64)
-    row_of: Whole = np.repeat(np.arange(len(lengths)), lengths)
-    case_of: Whole = np.repeat(np.arange(len(cases)), [len(rows) for rows, _ in cases])
-    is_right = np.array([number == right for rows, right in cases for number in range(len(rows))], dtype=np.float64)
+    rows = [row for alternatives, _ in cases for row in alternatives]
+    features = np.array([place for row in rows for place in row], dtype=np.int64)
+    row_of = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    case_of = np.repeat(np.arange(len(cases)), [len(alternatives) for alternatives, _ in cases])
+    is_right = np.array([number == right for alternatives, right in cases for number in range(len(alternatives))])
     mean, spread = np.zeros(FEATURES), np.zeros(FEATURES)
     for step in range(1, _STEPS + 1):
-        scores = np.bincount(row_of, weights=weights[features], minlength=len(lengths)).astype(np.float64)
+        scores = np.bincount(row_of, weights=weights[features], minlength=len(rows)).astype(np.float64)
         error = is_right - _softmax(scores, case_of, len(cases))
         gradient = np.bincount(features, weights=error[row_of], minlength=FEATURES) / len(cases) - _DECAY * weights
         mean = 0.9 * mean + 0.1 * gradient
@@ -226,7 +222,7 @@ def _fitted(cases: Sequence[_Case]) -> Floats:
     return weights
 
 
-def _softmax(scores: Floats, case_of: Whole, cases: int) -> Floats:
+def _softmax(scores: Floats, case_of: NDArray[np.int64], cases: int) -> Floats:
     """Probabilities within each case."""
     highest = np.full(cases, -np.inf)
     np.maximum.at(highest, case_of, scores)
@@ -268,16 +264,6 @@ class PriorLine:
         return {name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(self).items()}
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Guessed:
-    """A question, and for each kind of guess whether it is right (chance: how often)."""
-
-    item: Item
-    chance: float
-    constant: float
-    learned: float
-
-
 def measure_priors(
     items: Sequence[Item], durations: Mapping[str, float], *, others: Sequence[Item], seed: int = 1
 ) -> list[PriorLine]:
@@ -286,33 +272,34 @@ def measure_priors(
     ``durations`` in seconds by video. Priors learn from ``others``, questions about other films.
     """
     constant, learned = Constant(others, durations), TextPrior(others, durations)
-    groups: dict[_Group, list[_Guessed]] = {}
+    groups: dict[_Group, list[tuple[str, float, float, float]]] = {}
     for item in items:
         fixed = float(score_value(item, constant.guess(item), None).correct)
-        drawn = constant.drawn(item) if item.question.kind == "count" else chance_of(item)
+        drawn = constant.drawn(item)
         read = float(score_value(item, learned.guess(item), None).correct)
-        one = _Guessed(item=item, chance=fixed if drawn is None else drawn, constant=fixed, learned=read)
+        row = (item.video_id, fixed if drawn is None else drawn, fixed, read)
         domain, kind, type_ = item.domain or "", item.question.kind, (item.template or "").partition("/")[0]
         for group in {(domain, kind, ""), (domain, "", type_), (domain, "", ""), ("", kind, ""), ("", "", "")}:
-            groups.setdefault(group, []).append(one)
+            groups.setdefault(group, []).append(row)
     return [_line(group, groups[group], seed) for group in sorted(groups, key=lambda group: (not group[0], group))]
 
 
-def _line(group: _Group, guessed: Sequence[_Guessed], seed: int) -> PriorLine:
-    films = [one.item.video_id for one in guessed]
-    learned = mean_interval([one.learned for one in guessed], films, seed=seed, within=(0, 1), draws=2000)
-    over = mean_interval([one.learned - one.chance for one in guessed], films, seed=seed, within=(-1, 1), draws=2000)
+def _line(group: _Group, rows: Sequence[tuple[str, float, float, float]], seed: int) -> PriorLine:
+    films, chance, constant, learned = (list(column) for column in zip(*rows, strict=True))
+    right = mean_interval(learned, films, seed=seed, within=(0, 1), draws=2000)
+    gains = [one - other for one, other in zip(learned, chance, strict=True)]
+    over = mean_interval(gains, films, seed=seed, within=(-1, 1), draws=2000)
     return PriorLine(
         domain=group[0],
         kind=group[1],
         type=group[2],
-        questions=len(guessed),
+        questions=len(rows),
         films=len(set(films)),
-        chance=sum(one.chance for one in guessed) / len(guessed),
-        constant=sum(one.constant for one in guessed) / len(guessed),
-        learned=learned.estimate,
-        low=learned.low,
-        high=learned.high,
+        chance=sum(chance) / len(rows),
+        constant=sum(constant) / len(rows),
+        learned=right.estimate,
+        low=right.low,
+        high=right.high,
         over=over.estimate,
         over_low=over.low,
         over_high=over.high,
@@ -339,12 +326,10 @@ def prior_of_folder(folder: Path, *, films: int, seed: int = 1) -> list[PriorLin
 
     items = [item for item in load_dataset(folder).items if item.split is not None]
     if not items:
-        raise EvalFault(
-            "nothing_to_compare", f"{folder} has no questions of a split", hint="videoworld sandbox make --out DIR"
-        )
-    durations = {
-        name: read_facts(FilmFiles.of(folder, name).facts).duration for name in {item.video_id for item in items}
-    }
+        hint = "videoworld sandbox make --out DIR"
+        raise EvalFault("nothing_to_compare", f"{folder} has no questions of a split", hint=hint)
+    names = {item.video_id for item in items}
+    durations = {name: read_facts(FilmFiles.of(folder, name).facts).duration for name in names}
     minutes = min(_LONGEST, max(1.0, sum(durations.values()) / len(durations) / 60))
     others: list[Item] = []
     for split in sorted({item.split for item in items if item.split is not None}):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import permutations
 
 from eval.questions import phrasing as say
@@ -56,11 +55,7 @@ def part_summary(ask: Asker) -> Iterator[Draft]:
         length = film.facts.duration / 3
         thirds = [Visit(subject="", place="", start=length * n, end=length * (n + 1)) for n in range(3)]
         for number, one in enumerate(thirds):
-            yield from _of_interval(ask, {"part": partial(_third, number)}, one, thirds, film.named_events)
-
-
-def _third(number: int, words: say.Wording) -> str:
-    return words.thirds[number]
+            yield from _of_interval(ask, {"part": say.third(number)}, one, thirds, film.named_events)
 
 
 def _of_interval(
@@ -72,7 +67,9 @@ def _of_interval(
     often = Counter(clause for events in inside for clause in {item.clause for item in events})
     rows = _matched(ask, [[item for item in events if often[item.clause] == 1] for events in inside])
     if rows:
-        yield ask.choice(slots, map(span_of, rows[0]), _clauses(rows[0]), [list(map(_clauses, rows[1:]))])
+        yield ask.choice(
+            slots, map(span_of, rows[0]), say.row(rows[0], say.clause), [[say.row(row, say.clause) for row in rows[1:]]]
+        )
 
 
 def _matched(ask: Asker, pools: Sequence[Sequence[Event]], *, fewest: int = 3) -> list[list[Event]]:
@@ -108,23 +105,16 @@ def _by_shape(pool: Sequence[Event]) -> dict[Shape, list[Event]]:
     return found
 
 
-def _clauses(row: Sequence[Event]) -> Say:
-    return say.row(list(map(say.clause, row)))
-
-
-def _deeds(row: Sequence[Event]) -> Say:
-    return say.row(list(map(say.deed, row)))
-
-
 def person_summary(ask: Asker) -> Iterator[Draft]:
     """What a person does: rows of deeds that only one person does, the wrong ones of others."""
     for person in ask.some(ask.film.people):
-        if ask.says("everything") and not _ROW <= len(ask.film.deeds_of(person.id)) <= _ROW + 1:
+        if ask.says("everything") and not _ROW <= len(ask.film.deeds_of[person.id]) <= _ROW + 1:
             continue  # no row of that length is everything
         others = [item for item in ask.some(ask.film.people) if item is not person]
         right, *wrong = [_any_row(ask, _own(ask, one)) for one in (person, *others)]
         if right:
-            yield ask.choice(named(person), map(span_of, right), _deeds(right), [[_deeds(row) for row in wrong if row]])
+            rows = [say.row(row, say.deed) for row in wrong if row]
+            yield ask.choice(named(person), map(span_of, right), say.row(right, say.deed), [rows])
 
 
 def _any_row(ask: Asker, events: Sequence[Event]) -> list[Event]:
@@ -135,7 +125,7 @@ def _any_row(ask: Asker, events: Sequence[Event]) -> list[Event]:
 
 def _own(ask: Asker, person: Person) -> list[Event]:
     """Deeds that only this person does and that name no other person."""
-    own = [item for item in ask.film.deeds_of(person.id) if not item.other]
+    own = [item for item in ask.film.deeds_of[person.id] if not item.other]
     return [item for item in own if ask.film.is_only_of(person.id, item.verb_phrase)]
 
 
@@ -167,12 +157,12 @@ def _difference(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
 
     doer, idle = ask.chance.sample((one, other), 2)
     usable, times_of = _usable(ask, one, other), ask.film.times_of
-    only = [item for item in usable if item.actor == doer.id and not times_of(idle.id, item.verb_phrase)]
+    only = [item for item in usable if item.actor == doer.id and not times_of[idle.id, item.verb_phrase]]
     if not only:
         return
     right = ask.chance.choice(only)
     alike = [item for item in usable if shape(item) == shape(right)]
-    neither = [item for item in alike if not any(times_of(who.id, item.verb_phrase) for who in (one, other))]
+    neither = [item for item in alike if not any(times_of[who.id, item.verb_phrase] for who in (one, other))]
     for decoy in ask.some(as_rare(ask, right, neither), 1):
         wrong = [differs(idle, right, doer), differs(doer, decoy, idle), differs(idle, decoy, doer)]
         yield ask.choice(_both(one, other), [span_of(right)], differs(doer, right, idle), [wrong], is_crossed=True)
@@ -182,10 +172,10 @@ def _busier(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
     """Who does clearly more, and what; either with the deeds of either."""
 
     def busy(who: Person, row: Sequence[Event]) -> Say:
-        return say.sentence("busy", say.name(who), _deeds(row))
+        return say.sentence("busy", say.name(who), say.row(row, say.deed))
 
-    more, less = sorted((one, other), key=lambda item: -len(ask.film.deeds_of(item.id)))
-    if len(ask.film.deeds_of(more.id)) < _CLEARLY_MORE * max(2, len(ask.film.deeds_of(less.id))):
+    more, less = sorted((one, other), key=lambda item: -len(ask.film.deeds_of[item.id]))
+    if len(ask.film.deeds_of[more.id]) < _CLEARLY_MORE * max(2, len(ask.film.deeds_of[less.id])):
         return
     if rows := _matched(ask, [_own(ask, more), _own(ask, less)], fewest=2):
         mine, theirs = rows
@@ -195,22 +185,22 @@ def _busier(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
 
 def _common(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
     usable, times_of = _usable(ask, one, other), ask.film.times_of
-    shared = [item for item in usable if item.actor == one.id and times_of(other.id, item.verb_phrase)]
+    shared = [item for item in usable if item.actor == one.id and times_of[other.id, item.verb_phrase]]
     if not shared:
         return
 
     def doers(event: Event) -> int:
-        return sum(bool(times_of(person.id, event.verb_phrase)) for person in ask.film.people)
+        return sum(bool(times_of[person.id, event.verb_phrase]) for person in ask.film.people)
 
     right = ask.chance.choice(list({item.verb_phrase: item for item in shared}.values()))
     wrong = [
         say.sentence("both", say.does(item))
         for item in usable
-        if not (times_of(one.id, item.verb_phrase) and times_of(other.id, item.verb_phrase))
+        if not (times_of[one.id, item.verb_phrase] and times_of[other.id, item.verb_phrase])
         # What more people do is likelier done by both.
         and (shape(item) == shape(right) and abs(doers(item) - doers(right)) <= 1)
     ]
-    spans = [span_of(times_of(person.id, right.verb_phrase)[0]) for person in (one, other)]
+    spans = [span_of(times_of[person.id, right.verb_phrase][0]) for person in (one, other)]
     yield ask.choice(_both(one, other), spans, say.sentence("both", say.does(right)), [wrong])
 
 
@@ -220,13 +210,14 @@ def video_summary(ask: Asker) -> Iterator[Draft]:
         return
     for row in unrelated_rows(ask, (4,)):
         others = [ask.chance.sample(row, len(row)) for _ in range(8)]
-        yield ask.choice({}, map(span_of, row), _clauses(row), [[_clauses(item) for item in others if item != row]])
+        wrong = [say.row(item, say.clause) for item in others if item != row]
+        yield ask.choice({}, map(span_of, row), say.row(row, say.clause), [wrong])
 
 
 def followed_thing(ask: Asker) -> Iterator[Draft]:
     """Where a thing ends up, who holds it one after the other, who has it and where it was at first."""
     for thing in ask.some(ask.film.things):
-        states, slots = ask.film.keeping(thing.id), {"object": say.name(thing)}
+        states, slots = ask.film.keeping[thing.id], {"object": say.name(thing)}
         moves = [put_there(ask, thing, state) for state in states[1:]]
         seen = [span_of(item) for item in moves if item is not None]
         if not seen or len(seen) < len(moves):
@@ -242,18 +233,15 @@ def followed_thing(ask: Asker) -> Iterator[Draft]:
 
 def _holders(ask: Asker, thing: Thing, seen: Sequence[TimeSpan]) -> Iterator[Draft]:
     holders: list[Person] = []
-    for state in ask.film.keeping(thing.id):
+    for state in ask.film.keeping[thing.id]:
         person = ask.film.person_by_id.get(state.subject) if is_with_person(state) else None
         if person is not None and (not holders or holders[-1] is not person):
             holders.append(person)
     if not 1 <= len(holders) <= _MOST_HOLDERS:
         return
 
-    def people(row: Sequence[Person]) -> Say:
-        return say.row(list(map(say.name, row)))
-
-    wrong = [people(row) for _ in range(12) if (row := _some_people(ask, len(holders))) != holders]
-    yield ask.choice({"object": say.name(thing)}, seen, people(holders), [wrong])
+    wrong = [say.row(row, say.name) for _ in range(12) if (row := _some_people(ask, len(holders))) != holders]
+    yield ask.choice({"object": say.name(thing)}, seen, say.row(holders, say.name), [wrong])
 
 
 def _some_people(ask: Asker, length: int) -> list[Person]:
@@ -266,9 +254,9 @@ def _some_people(ask: Asker, length: int) -> list[Person]:
 
 def _end_and_origin(ask: Asker, thing: Thing, spans: Sequence[TimeSpan]) -> Iterator[Draft]:
     """Holder and origin, each right or wrong: four options, none of whose halves is conspicuous."""
-    states = ask.film.keeping(thing.id)
+    states = ask.film.keeping[thing.id]
     holder = ask.film.person_by_id.get(states[-1].subject)
-    firsts = [(item, ask.film.keeping(item.id)[:1]) for item in ask.film.things if item is not thing]
+    firsts = [(item, ask.film.keeping[item.id][:1]) for item in ask.film.things if item is not thing]
     places = [(item, state[0]) for item, state in firsts if state and not is_with_person(state[0])]
     others = [item for item in ask.film.people if item is not holder]
     if holder is None or not places or not others:
@@ -307,12 +295,12 @@ def chain(ask: Asker) -> Iterator[Draft]:
 
 def _afterwards(ask: Asker) -> Iterator[Draft]:
     for event in ask.some(ask.film.named_events):
-        doers = [item for person in ask.film.people for item in ask.film.times_of(person.id, event.verb_phrase)]
-        later = [item for item in ask.film.deeds_of(event.actor) if item.start >= event.end]
+        doers = [item for person in ask.film.people for item in ask.film.times_of[person.id, event.verb_phrase]]
+        later = [item for item in ask.film.deeds_of[event.actor] if item.start >= event.end]
         if len(doers) != 1 or not later:
             continue
         right = later[0]
-        earlier = [item for item in ask.film.deeds_of(event.actor) if item.end <= event.start]
+        earlier = [item for item in ask.film.deeds_of[event.actor] if item.end <= event.start]
         others = [item for item in ask.film.deeds if item.kind == right.kind and item.actor != event.actor]
         pool = [
             item
@@ -326,10 +314,10 @@ def _afterwards(ask: Asker) -> Iterator[Draft]:
 def _later_with(ask: Asker) -> Iterator[Draft]:
     film = ask.film
     for place in ask.some(film.places):
-        visits = [item for person in film.people for item in reversed(film.visits(person.id))]
+        visits = [item for person in film.people for item in reversed(film.visits[person.id])]
         inside = {item.subject: item for item in visits if item.place == place.id}  # the first visit of each person
         for thing in ask.some(film.things):
-            having = [item for item in film.keeping(thing.id) if is_with_person(item)]
+            having = [item for item in film.keeping[thing.id] if is_with_person(item)]
             later = {item.subject for item in having if item.subject in inside and item.end > inside[item.subject].end}
             if len(later) != 1:
                 continue
@@ -339,7 +327,7 @@ def _later_with(ask: Asker) -> Iterator[Draft]:
             if not seen:
                 continue
             wrong = [say.name(film.person_by_id[item]) for item in inside if item != holder]
-            having_it = [item.clip(span_of(seen[0])) for item in film.seen_spans(holder)]
+            having_it = [item.clip(span_of(seen[0])) for item in film.seen_spans[holder]]
             slots: dict[str, Say] = {"place": say.name(place), "object": say.name(thing)}
             spans = [span_of(inside[holder]), *[item for item in having_it if item is not None][:1]]
             yield ask.choice(slots, spans, say.name(film.person_by_id[holder]), [wrong])
@@ -363,12 +351,5 @@ def general_rule(ask: Asker) -> Iterator[Draft]:
 
 
 MAKERS = by_name(
-    video_summary,
-    part_summary,
-    person_summary,
-    comparison,
-    followed_thing,
-    spoken_reference,
-    chain,
-    general_rule,
+    video_summary, part_summary, person_summary, comparison, followed_thing, spoken_reference, chain, general_rule
 )

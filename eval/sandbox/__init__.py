@@ -8,22 +8,19 @@ state, ``plots`` and ``scenes`` let them act, ``stories`` weaves the plots. ``ro
 
 from eval.sandbox.canvas import COLOURS
 from eval.sandbox.facts import (
-    Cause,
     Event,
-    Fact,
     FilmFacts,
     Person,
     Place,
     Relation,
+    ShownText,
     Thing,
     Visit,
-    Written,
     read_facts,
     write_facts,
 )
 from eval.sandbox.films import (
     FilmFiles,
-    Naming,
     Subtitle,
     TruthWriter,
     encode_film,
@@ -44,7 +41,6 @@ from eval.sandbox.script import (
     Carry,
     Film,
     Gesture,
-    GestureKind,
     Line,
     Look,
     Opening,
@@ -61,11 +57,11 @@ from eval.sandbox.sound import SAMPLE_RATE, SpokenLines, Synthesiser, installed_
 from eval.sandbox.stories import Story, tell, video_id
 
 __all__ = [
-    "COLOURS", "DEFAULT_SEED", "GIVING_APART", "HEIGHT", "SAMPLE_RATE", "WIDTH", "Actor", "Card", "Carry", "Cause",
-    "DrawnFrame", "Event", "Fact", "Film", "FilmFacts", "FilmFiles", "Gesture", "GestureKind", "Line", "Look",
-    "Naming", "Opening", "Performance", "Person", "Place", "Prop", "Relation", "Resting", "Room", "RoomKind",
-    "SampleFiles", "Shot", "SpokenLines", "Story", "Subtitle", "Synthesiser", "Thing", "TruthWriter", "Visit", "Walk",
-    "Wear", "Written", "cast", "encode_film", "frames", "giving_place", "installed_voices", "lost_folder",
-    "make_film", "make_sample", "plan_of", "questions", "read_facts", "soundtrack", "subtitles_of", "tell",
-    "video_id", "work_folder", "write_facts", "write_mp4", "write_srt",
+    "COLOURS", "DEFAULT_SEED", "GIVING_APART", "HEIGHT", "SAMPLE_RATE", "WIDTH", "Actor", "Card", "Carry",
+    "DrawnFrame", "Event", "Film", "FilmFacts", "FilmFiles", "Gesture", "Line",
+    "Look", "Opening", "Performance", "Person", "Place", "Prop", "Relation", "Resting", "Room",
+    "RoomKind", "SampleFiles", "Shot", "ShownText", "SpokenLines", "Story", "Subtitle", "Synthesiser", "Thing",
+    "TruthWriter", "Visit", "Walk", "Wear", "cast", "encode_film", "frames", "giving_place", "installed_voices",
+    "lost_folder", "make_film", "make_sample", "plan_of", "questions", "read_facts", "soundtrack", "subtitles_of",
+    "tell", "video_id", "work_folder", "write_facts", "write_mp4", "write_srt",
 ]  # fmt: skip

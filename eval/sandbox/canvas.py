@@ -83,7 +83,8 @@ class Canvas:
 
     def gradient(self, x: float, y: float, width: float, height: float, top: Colour, bottom: Colour) -> None:
         """Fill a rectangle with a colour that changes downwards."""
-        region = self._region(x, y, width, height)
+        left, above = max(0, round(x * SCALE)), max(0, round(y * SCALE))
+        region = self._pixels[above : round((y + height) * SCALE), left : round((x + width) * SCALE)]
         mix = np.linspace(0, 1, region.shape[0], dtype=np.float32)[:, None, None]
         region[:] = np.asarray(top, np.float32) * (1 - mix) + np.asarray(bottom, np.float32) * mix
 
@@ -120,8 +121,11 @@ class Canvas:
         self, x: float, y: float, width: float, height: float, *, blur: float = 8.0, strength: float = 0.3
     ) -> None:
         """Darken a rectangle with soft edges: ``strength`` 1 is black."""
-        mask = self._soft_rectangle(x, y, width, height, blur)
-        self._pixels *= 1 - strength * mask[:, :, None]
+        mask = np.zeros(self._pixels.shape[:2], np.float32)
+        corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
+        cv2.fillPoly(mask, [_fixed(corners)], 1.0, 8, _FRACTION_BITS)
+        soft = np.asarray(cv2.GaussianBlur(mask, (0, 0), blur * SCALE / 2), np.float32)
+        self._pixels *= 1 - strength * soft[:, :, None]
 
     def glow(self, x: float, y: float, radius: float, colour: Colour, *, strength: float = 0.35) -> None:
         """Light up the surroundings of a point."""
@@ -154,17 +158,6 @@ class Canvas:
         self._pixels += (np.asarray(colour, np.float32) - self._pixels) * (mask / 255)[:, :, None]
         return Box(x1=columns[0] / SCALE, y1=rows[0] / SCALE, x2=(columns[-1] + 1) / SCALE, y2=(rows[-1] + 1) / SCALE)
 
-    def _region(self, x: float, y: float, width: float, height: float) -> NDArray[np.float32]:
-        left, top = max(0, round(x * SCALE)), max(0, round(y * SCALE))
-        return self._pixels[top : round((y + height) * SCALE), left : round((x + width) * SCALE)]
-
-    def _soft_rectangle(self, x: float, y: float, width: float, height: float, blur: float) -> NDArray[np.float32]:
-        mask = np.zeros(self._pixels.shape[:2], np.float32)
-        cv2.fillPoly(
-            mask, [_fixed([(x, y), (x + width, y), (x + width, y + height), (x, y + height)])], 1.0, 8, _FRACTION_BITS
-        )
-        return np.asarray(cv2.GaussianBlur(mask, (0, 0), blur * SCALE / 2), np.float32)
-
 
 def _fixed(points: Sequence[tuple[float, float]]) -> NDArray[np.int32]:
     # OpenCV puts a pixel's centre at whole numbers; a picture's coordinates begin at its edge.
@@ -193,7 +186,9 @@ class Sheet:
 
     def hull(self, circles: Sequence[tuple[Point, float]], colour: Colour, *, flat: bool = False) -> None:
         """Paint the convex hull of some circles (centre and radius in units of height)."""
-        points = np.concatenate([np.asarray([self._place(centre)]) + _RIM * self._length(r) for centre, r in circles])
+        points = np.concatenate(
+            [np.asarray([self._place(centre)]) + _RIM * (r * self.size * _FINE) for centre, r in circles]
+        )
         self._fill(cv2.convexHull(points.astype(np.float32))[:, 0, :], colour, flat)
 
     def polygon(self, points: Sequence[Point], colour: Colour, *, flat: bool = False) -> None:
@@ -208,9 +203,6 @@ class Sheet:
         x = (self.feet[0] + point[0] * self.size * self.broad - self.left) * _FINE
         y = (self.feet[1] - point[1] * self.size - self.top) * _FINE
         return x, y
-
-    def _length(self, value: float) -> float:
-        return value * self.size * _FINE
 
     def _fill(self, points: NDArray[np.float32], colour: Colour, flat: bool) -> None:
         low = np.maximum(np.floor(points.min(axis=0)).astype(int) - 1, 0)

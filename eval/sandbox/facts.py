@@ -113,7 +113,7 @@ class Cause:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fact:
+class LearnedFact:
     """What can be learned from several moments: a rule ("files with a red label go into the left drawer"), an appointment, a habit.
 
     ``values`` are its parts by name; ``spans`` the intervals that show it.
@@ -135,7 +135,7 @@ class Fact:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class ShownText:
     """Text that can be read."""
 
     text: str
@@ -159,8 +159,8 @@ class FilmFacts:
     events: tuple[Event, ...]
     relations: tuple[Relation, ...] = ()
     causes: tuple[Cause, ...] = ()
-    facts: tuple[Fact, ...] = ()
-    written: tuple[Written, ...] = ()
+    facts: tuple[LearnedFact, ...] = ()
+    written: tuple[ShownText, ...] = ()
     #: ``theme``, ``split``, ``minutes``, ``version``; ``tracks``: the track of the truth of each person and thing, by id
     extras: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
@@ -186,23 +186,17 @@ def read_facts(path: Path | str) -> FilmFacts:
         EvalFault: ``no_facts``, ``bad_facts``, ``other_schema_version``.
     """
     path = Path(path)
-
-    def bad(why: str) -> EvalFault:
-        return EvalFault("bad_facts", f"{path.name}{why}", hint=_HINT)
-
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise bad(f" is larger than {_MOST_BYTES >> 20} MiB")
+            raise EvalFault("bad_facts", f"{path.name} is larger than {_MOST_BYTES >> 20} MiB", hint=_HINT)
         record = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise EvalFault("no_facts", f"there is no {path.name} beside the film", hint=_HINT) from None
     except OSError as error:
         raise EvalFault("no_facts", f"{path.name} cannot be read: {error.strerror}", hint=_HINT) from error
     except (ValueError, RecursionError) as error:
-        raise bad(f" is not JSON: {error}") from error
-    if not isinstance(record, dict):
-        raise bad(" is not a JSON object")
-    version = record.pop("schema_version", None)
+        raise EvalFault("bad_facts", f"{path.name} is not JSON: {error}", hint=_HINT) from error
+    version = record.pop("schema_version", None) if isinstance(record, dict) else None
     if version != SCHEMA_VERSION or isinstance(version, bool):
         message = f"{path.name} has schema version {version!r}; this program reads {SCHEMA_VERSION}"
         raise EvalFault("other_schema_version", message, hint=_HINT)
@@ -210,28 +204,28 @@ def read_facts(path: Path | str) -> FilmFacts:
         facts = TypeAdapter(FilmFacts).validate_python(record)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise bad(f": {where}: {first['msg']}") from error
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise EvalFault("bad_facts", f"{path.name}: {where}: {first['msg']}", hint=_HINT) from error
     for fault in _contradictions(facts):
-        raise bad(f": {fault}")
+        raise EvalFault("bad_facts", f"{path.name}: {fault}", hint=_HINT)
     return facts
 
 
 def _contradictions(facts: FilmFacts) -> Iterator[str]:
     """Yield references to nothing, and intervals that run backwards."""
-    known = {person.id for person in facts.people} | {thing.id for thing in facts.things}
-    known |= {place.id for place in facts.places}
+    named_ones: list[Person | Thing | Place] = [*facts.people, *facts.things, *facts.places]
+    known = {item.id for item in named_ones}
     events = {event.id for event in facts.events}
-    lasting: tuple[Visit | Event | Relation | Written, ...] = (
+    lasting: tuple[Visit | Event | Relation | ShownText, ...] = (
         *facts.scenes, *facts.visits, *facts.events, *facts.relations, *facts.written,
     )  # fmt: skip
     for item in lasting:
         if not 0 <= item.start <= item.end:
             yield f"an interval runs from {item.start} to {item.end}"
-    named = [(visit.subject, visit.place) for visit in facts.visits]
-    named += [(event.actor, event.place) for event in facts.events]
-    named += [(event.thing or event.actor, event.other or event.actor) for event in facts.events]
-    for name in {name for pair in named for name in pair} - known:
+    named = {name for visit in facts.visits for name in (visit.subject, visit.place)}
+    for event in facts.events:
+        named |= {event.actor, event.place, event.thing or event.actor, event.other or event.actor}
+    for name in named - known:
         yield f"no person or thing is {name[:60]!r}"
     for cause in facts.causes:
         for name in {cause.cause, cause.effect} - events:

@@ -162,7 +162,7 @@ _NEAR_SHOULDER = (-0.035, _SHOULDER - 0.02)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arm:
+class ArmAngles:
     """The angles of an upper arm and its forearm."""
 
     upper: float
@@ -180,7 +180,7 @@ class Pose:
     facing: int
     stride: float = 0.0
     phase: float = 0.0
-    arm: Arm | None = None
+    arm: ArmAngles | None = None
     mouth: float = 0.0
     holds: Prop | None = None
     seated: float = 0.0
@@ -250,7 +250,7 @@ def _ground_shadow(frame: Image, feet: Point, size: float) -> None:
 
 def arm_towards(
     thing: Point, feet: Point, height: float, facing: int, *, grip: Point = GRIP, sunk: float = 0.0, broad: float = 1.0
-) -> Arm:
+) -> ArmAngles:
     """Return the arm that holds a thing at a place, or points to it: two links and the law of cosines.
 
     ``thing`` is the thing's lower middle, ``grip`` its distance from the hand, ``feet`` and ``height`` are the person's; all in
@@ -263,7 +263,7 @@ def arm_towards(
     aim = math.atan2(forward, down)
     bend = math.acos((near**2 + distance**2 - far**2) / (2 * near * distance))
     fore = math.acos((far**2 + distance**2 - near**2) / (2 * far * distance))
-    return Arm(upper=aim - bend, fore=aim + fore)
+    return ArmAngles(upper=aim - bend, fore=aim + fore)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -358,7 +358,7 @@ def _paint_head(sheet: Sheet, look: Look, pose: Pose, lift: float) -> list[tuple
 def _paint_arm(sheet: Sheet, look: Look, pose: Pose, lift: float, *, far: bool) -> Point:
     """Paint an arm and return its end."""
     swing = -pose.stride * 0.5 * math.sin(pose.phase)
-    arm = pose.arm or Arm(upper=swing, fore=swing + 0.15 + 0.3 * pose.stride)
+    arm = pose.arm or ArmAngles(upper=swing, fore=swing + 0.15 + 0.3 * pose.stride)
     cloth = shade(COLOURS[look.coat], 0.72 if far else 0.92)
     shoulder = (pose.facing * (0.03 if far else _NEAR_SHOULDER[0]), _NEAR_SHOULDER[1] + lift)
     elbow = _limb(shoulder, arm.upper, _UPPER_ARM, pose.facing)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any, TextIO
 
 import av
 import numpy as np
@@ -164,57 +164,39 @@ SECTIONS = ("speech", "screen_text", "actions", "captions", "scenes", "tracks")
 Record = dict[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Naming:
-    """The names of people and things in the truth: names and colours (``person_mia``, ``folder_blue``), or the ids of ``tracks``.
-
-    With ``tracks`` (numbers, which the film's facts explain) the truth gives no name and no colour away that was not perceived.
-    """
-
-    tracks: Mapping[Actor | Prop, str] | None = None
-
-    def track(self, subject: Actor | Prop) -> str:
-        """The track's id."""
-        if self.tracks is not None:
-            return self.tracks[subject]
-        if isinstance(subject, Actor):
-            return f"person_{subject.name.lower()}"
-        return f"{subject.category}_{subject.colour}"
-
-    def label(self, subject: Actor | Prop) -> str:
-        """A description for people who read the file."""
-        is_named = self.tracks is None and isinstance(subject, Actor)
-        return f"{subject.name}, {subject.description}" if is_named else subject.description
-
-    def speaker(self, actor: Actor) -> str:
-        """The name of the person who says a line."""
-        return actor.name if self.tracks is None else actor.description
-
-
 class TruthWriter:
-    """Collects what is true of the frames of a film, on disk, so that memory does not grow with the film.
+    """Collects what is true of a film and writes it. Sightings are kept on disk, so that memory does not grow with the film.
 
-    Every ``every``-th frame is kept. ``folder`` holds unnamed temporary files.
+    Every ``every``-th frame is kept. ``folder`` holds unnamed temporary files. Tracks have the numbers of ``Film.tracks`` and
+    people are described by their looks, so that the truth gives no name away that was not perceived.
     """
 
-    def __init__(self, folder: Path | str, naming: Naming, *, every: int = 1) -> None:
+    def __init__(self, folder: Path | str, film: Film, *, every: int = 1) -> None:
         self._folder = folder
-        self._naming = naming
+        self._film = film
+        self._tracks = film.tracks()
         self._every = every
         self._number = 0
-        self._tracks: dict[Actor | Prop, _Records] = {}
-        self._sections = {name: _Records(folder) for name in SECTIONS if name != "tracks"}
+        self._sightings: dict[Actor | Prop, IO[str]] = {}
+        self._sections: dict[str, list[Record]] = {name: [] for name in SECTIONS}
         self._cuts: list[float] = []
 
     def part(self, start: float, part: Shot | Card, backdrop: Backdrop) -> None:
-        """Add a part that begins at ``start``."""
+        """Add a part that begins at ``start``: what is said, written and done in it."""
         if start > 0:
             self._cuts.append(round_time(start))
-        scene = {"start": round_time(start), "end": round_time(start + part.duration), "caption": part.caption}
-        self._sections["scenes"].add(scene)
-        for name, records in truth_of_part(start, part, backdrop, self._naming).items():
-            for record in records:
-                self._sections[name].add(record)
+        whole, sections = _span(start, 0.0, part.duration), self._sections
+        sections["scenes"].append({**whole, "caption": part.caption})
+        sections["screen_text"] += [{**whole, "text": item.text, "box": item.box.rounded()} for item in backdrop.texts]
+        if isinstance(part, Card):
+            sections["captions"].append({**whole, "text": part.caption})
+            return
+        sections["speech"] += [
+            {**_span(start, line.start, line.end), "text": line.text, "speaker": line.speaker.description}
+            for line in part.lines
+        ]
+        sections["actions"] += _in_order(_actions(start, part, self._tracks))
+        sections["captions"] += _in_order([{**_span(start, a, b), "text": text} for a, b, text in part.captions])
 
     def frame(self, drawn: DrawnFrame) -> None:
         """Add a drawn frame."""
@@ -222,65 +204,53 @@ class TruthWriter:
         if (self._number - 1) % self._every:
             return
         for sighting in drawn.sightings:
-            if sighting.subject not in self._tracks:
-                self._tracks[sighting.subject] = _Records(self._folder)
-            self._tracks[sighting.subject].add({"time": round_time(drawn.time), "box": sighting.box.rounded()})
+            if sighting.subject not in self._sightings:
+                file = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n", dir=self._folder)  # noqa: SIM115
+                self._sightings[sighting.subject] = file
+            record = {"time": round_time(drawn.time), "box": sighting.box.rounded()}
+            self._sightings[sighting.subject].write(_json(record) + "\n")
 
-    def write(self, path: Path | str, film: Film, *, order: Sequence[str] = SECTIONS) -> None:
+    def write(self, path: Path | str) -> None:
         """Write the file: one line for each entry of a list."""
         heading = {
             "schema_version": SCHEMA_VERSION,
-            "title": film.title,
-            "duration": round_time(film.duration),
-            "frame_rate": film.frame_rate,
+            "title": self._film.title,
+            "duration": round_time(self._film.duration),
+            "frame_rate": self._film.frame_rate,
             "resolution": {"width": WIDTH, "height": HEIGHT},
             "cuts": self._cuts,
         }
         with Path(path).open("w", encoding="utf-8", newline="\n") as file:
             file.write("{\n" + ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in heading.items()))
-            for name in order:
-                file.write(f",\n {json.dumps(name)}: [")
+            for name, records in self._sections.items():
+                file.write(f",\n {json.dumps(name)}: [" + ",".join(f"\n  {_json(record)}" for record in records))
                 if name == "tracks":
                     self._write_tracks(file)
-                else:
-                    _write_entries(file, self._sections[name].all(), first="\n  ", then=",\n  ")
                 file.write("\n ]")
             file.write("\n}\n")
 
     def _write_tracks(self, file: TextIO) -> None:
-        for number, (subject, records) in enumerate(self._tracks.items()):
+        for number, (subject, sightings) in enumerate(self._sightings.items()):
+            if isinstance(subject, Actor):
+                category, colours = "person", [subject.look.coat, subject.look.trousers]
+            else:
+                category, colours = subject.category, [subject.colour]
             identity = {
-                "track": self._naming.track(subject),
-                "category": "person" if isinstance(subject, Actor) else subject.category,
-                "colours": [subject.look.coat, subject.look.trousers]
-                if isinstance(subject, Actor)
-                else [subject.colour],
-                "label": self._naming.label(subject),
+                "track": self._tracks[subject],
+                "category": category,
+                "colours": colours,
+                "label": subject.description,
             }
-            file.write(f'{"," if number else ""}\n  {json.dumps(identity, ensure_ascii=False)[:-1]}, "sightings": [')
-            _write_entries(file, records.all(), first="", then=", ")
+            file.write(f'{"," if number else ""}\n  {_json(identity)[:-1]}, "sightings": [')
+            sightings.seek(0)
+            for place, line in enumerate(sightings):
+                file.write((", " if place else "") + line.rstrip("\n"))
+            sightings.close()
             file.write("]}")
 
 
-class _Records:
-    """Records of one kind in a temporary file; read back in the order in which they were added."""
-
-    def __init__(self, folder: Path | str) -> None:
-        self._file = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n", dir=folder)  # noqa: SIM115
-
-    def add(self, record: Record) -> None:
-        self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-    def all(self) -> Iterator[str]:
-        self._file.seek(0)
-        for line in self._file:
-            yield line.rstrip("\n")
-        self._file.close()
-
-
-def _write_entries(file: TextIO, entries: Iterable[str], *, first: str, then: str) -> None:
-    for number, entry in enumerate(entries):
-        file.write((then if number else first) + entry)
+def _json(record: Record) -> str:
+    return json.dumps(record, ensure_ascii=False)
 
 
 def subtitles_of(film: Film) -> list[Subtitle]:
@@ -292,26 +262,7 @@ def subtitles_of(film: Film) -> list[Subtitle]:
     ]
 
 
-def truth_of_part(start: float, part: Shot | Card, backdrop: Backdrop, naming: Naming) -> dict[str, list[Record]]:
-    """Return what is said, written and done in a part: ``speech``, ``screen_text``, ``actions``, ``captions``."""
-    written = [
-        {**_span(start, 0.0, part.duration), "text": item.text, "box": item.box.rounded()} for item in backdrop.texts
-    ]
-    if isinstance(part, Card):
-        caption = {**_span(start, 0.0, part.duration), "text": part.caption}
-        return {"speech": [], "screen_text": written, "actions": [], "captions": [caption]}
-    return {
-        "speech": [
-            {**_span(start, line.start, line.end), "text": line.text, "speaker": naming.speaker(line.speaker)}
-            for line in part.lines
-        ],
-        "screen_text": written,
-        "actions": _in_order(_actions(start, part, naming)),
-        "captions": _in_order([{**_span(start, a, b), "text": text} for a, b, text in part.captions]),
-    }
-
-
-def _actions(start: float, shot: Shot, naming: Naming) -> list[Record]:
+def _actions(start: float, shot: Shot, tracks: Mapping[Actor | Prop, str]) -> list[Record]:
     """All actions; those that end before the shot begins are not seen."""
     found: list[tuple[Walk | Gesture | Line, str, Actor]] = []
     for performance in shot.performances:
@@ -319,7 +270,7 @@ def _actions(start: float, shot: Shot, naming: Naming) -> list[Record]:
         found += [(gesture, gesture.label, performance.actor) for gesture in performance.gestures]
     found += [(line, "talks", line.speaker) for line in shot.lines]
     return [
-        {**_span(start, item.start, item.end), "label": label, "track": naming.track(actor)}
+        {**_span(start, item.start, item.end), "label": label, "track": tracks[actor]}
         for item, label, actor in found
         if item.end > 0
     ]
@@ -437,12 +388,12 @@ def _make(folder: Path, files: FilmFiles, story: Story, *, voices: SpokenLines |
     files.facts.unlink(missing_ok=True)
     film = story.film
     kept = _SIGHTINGS_OF_LONG if film.duration > _LONG else _SIGHTINGS
-    truth = TruthWriter(work, Naming(tracks=film.tracks()), every=math.ceil(film.frame_rate / kept))
+    truth = TruthWriter(work, film, every=math.ceil(film.frame_rate / kept))
     unfinished = FilmFiles.of(work, files.video.stem)
     sound = _sound(film, story.facts.seed, voices)
     encode_film(unfinished.video, film, truth, sound, keyframe_every=_KEYFRAME, progress=progress)
     write_srt(unfinished.subtitles, subtitles_of(film))
-    truth.write(unfinished.truth, film)
+    truth.write(unfinished.truth)
     for made, place in zip(unfinished.all()[:3], files.all()[:3], strict=True):
         made.replace(place)
     write_facts(files.facts, story.facts)

@@ -29,7 +29,7 @@ from world_api.world.view import View
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agreement:
+class MatchCounts:
     """Counts of what was found and what is true, with precision, recall and F1; 1 if there is neither."""
 
     right: int
@@ -52,12 +52,12 @@ class Agreement:
         total = self.found + self.true
         return 2 * self.right / total if total else 1.0
 
-    def __add__(self, other: Agreement) -> Agreement:
+    def __add__(self, other: MatchCounts) -> MatchCounts:
         """The agreement over both."""
-        return Agreement(right=self.right + other.right, found=self.found + other.found, true=self.true + other.true)
+        return MatchCounts(right=self.right + other.right, found=self.found + other.found, true=self.true + other.true)
 
 
-def moments_agree(found: Iterable[float], true: Iterable[float], *, tolerance: float) -> Agreement:
+def moments_agree(found: Iterable[float], true: Iterable[float], *, tolerance: float) -> MatchCounts:
     """Match moments one to one, the nearest pairs first, never farther apart than the tolerance."""
     found, true = sorted(found), sorted(true)
     pairs = sorted((abs(one - other), i, j) for i, one in enumerate(found) for j, other in enumerate(true))
@@ -65,7 +65,7 @@ def moments_agree(found: Iterable[float], true: Iterable[float], *, tolerance: f
     for apart, i, j in pairs:
         if apart <= tolerance and i not in matched and j not in matched.values():
             matched[i] = j
-    return Agreement(right=len(matched), found=len(found), true=len(true))
+    return MatchCounts(right=len(matched), found=len(found), true=len(true))
 
 
 def spans_iou(some: Iterable[TimeSpan], others: Iterable[TimeSpan]) -> float:
@@ -176,7 +176,7 @@ class PersonPerceived:
     visits: int
     visit_iou: float
     entities: int
-    returns: Agreement
+    returns: MatchCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,15 +188,15 @@ class Perceived:
 
     video: str
     duration: float
-    scene_cuts: Agreement
-    shot_cuts: Agreement
+    scene_cuts: MatchCounts
+    shot_cuts: MatchCounts
     people: tuple[PersonPerceived, ...]
     strangers: int
-    texts: Agreement
-    texts_in_rooms: Agreement
+    texts: MatchCounts
+    texts_in_rooms: MatchCounts
     unread: tuple[str, ...]
-    speech: Agreement
-    things: Agreement
+    speech: MatchCounts
+    things: MatchCounts
 
     @property
     def presence(self) -> float:
@@ -209,9 +209,9 @@ class Perceived:
         return _mean([person.visit_iou for person in self.people for _ in range(person.visits)])
 
     @property
-    def returns(self) -> Agreement:
+    def returns(self) -> MatchCounts:
         """Of all people."""
-        return sum((person.returns for person in self.people), Agreement(right=0, found=0, true=0))
+        return sum((person.returns for person in self.people), MatchCounts(right=0, found=0, true=0))
 
     @property
     def weakest(self) -> PersonPerceived | None:
@@ -220,19 +220,26 @@ class Perceived:
 
     def record(self) -> dict[str, Any]:
         """As JSON."""
+        figures = {key: figure(self) for key, _, figure in _FIGURES}
         return {
             **asdict(self),
-            "scene_cuts_f1": round(self.scene_cuts.f1, 3),
-            "shot_cuts_f1": round(self.shot_cuts.f1, 3),
-            "presence_iou": round(self.presence, 3),
-            "weakest_presence_iou": round(self.weakest.presence, 3) if self.weakest else None,
-            "visit_iou": round(self.visit_iou, 3),
-            "text_recall": round(self.texts.recall, 3),
-            "text_in_rooms_recall": round(self.texts_in_rooms.recall, 3),
-            "text_precision": round(self.texts.precision, 3),
+            **{key: value if value is None else round(value, 3) for key, value in figures.items()},
             "returns_recall": round(self.returns.recall, 3),
-            "speech_recall": round(self.speech.recall, 3),
         }
+
+
+#: The figures of a film: their names in JSON and in the table, and how they are computed.
+_FIGURES: tuple[tuple[str, str, Callable[[Perceived], float | None]], ...] = (
+    ("scene_cuts_f1", "scenes", lambda film: film.scene_cuts.f1),
+    ("shot_cuts_f1", "shots", lambda film: film.shot_cuts.f1),
+    ("presence_iou", "presence", lambda film: film.presence),
+    ("visit_iou", "by visit", lambda film: film.visit_iou),
+    ("weakest_presence_iou", "weakest", lambda film: film.weakest.presence if film.weakest is not None else None),
+    ("text_recall", "text", lambda film: film.texts.recall),
+    ("text_in_rooms_recall", "in rooms", lambda film: film.texts_in_rooms.recall),
+    ("text_precision", "precise", lambda film: film.texts.precision),
+    ("speech_recall", "speech", lambda film: film.speech.recall),
+)
 
 
 def measure(view: View, truth: Truth) -> Perceived:
@@ -261,7 +268,7 @@ def measure(view: View, truth: Truth) -> Perceived:
     )
 
 
-def _cuts(found: Sequence[float], true: Sequence[float]) -> Agreement:
+def _cuts(found: Sequence[float], true: Sequence[float]) -> MatchCounts:
     """Compare boundaries inside the film; its beginning is none."""
     return moments_agree(
         [time for time in found if time > 0], [time for time in true if time > 0], tolerance=CUT_TOLERANCE
@@ -271,23 +278,21 @@ def _cuts(found: Sequence[float], true: Sequence[float]) -> Agreement:
 def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | None], view: View) -> PersonPerceived:
     visits = drawn.visits()
     own = [track for track in tracks if whose[track.track_id] == drawn.name]
-    best = [max(((spans_iou([visit], track.appearances), track) for track in own), key=lambda pair: pair[0], default=None)
+    best = [max(((spans_iou([visit], track.appearances), -place) for place, track in enumerate(own)), default=(0.0, 0))
             for visit in visits]  # fmt: skip
-    seen = [span for track in own for span in track.appearances]
-    mains = [pair[1] for pair in best if pair is not None and pair[0] > 0]
     return PersonPerceived(
         name=drawn.name,
         label=drawn.label,
         seconds=round(sum(visit.duration for visit in visits), 3),
-        presence=spans_iou(seen, visits),
+        presence=spans_iou([span for track in own for span in track.appearances], visits),
         visits=len(visits),
-        visit_iou=_mean([pair[0] if pair is not None else 0.0 for pair in best]),
+        visit_iou=_mean([iou for iou, _ in best]),
         entities=len(own),
-        returns=_returns(mains, whose, view),
+        returns=_returns([own[-place] for iou, place in best if iou > 0], whose, view),
     )
 
 
-def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View) -> Agreement:
+def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View) -> MatchCounts:
     """Of the entities of later visits, those that look most like an earlier one of the same person."""
     right = found = true = 0
     for number, track in enumerate(mains):
@@ -302,10 +307,10 @@ def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View
         if earlier:
             found += 1
             right += whose.get(earlier[0].track_id) == whose[track.track_id]
-    return Agreement(right=right, found=found, true=true)
+    return MatchCounts(right=right, found=found, true=true)
 
 
-def _texts(found: Sequence[ScreenText], true: Sequence[TrueScreenText]) -> tuple[Agreement, tuple[str, ...]]:
+def _texts(found: Sequence[ScreenText], true: Sequence[TrueScreenText]) -> tuple[MatchCounts, tuple[str, ...]]:
     """Each interval of a true text counts if the same text was read at a moment of it; spaces and signs do not matter."""
     read = [(text.span, plain(part)) for text in found for part in text.text.split(_BETWEEN)]
     written = [(TimeSpan(start=text.start, end=text.end), plain(text.text)) for text in true]
@@ -317,18 +322,18 @@ def _texts(found: Sequence[ScreenText], true: Sequence[TrueScreenText]) -> tuple
     is_read = [any(agree(one, text) for one in read) for text in written]
     wrong = sum(not any(agree(one, text) for text in written) for one in read)
     unread = tuple(text.text for text, was_read in zip(true, is_read, strict=True) if not was_read)
-    return Agreement(right=sum(is_read), found=sum(is_read) + wrong, true=len(true)), unread
+    return MatchCounts(right=sum(is_read), found=sum(is_read) + wrong, true=len(true)), unread
 
 
-def _speech(view: View, true: Sequence[TrueSpeech]) -> Agreement:
+def _speech(view: View, true: Sequence[TrueSpeech]) -> MatchCounts:
     """A line is right if a stored one has its words and about its times."""
     found = [(plain(line.text), line.span) for line in view.speech]
     lines = [(plain(line.text), TimeSpan(start=line.start, end=line.end)) for line in true]
     right = sum(any(words == other and span.iou(when) >= SPEECH_IOU for other, when in found) for words, span in lines)
-    return Agreement(right=right, found=len(found), true=len(true))
+    return MatchCounts(right=right, found=len(found), true=len(true))
 
 
-def _things(things: Sequence[Drawn], tracks: Sequence[Track]) -> Agreement:
+def _things(things: Sequence[Drawn], tracks: Sequence[Track]) -> MatchCounts:
     """Of the visits of things, those with an entity of their own; most things are seen as part of their carrier."""
     whose = [(owner_of(track, things), track) for track in tracks if track.category != "person"]
     right = true = 0
@@ -336,7 +341,7 @@ def _things(things: Sequence[Drawn], tracks: Sequence[Track]) -> Agreement:
         for visit in thing.visits():
             true += 1
             right += any(spans_iou([visit], track.appearances) > 0 for owner, track in whose if owner == thing.name)
-    return Agreement(right=right, found=sum(owner is not None for owner, _ in whose), true=true)
+    return MatchCounts(right=right, found=sum(owner is not None for owner, _ in whose), true=true)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -347,18 +352,6 @@ _TRUTH = ".truth.json"
 #: Goals for a film's world: scene cuts (F1), people (mean presence IoU), screen text (recall). There is none yet for whole
 #: visits and for returns: the classical profile does not follow people from visit to visit.
 SCENES_GOAL, PRESENCE_GOAL, TEXT_GOAL = 0.95, 0.7, 0.9
-#: The columns of the table: heading, and a film's figure.
-_COLUMNS: tuple[tuple[str, Callable[[Perceived], float | None]], ...] = (
-    ("scenes", lambda film: film.scene_cuts.f1),
-    ("shots", lambda film: film.shot_cuts.f1),
-    ("presence", lambda film: film.presence),
-    ("by visit", lambda film: film.visit_iou),
-    ("weakest", lambda film: film.weakest.presence if film.weakest is not None else None),
-    ("text", lambda film: film.texts.recall),
-    ("in rooms", lambda film: film.texts_in_rooms.recall),
-    ("precise", lambda film: film.texts.precision),
-    ("speech", lambda film: film.speech.recall),
-)
 
 
 def check_films(folder: Path, store: Path, *, tell: Callable[[str], None]) -> list[Perceived]:
@@ -368,30 +361,27 @@ def check_films(folder: Path, store: Path, *, tell: Callable[[str], None]) -> li
         EvalFault: ``no_films``.
         BackendFault, MediaFault, StoreFault: as reading truth and building worlds name them.
     """
-    videos = [path.with_name(path.name.removesuffix(_TRUTH) + ".mp4") for path in sorted(folder.glob(f"*{_TRUTH}"))]
-    videos = [video for video in videos if video.is_file()]
+    named = [path.with_name(path.name.removesuffix(_TRUTH) + ".mp4") for path in sorted(folder.glob(f"*{_TRUTH}"))]
+    videos = [video for video in named if video.is_file()]
     if not videos:
-        raise EvalFault(
-            "no_films", f"no film with its truth is in {folder}", hint="videoworld sandbox make makes films with truth"
-        )
-    return [_check(video, store, tell) for video in videos]
-
-
-def _check(video: Path, store: Path, tell: Callable[[str], None]) -> Perceived:
+        hint = "videoworld sandbox make makes films with truth"
+        raise EvalFault("no_films", f"no film with its truth is in {folder}", hint=hint)
     from world_api.api import build_world, open_session
     from world_api.commands.cli import progress_bars
 
-    truth = read_truth(truth_path(video))
-    tell(f"{video.name}: building its world unless there is one ...")
-    name = video_id_from_file_name(video.stem)
-    with progress_bars() as bars:
-        build_world(video, store, progress=bars, clock=SystemClock(), video_id=name)
-    return measure(open_session(store, name, name=None).view, truth)
+    films = []
+    for video in videos:
+        truth, name = read_truth(truth_path(video)), video_id_from_file_name(video.stem)
+        tell(f"{video.name}: building its world unless there is one ...")
+        with progress_bars() as bars:
+            build_world(video, store, progress=bars, clock=SystemClock(), video_id=name)
+        films.append(measure(open_session(store, name, name=None).view, truth))
+    return films
 
 
 def table_of(films: Sequence[Perceived]) -> str:
     """The figures of each film, the weakest person of each, and the means, as a table for people."""
-    head = ["film", *(name for name, _ in _COLUMNS), "returns"]
+    head = ["film", *(heading for _, heading, _ in _FIGURES), "returns"]
     rows = [head, *(_row(film.video, [film]) for film in films)]
     if len(films) > 1:
         rows.append(_row("mean", films))
@@ -415,7 +405,7 @@ def table_of(films: Sequence[Perceived]) -> str:
 def _row(name: str, films: Sequence[Perceived]) -> list[str]:
     """The means over films."""
     cells = [name]
-    for _, figure in _COLUMNS:
+    for _, _, figure in _FIGURES:
         found = [value for film in films if (value := figure(film)) is not None]
         cells.append(f"{_mean(found):.2f}" if found or len(films) > 1 else "-")
     return [*cells, f"{sum(film.returns.right for film in films)}/{sum(film.returns.true for film in films)}"]

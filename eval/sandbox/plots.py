@@ -5,37 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from eval.sandbox.facts import Event
-from eval.sandbox.room_plans import Opened
-from eval.sandbox.scenes import Director, Plot, Scene, Wanted
-from eval.sandbox.script import capital, with_article
-from eval.sandbox.story_world import Article, Location, PersonState, Player, Rule, clock_words, kept_on
+from eval.sandbox.room_plans import Fixture
+from eval.sandbox.scenes import Director, Plot, SceneRequest, StagedShot
+from eval.sandbox.script import Actor, Prop, capital, with_article
+from eval.sandbox.story_world import FilingRule, Location, PersonState, clock_words
 
 _STAYING = 0.42  #: how often a person stays in a room when their plot is over
 
 
-def say_one(scene: Scene, player: Player, sentences: Sequence[str], *parts: str, to: Player | None = None) -> Event:
+def say_one(scene: StagedShot, actor: Actor, sentences: Sequence[str], *parts: str, to: Actor | None = None) -> Event:
     """Let a person say one of some sentences, with its slots filled and a capital letter at its beginning."""
-    return scene.say(player, capital(scene.chance.choice(sentences).format(*parts)), to)
+    return scene.say(actor, capital(scene.chance.choice(sentences).format(*parts)), to)
 
 
-def bring_in(scene: Scene, *players: Player) -> None:
+def bring_in(scene: StagedShot, *actors: Actor) -> None:
     """People come in, unless they are here already."""
-    for player in players:
-        if not scene.is_here(player):
-            scene.enter(player)
+    for actor in actors:
+        if not scene.is_here(actor):
+            scene.enter(actor)
 
 
-def greet(scene: Scene, player: Player) -> None:
+def greet(scene: StagedShot, actor: Actor) -> None:
     """A person may greet another one who is here."""
-    others = scene.others(player)
+    others = scene.others(actor)
     if not others or scene.chance.random() < 0.3:
         return
     other = scene.chance.choice(others)
     if scene.chance.random() < 0.5:
-        scene.wave(player, other)
+        scene.wave(actor, other)
     else:
         greetings = ("Hello, {0}.", "Good to see you, {0}.", "There you are, {0}.", "Hi, {0}.")
-        say_one(scene, player, greetings, other.person.name, to=other)
+        say_one(scene, actor, greetings, other.name, to=other)
 
 
 _REMARKS = (
@@ -43,72 +43,72 @@ _REMARKS = (
 )  # fmt: skip
 
 
-def remark(scene: Scene, player: Player, article: Article) -> None:
+def remark(scene: StagedShot, actor: Actor, prop: Prop) -> None:
     """A person may say something about a thing."""
     if scene.chance.random() < 0.45:
-        say_one(scene, player, _REMARKS, article.thing.name)
+        say_one(scene, actor, _REMARKS, prop.reference)
 
 
-def go_or_stay(scene: Scene, *players: Player, waits: bool = True) -> None:
+def go_or_stay(scene: StagedShot, *actors: Actor, waits: bool = True) -> None:
     """People whose plot is over leave, sit down, or stay as they are until the scene is over."""
-    for player in players:
-        who = scene.state(player)
+    for actor in actors:
+        who = scene.state(actor)
         if who.holds is not None or scene.chance.random() > _STAYING:
-            scene.leave(player, waits=waits)
+            scene.leave(actor, waits=waits)
         elif who.seat is None and scene.chance.random() < 0.7:
-            settle(scene, player)
+            settle(scene, actor)
 
 
-def settle(scene: Scene, player: Player) -> None:
+def settle(scene: StagedShot, actor: Actor) -> None:
     """A person sits down at a free place; those with a seat of their own in this room take no other."""
-    who = scene.state(player)
+    who = scene.state(actor)
     if who.seat is not None:
         return
     room = scene.location.id
-    own = [habit.seat for habit in scene.cast.habits if habit.is_of("seat", player, scene.location)]
-    near = [scene.state(other).feet[0] for other in scene.others(player)]
+    own = [habit.seat for habit in scene.cast.habits if habit.is_of("seat", actor, scene.location)]
+    near = [scene.state(other).feet[0] for other in scene.others(actor)]
     seats = [
         seat
         for seat in scene.world.free_seats(room)
         if (not own or seat.name in own) and all(abs(seat.stand[0] - x) > 80 for x in near)
     ]
     if seats:
-        scene.sit(player, scene.chance.choice(seats))
+        scene.sit(actor, scene.chance.choice(seats))
 
 
-def put_somewhere(scene: Scene, player: Player) -> bool:
+def put_somewhere(scene: StagedShot, actor: Actor) -> bool:
     """A person puts what they hold somewhere in this room; False if nothing is free."""
-    article = scene.state(player).holds
-    if article is None:
+    prop = scene.state(actor).holds
+    if prop is None:
         return False
-    rule = scene.cast.rule_of(article)
+    rule = scene.cast.rule_of(prop)
     room = scene.location.id
     if rule is not None:
         if rule.room == room:
-            scene.put_down(player, scene.world.opening(room, rule.target))
+            scene.put_down(actor, scene.world.opening(room, rule.target))
         return rule.room == room
-    spots = scene.world.free_spots(room, article)
-    hooks = [spot for spot in spots if spot.hangs]
-    if article.is_worn and hooks:
+    spots = scene.world.free_spots(room, prop)
+    hooks = [spot for spot in spots if spot.kind == "hook"]
+    if prop.is_worn and hooks:
         spots = hooks
     if not spots:
         return False
-    scene.put_down(player, scene.chance.choice(spots))
+    scene.put_down(actor, scene.chance.choice(spots))
     return True
 
 
-def where_is(director: Director, article: Article) -> str:
+def where_is(director: Director, prop: Prop) -> str:
     """The room in which a thing is."""
-    return director.world.things[article.id].room
+    return director.world.things[prop.id].room
 
 
-def where_words(director: Director, article: Article) -> str:
+def where_words(director: Director, prop: Prop) -> str:
     """Where a thing is, in words: ``on the desk in office 14``."""
-    where = director.world.things[article.id]
+    where = director.world.things[prop.id]
     room = director.room_name(where.room)
     if where.place is None:
         return f"in {room}"
-    return f"{'in' if where.how == 'inside' else 'on'} {kept_on(where.place)} in {room}"
+    return f"{'in' if where.how == 'inside' else 'on'} {where.place.words} in {room}"
 
 
 _SAYING = 0.45  #: how often the rule is said aloud
@@ -119,32 +119,32 @@ _NEEDING = ("I need {0} for a moment.", "Let me look at {0}.", "{0} is what I am
 def filed(director: Director) -> Plot:
     """A labelled thing that a person holds is put where its label says."""
     held = [
-        (who.player, who.holds, rule)
+        (who.actor, who.holds, rule)
         for who in director.world.people.values()
         if who.holds is not None
         and (rule := director.cast.rule_of(who.holds)) is not None
-        and director.is_free(who.player)
+        and director.is_free(who.actor)
     ]
     if not held:
         return
-    player, thing, rule = director.chance.choice(held)
-    with director.engaged(player, thing):
-        yield from _put_away(director, player, thing, rule)
+    actor, thing, rule = director.chance.choice(held)
+    with director.engaged(actor, thing):
+        yield from _put_away(director, actor, thing, rule)
 
 
-def _put_away(director: Director, player: Player, thing: Article, rule: Rule) -> Plot:
-    scene = yield Wanted(room=rule.room)
-    bring_in(scene, player)
-    greet(scene, player)
-    _file(scene, player, thing, rule)
-    go_or_stay(scene, player)
+def _put_away(director: Director, actor: Actor, thing: Prop, rule: FilingRule) -> Plot:
+    scene = yield SceneRequest(room=rule.room)
+    bring_in(scene, actor)
+    greet(scene, actor)
+    _file(scene, actor, thing, rule)
+    go_or_stay(scene, actor)
 
 
-def _file(scene: Scene, player: Player, thing: Article, rule: Rule) -> None:
+def _file(scene: StagedShot, actor: Actor, thing: Prop, rule: FilingRule) -> None:
     if scene.chance.random() < _SAYING:
         sentences = ("{0} label: that goes into {1}.", "{2} label. So it belongs in {1}.")
-        say_one(scene, player, sentences, with_article(rule.label), rule.target, rule.label)
-    scene.put_down(player, scene.world.opening(rule.room, rule.target))
+        say_one(scene, actor, sentences, with_article(rule.label), rule.target, rule.label)
+    scene.put_down(actor, scene.world.opening(rule.room, rule.target))
 
 
 def consulted(director: Director) -> Plot:
@@ -160,11 +160,11 @@ def consulted(director: Director) -> Plot:
         return
     reading = director.room(without=(rule.room,))
     with director.engaged(one, two, thing):
-        scene = yield Wanted(room=rule.room)
+        scene = yield SceneRequest(room=rule.room)
         bring_in(scene, one)
         scene.pick_up(one, thing)
         if chance.random() < 0.5:
-            say_one(scene, one, _NEEDING, thing.thing.name)
+            say_one(scene, one, _NEEDING, thing.reference)
         if chance.random() < _THERE:
             settle(scene, one)
             scene.pause(chance.uniform(1.0, 3.0))
@@ -174,21 +174,21 @@ def consulted(director: Director) -> Plot:
         scene.leave(one)
         if reading is None:
             return
-        scene = yield Wanted(room=reading)
+        scene = yield SceneRequest(room=reading)
         scene.enter(one)
         if scene.is_here(two) or (not director.room_of(two) and chance.random() < 0.6):
             bring_in(scene, two)
-            scene.say(one, f"{two.person.name}, please put {thing.thing.name} away.", two)
+            scene.say(one, f"{two.name}, please put {thing.reference} away.", two)
             scene.give(one, two)
             scene.leave(two)
             go_or_stay(scene, one)
-            player = two
+            actor = two
         else:
             settle(scene, one)
             scene.pause(chance.uniform(1.0, 3.0))
             scene.leave(one)
-            player = one
-        yield from _put_away(director, player, thing, rule)
+            actor = one
+        yield from _put_away(director, actor, thing, rule)
 
 
 _TALK = (
@@ -214,10 +214,10 @@ def moment(director: Director) -> Plot:
     if not people or room is None:
         return
     with director.engaged(*people):
-        scene = yield Wanted(room=room)
-        for player in people:
-            bring_in(scene, player)
-            greet(scene, player)
+        scene = yield SceneRequest(room=room)
+        for actor in people:
+            bring_in(scene, actor)
+            greet(scene, actor)
         acts = chance.sample(_ACTS, chance.randint(1, director.cast.busy))
         for act in acts:
             act(director, scene, chance.choice(people))
@@ -226,20 +226,20 @@ def moment(director: Director) -> Plot:
         go_or_stay(scene, *people)
 
 
-def come_by(director: Director, scene: Scene) -> bool:
+def come_by(director: Director, scene: StagedShot) -> bool:
     """A person comes into the present scene, does a small thing and goes; False if all are busy."""
     people = director.free_people(1)
-    for player in people:
-        with director.engaged(player):
-            bring_in(scene, player)
-            scene.chance.choice(_ACTS)(director, scene, player)
-            scene.leave(player)
+    for actor in people:
+        with director.engaged(actor):
+            bring_in(scene, actor)
+            scene.chance.choice(_ACTS)(director, scene, actor)
+            scene.leave(actor)
     return bool(people)
 
 
 def nothing(room: str) -> Plot:
     """An empty room for a while."""
-    scene = yield Wanted(room=room)
+    scene = yield SceneRequest(room=room)
     scene.pause(scene.chance.uniform(4.0, 8.0))
 
 
@@ -250,125 +250,120 @@ def sought(director: Director) -> Plot:
     rooms = [location.id for location in director.cast.locations if len(_containers(location)) > 1]
     if not people or not rooms:
         return
-    player = people[0]
-    with director.engaged(player):
-        scene = yield Wanted(room=chance.choice(rooms))
-        bring_in(scene, player)
-        greet(scene, player)
+    actor = people[0]
+    with director.engaged(actor):
+        scene = yield SceneRequest(room=chance.choice(rooms))
+        bring_in(scene, actor)
+        greet(scene, actor)
         shut = [item for item in _containers(scene.location) if item.name not in scene.world.open[scene.location.id]]
         for opened in chance.sample(shut, len(shut)):
-            _look(scene, player, opened)
-        go_or_stay(scene, player)
+            _look(scene, actor, opened)
+        go_or_stay(scene, actor)
 
 
-def _look(scene: Scene, player: Player, opened: Opened) -> None:
+def _look(scene: StagedShot, actor: Actor, opened: Fixture) -> None:
     """Open something and close it again."""
-    scene.open(player, opened)
+    scene.open(actor, opened)
     if scene.chance.random() < 0.4:
-        say_one(scene, player, _MISSING)
-    scene.close(player, opened)
+        say_one(scene, actor, _MISSING)
+    scene.close(actor, opened)
 
 
-def _containers(location: Location) -> list[Opened]:
+def _containers(location: Location) -> list[Fixture]:
     """The drawers and cupboards of a room."""
     return [item for item in location.plan.openings if not item.name.endswith("door")]
 
 
 def relieved(director: Director) -> Plot:
     """A person who holds a thing puts it down somewhere."""
-    yield from _freed(
-        director, [who for who in _free(director) if who.holds is not None and director.cast.rule_of(who.holds) is None]
-    )
+    yield from _freed(director, lambda who: who.holds is not None and director.cast.rule_of(who.holds) is None)
 
 
 def uncovered(director: Director) -> Plot:
     """A person who wears a hat or scarf takes it off and hangs it up."""
-    yield from _freed(director, [who for who in _free(director) if who.wears and who.holds is None])
+    yield from _freed(director, lambda who: bool(who.wears) and who.holds is None)
 
 
-def _free(director: Director) -> list[PersonState]:
-    return [who for who in director.world.people.values() if director.is_free(who.player)]
-
-
-def _freed(director: Director, people: list[PersonState]) -> Plot:
-    """One of some people puts down a thing that they hold, or else wear."""
+def _freed(director: Director, fits: Callable[[PersonState], bool]) -> Plot:
+    """A free person of a kind puts down a thing that they hold, or else wear."""
+    people = [who for who in director.world.people.values() if director.is_free(who.actor) and fits(who)]
     if not people:
         return
     who = director.chance.choice(people)
-    room = director.room_of(who.player) or director.room(sought=1)
+    room = director.room_of(who.actor) or director.room(sought=1)
     if not room:
         return
-    with director.engaged(who.player):
-        scene = yield Wanted(room=room)
-        bring_in(scene, who.player)
+    with director.engaged(who.actor):
+        scene = yield SceneRequest(room=room)
+        bring_in(scene, who.actor)
         if who.holds is not None:
-            greet(scene, who.player)
+            greet(scene, who.actor)
         else:
-            scene.take_off(who.player, who.wears[-1])
-        put_somewhere(scene, who.player)
-        go_or_stay(scene, who.player)
+            scene.take_off(who.actor, who.wears[-1])
+        put_somewhere(scene, who.actor)
+        go_or_stay(scene, who.actor)
 
 
-def _things_here(director: Director, scene: Scene) -> list[Article]:
+def _things_here(director: Director, scene: StagedShot) -> list[Prop]:
     return [item for item in director.free_things() if director.world.things[item.id].room == scene.location.id]
 
 
-def _handle(director: Director, scene: Scene, player: Player) -> None:
+def _handle(director: Director, scene: StagedShot, actor: Actor) -> None:
     """Pick a thing up, use a cup, and put it down, mostly elsewhere."""
     things = _things_here(director, scene)
-    if not things or scene.state(player).holds is not None:
+    if not things or scene.state(actor).holds is not None:
         return
     thing = things[0]
-    scene.pick_up(player, thing)
-    remark(scene, player, thing)
-    for _ in range(scene.chance.randint(1, 3) if thing.thing.category == "cup" else 0):
-        scene.drink(player)
-    put_somewhere(scene, player)
+    scene.pick_up(actor, thing)
+    remark(scene, actor, thing)
+    for _ in range(scene.chance.randint(1, 3) if thing.category == "cup" else 0):
+        scene.drink(actor)
+    put_somewhere(scene, actor)
 
 
-def _carry(director: Director, scene: Scene, player: Player) -> None:
+def _carry(director: Director, scene: StagedShot, actor: Actor) -> None:
     """Take a thing along."""
     things = _things_here(director, scene)
-    if things and scene.state(player).holds is None:
-        scene.pick_up(player, things[0])
+    if things and scene.state(actor).holds is None:
+        scene.pick_up(actor, things[0])
         if scene.chance.random() < 0.5:
-            scene.say(player, f"I will take {things[0].thing.name} with me.")
+            scene.say(actor, f"I will take {things[0].reference} with me.")
 
 
-def _look_into(director: Director, scene: Scene, player: Player) -> None:
+def _look_into(director: Director, scene: StagedShot, actor: Actor) -> None:
     """Look into something."""
     openings = [item for item in scene.location.plan.openings if item.name not in scene.world.open[scene.location.id]]
-    if openings and scene.state(player).holds is None:
-        _look(scene, player, scene.chance.choice(openings))
+    if openings and scene.state(actor).holds is None:
+        _look(scene, actor, scene.chance.choice(openings))
 
 
-def _rest(director: Director, scene: Scene, player: Player) -> None:
+def _rest(director: Director, scene: StagedShot, actor: Actor) -> None:
     """Sit for a while."""
-    settle(scene, player)
+    settle(scene, actor)
     scene.pause(scene.chance.uniform(0.5, 2.5))
 
 
-def _talk(director: Director, scene: Scene, player: Player) -> None:
+def _talk(director: Director, scene: StagedShot, actor: Actor) -> None:
     """Say something that leads to nothing, to another person if there is one."""
-    others = scene.others(player)
+    others = scene.others(actor)
     if not others:
-        say_one(scene, player, _TALK)
+        say_one(scene, actor, _TALK)
         return
     other = scene.chance.choice(others)
     question, answer = scene.chance.choice(_CHATS)
-    scene.say(player, question.format(other.person.name), other)
-    scene.say(other, answer.format(player.person.name), player)
+    scene.say(actor, question.format(other.name), other)
+    scene.say(other, answer.format(actor.name), actor)
 
 
-def _wave(director: Director, scene: Scene, player: Player) -> None:
+def _wave(director: Director, scene: StagedShot, actor: Actor) -> None:
     """Wave at another person."""
-    others = scene.others(player)
-    waves_by_habit = any(habit.is_of("waves", player, scene.location) for habit in scene.cast.habits)
+    others = scene.others(actor)
+    waves_by_habit = any(habit.is_of("waves", actor, scene.location) for habit in scene.cast.habits)
     if others and not waves_by_habit:
-        scene.wave(player, scene.chance.choice(others))
+        scene.wave(actor, scene.chance.choice(others))
 
 
-_ACTS: tuple[Callable[[Director, Scene, Player], None], ...]
+_ACTS: tuple[Callable[[Director, StagedShot, Actor], None], ...]
 _ACTS = (_handle, _handle, _carry, _look_into, _rest, _talk, _wave)
 
 
@@ -396,44 +391,44 @@ def appointment(director: Director) -> Plot:
     one, two = people
     spoken: list[Event] = []
     with director.engaged(one, two):
-        scene = yield Wanted(room=made)
+        scene = yield SceneRequest(room=made)
         bring_in(scene, one, two)
         at = director.minute_after(wait)
         director.arrange(at)
-        parts = (director.room_name(place), clock_words(at), two.person.name)
+        parts = (director.room_name(place), clock_words(at), two.name)
         spoken.append(say_one(scene, one, _INVITING, *parts, to=two))
         say_one(scene, two, ("Agreed.", "I will be there.", "Good, I will come."), to=one)
-        for player in (one, two):
-            scene.leave(player, waits=player is two)
+        for actor in (one, two):
+            scene.leave(actor, waits=actor is two)
         if chance.random() < 0.4 and director.left > wait + 70:
             meeting = director.room() or made
-            scene = yield Wanted(room=meeting)
+            scene = yield SceneRequest(room=meeting)
             bring_in(scene, two, one)
             if director.minute() < at:
                 old, at = at, director.minute_after(wait + 20)
                 director.arrange(at, instead_of=old)
                 sentences = ("{1}, make it {0} instead.", "I am late, {1}. Can we say {0}?")
-                spoken.append(say_one(scene, two, sentences, clock_words(at), one.person.name, to=one))
+                spoken.append(say_one(scene, two, sentences, clock_words(at), one.name, to=one))
                 scene.say(one, "All right.", two)
-            for player in (one, two):
-                scene.leave(player)
+            for actor in (one, two):
+                scene.leave(actor)
 
-        scene = yield Wanted(room=place, at=at)
-        met = [scene.enter(player) for player in chance.sample((one, two), 2)]
+        scene = yield SceneRequest(room=place, at=at)
+        met = [scene.enter(actor) for actor in chance.sample((one, two), 2)]
         for event in met:
             director.chronicle.brings_about(spoken[-1], event, f"they had agreed on {clock_words(at)}")
         director.chronicle.learned(
             "appointment",
-            f"{one.person.description} and {two.person.description} have an appointment in {director.room_name(place)}"
+            f"{one.reference} and {two.reference} have an appointment in {director.room_name(place)}"
             f" at {clock_words(at)}",
             {"people": f"{one.id} {two.id}", "time": clock_words(at), "place": place, "kept": "yes"},
             [*spoken, *met],
         )
         if chance.random() < 0.6:
-            scene.say(two, f"It is {clock_words(at)}. Here I am, {one.person.name}.", one)
-        for player in (one, two):
+            scene.say(two, f"It is {clock_words(at)}. Here I am, {one.name}.", one)
+        for actor in (one, two):
             if chance.random() < 0.5:
-                settle(scene, player)
+                settle(scene, actor)
         scene.pause(chance.uniform(0.5, 2.0))
         go_or_stay(scene, one, two)
 
@@ -453,21 +448,21 @@ def called(director: Director) -> Plot:
         return
     caller, *called_ones = people
     with director.engaged(*people):
-        scene = yield Wanted(room=room)
-        for player in called_ones:
-            bring_in(scene, player)
+        scene = yield SceneRequest(room=room)
+        for actor in called_ones:
+            bring_in(scene, actor)
             if chance.random() < 0.6:
-                settle(scene, player)
+                settle(scene, actor)
         bring_in(scene, caller)
         news = say_one(scene, caller, _NEWS, director.room_name(goal))
-        gone = [scene.leave(player, waits=player is called_ones[-1]) for player in called_ones]
+        gone = [scene.leave(actor, waits=actor is called_ones[-1]) for actor in called_ones]
         for event in gone:
-            director.chronicle.brings_about(news, event, f'{caller.person.description} said "{news.words}"')
+            director.chronicle.brings_about(news, event, f'{caller.reference} said "{news.words}"')
         go_or_stay(scene, caller)
 
-        scene = yield Wanted(room=goal)
-        for player in chance.sample(called_ones, len(called_ones)):
-            scene.enter(player)
+        scene = yield SceneRequest(room=goal)
+        for actor in chance.sample(called_ones, len(called_ones)):
+            scene.enter(actor)
         greet(scene, called_ones[0])
         scene.pause(chance.uniform(0.5, 1.5))
         go_or_stay(scene, *called_ones)
@@ -484,23 +479,23 @@ def noticed(director: Director) -> Plot:
         return
     if not director.may_arrange():
         return
-    player, at = people[0], director.minute_after(wait)
+    actor, at = people[0], director.minute_after(wait)
     director.arrange(at)
     what = chance.choice(("CHOIR", "LUNCH", "LECTURE", "CHESS", "GAMES", "CONCERT"))
     director.notices[room] = (what, clock_words(at))
-    with director.engaged(player):
-        scene = yield Wanted(room=room)
-        bring_in(scene, player)
+    with director.engaged(actor):
+        scene = yield SceneRequest(room=room)
+        bring_in(scene, actor)
         read = scene.say(
-            player, f"{what.capitalize()} at {clock_words(at)} in {director.room_name(goal)}. I must not forget it."
+            actor, f"{what.capitalize()} at {clock_words(at)} in {director.room_name(goal)}. I must not forget it."
         )
-        go_or_stay(scene, player)
-        scene = yield Wanted(room=goal, at=at)
-        if not scene.is_here(player):
-            director.chronicle.brings_about(read, scene.enter(player), f"{what.lower()} was at {clock_words(at)}")
-        settle(scene, player)
+        go_or_stay(scene, actor)
+        scene = yield SceneRequest(room=goal, at=at)
+        if not scene.is_here(actor):
+            director.chronicle.brings_about(read, scene.enter(actor), f"{what.lower()} was at {clock_words(at)}")
+        settle(scene, actor)
         scene.pause(chance.uniform(0.5, 1.5))
-        go_or_stay(scene, player)
+        go_or_stay(scene, actor)
     del director.notices[room]
 
 
@@ -513,15 +508,15 @@ def shared_number(director: Director) -> Plot:
         return
     (owner, asker), number = people, str(chance.randint(100, 999))
     what = chance.choice(("telephone", "locker", "ticket"))
-    if any(owner.person.description in fact.text and what in fact.text for fact in chronicle.learned_so_far):
+    if any(owner.reference in fact.text and what in fact.text for fact in chronicle.learned_so_far):
         return
-    name = f"the {what} number of {owner.person.description}"
+    name = f"the {what} number of {owner.reference}"
     with director.engaged(owner, asker):
-        scene = yield Wanted(room=room)
+        scene = yield SceneRequest(room=room)
         bring_in(scene, *chance.sample((owner, asker), 2))
-        question = scene.say(asker, f"{owner.person.name}, what is your {what} number?", owner)
+        question = scene.say(asker, f"{owner.name}, what is your {what} number?", owner)
         spoken = scene.say(owner, f"My {what} number is {number}.", asker)
-        chronicle.brings_about(question, spoken, f"{asker.person.description} asked for the number")
+        chronicle.brings_about(question, spoken, f"{asker.reference} asked for the number")
         chronicle.learned(
             "number",
             f"{name} is {number}",
@@ -529,7 +524,7 @@ def shared_number(director: Director) -> Plot:
             [spoken],
         )
         if chance.random() < 0.6:
-            answers = ("Thank you.", f"{number}. I will remember it.", f"Thanks, {owner.person.name}.")
+            answers = ("Thank you.", f"{number}. I will remember it.", f"Thanks, {owner.name}.")
             say_one(scene, asker, answers, to=owner)
         go_or_stay(scene, asker, owner)
 
@@ -556,48 +551,48 @@ def errand(director: Director) -> Plot:
     if near is None:
         return
     with director.engaged(asker, bringer, thing):
-        scene = yield Wanted(room=near)
+        scene = yield SceneRequest(room=near)
         bring_in(scene, asker)
         if chance.random() < 0.5:
             settle(scene, asker)
         bring_in(scene, bringer)
-        parts = (bringer.person.name, thing.thing.name, director.room_name(far))
+        parts = (bringer.name, thing.reference, director.room_name(far))
         question = say_one(scene, asker, _ASKING, *parts, to=bringer)
         if chance.random() < 0.6:
             say_one(scene, bringer, _AGREEING, to=asker)
         scene.leave(bringer)
 
-        scene = yield Wanted(room=far)
+        scene = yield SceneRequest(room=far)
         scene.enter(bringer)
         greet(scene, bringer)
         taken = scene.pick_up(bringer, thing)
         remark(scene, bringer, thing)
-        reason = f"{asker.person.description} asked for {thing.thing.name}"
+        reason = f"{asker.reference} asked for {thing.reference}"
         director.chronicle.brings_about(question, taken, reason)
         scene.leave(bringer)
 
-        scene = yield Wanted(room=near)
+        scene = yield SceneRequest(room=near)
         bring_in(scene, asker)
         scene.enter(bringer)
         given = scene.give(bringer, asker)
         director.chronicle.brings_about(question, given, reason)
         if chance.random() < 0.6:
-            say_one(scene, asker, _THANKING, bringer.person.name, to=bringer)
+            say_one(scene, asker, _THANKING, bringer.name, to=bringer)
         go_or_stay(scene, bringer, waits=False)
         _use(scene, asker, thing)
         put_somewhere(scene, asker)
         go_or_stay(scene, asker)
 
 
-def _use(scene: Scene, player: Player, thing: Article) -> None:
+def _use(scene: StagedShot, actor: Actor, thing: Prop) -> None:
     """A person uses a thing."""
-    if thing.thing.category == "cup":
+    if thing.category == "cup":
         for _ in range(scene.chance.randint(1, 3)):
-            scene.drink(player)
+            scene.drink(actor)
             if scene.chance.random() < 0.4:
                 scene.pause(scene.chance.uniform(0.5, 2.0))
-    elif scene.state(player).can_wear(thing) and scene.chance.random() < 0.7:
-        scene.put_on(player)
+    elif scene.state(actor).can_wear(thing) and scene.chance.random() < 0.7:
+        scene.put_on(actor)
 
 
 _MISSED = ("Where is {0}?", "{0} is gone!", "I left {0} here. Who has taken it?")
@@ -614,9 +609,9 @@ def misplaced(director: Director) -> Plot:
     away, between = director.room(without=(home,)), director.room(without=(home,))
     if away is None or between is None:
         return
-    name = thing.thing.name
+    name = thing.reference
     with director.engaged(owner, mover, thing):
-        scene = yield Wanted(room=home)
+        scene = yield SceneRequest(room=home)
         bring_in(scene, owner)
         scene.pick_up(owner, thing)
         if not put_somewhere(scene, owner):
@@ -625,45 +620,45 @@ def misplaced(director: Director) -> Plot:
         scene.say(owner, f"I will leave {name} {where_words(director, thing)}.")
         scene.leave(owner)
 
-        scene = yield Wanted(room=home)
+        scene = yield SceneRequest(room=home)
         bring_in(scene, mover)
         taken = scene.pick_up(mover, thing)
         if chance.random() < 0.5:
             scene.say(mover, f"Somebody forgot {name}. I will take it to {director.room_name(away)}.")
         scene.leave(mover)
 
-        scene = yield Wanted(room=away)
+        scene = yield SceneRequest(room=away)
         scene.enter(mover)
         greet(scene, mover)
         if not put_somewhere(scene, mover):
             return
         go_or_stay(scene, mover)
 
-        scene = yield Wanted(room=home)
+        scene = yield SceneRequest(room=home)
         scene.enter(owner)
         missed = scene.say(owner, chance.choice(_MISSED).format(name))
-        director.chronicle.brings_about(taken, missed, f"{mover.person.description} took {name} away")
+        director.chronicle.brings_about(taken, missed, f"{mover.reference} took {name} away")
         scene.leave(owner)
 
         yield from _found_again(director, owner, mover, thing, between, missed)
 
 
-def _found_again(director: Director, owner: Player, mover: Player, thing: Article, between: str, missed: Event) -> Plot:
+def _found_again(director: Director, owner: Actor, mover: Actor, thing: Prop, between: str, missed: Event) -> Plot:
     """The owner asks the other person, hears where the thing is, and goes there."""
-    name, away, left = thing.thing.name, where_is(director, thing), where_words(director, thing)
+    name, away, left = thing.reference, where_is(director, thing), where_words(director, thing)
     met = director.room_of(mover) or between
-    scene = yield Wanted(room=met)
+    scene = yield SceneRequest(room=met)
     bring_in(scene, *director.chance.sample((owner, mover), 2))
-    question = scene.say(owner, f"{mover.person.name}, have you seen {name}?", mover)
+    question = scene.say(owner, f"{mover.name}, have you seen {name}?", mover)
     spoken = scene.say(mover, f"Yes. It is {left}.", owner)
-    director.chronicle.brings_about(missed, question, f"{owner.person.description} was looking for {name}")
+    director.chronicle.brings_about(missed, question, f"{owner.reference} was looking for {name}")
     if met != away:
         scene.leave(owner)
         go_or_stay(scene, mover)
-        scene = yield Wanted(room=away)
+        scene = yield SceneRequest(room=away)
         scene.enter(owner)
     found = scene.pick_up(owner, thing)
-    director.chronicle.brings_about(spoken, found, f"{mover.person.description} said where {name} was")
+    director.chronicle.brings_about(spoken, found, f"{mover.reference} said where {name} was")
     if director.chance.random() < 0.4:
         put_somewhere(scene, owner)
     go_or_stay(scene, owner)
@@ -680,26 +675,26 @@ def lent(director: Director) -> Plot:
     second = director.room(without=(first,))
     if second is None:
         return
-    name = thing.thing.name
+    name = thing.reference
     with director.engaged(*people, thing):
         one, two, three = people
-        scene = yield Wanted(room=first)
+        scene = yield SceneRequest(room=first)
         bring_in(scene, one)
         scene.pick_up(one, thing)
         remark(scene, one, thing)
         bring_in(scene, two)
         sentences = ("May I have {0}, {1}?", "{1}, can I borrow {0}?")
-        question = say_one(scene, two, sentences, name, one.person.name, to=one)
+        question = say_one(scene, two, sentences, name, one.name, to=one)
         given = scene.give(one, two)
-        director.chronicle.brings_about(question, given, f"{two.person.description} asked for {name}")
+        director.chronicle.brings_about(question, given, f"{two.reference} asked for {name}")
         go_or_stay(scene, one, waits=False)
         scene.leave(two)
 
-        scene = yield Wanted(room=second)
+        scene = yield SceneRequest(room=second)
         bring_in(scene, *chance.sample((two, three), 2))
         if chance.random() < 0.6:
             sentences = ("{0}, this is for you.", "Please keep this for me, {0}.")
-            say_one(scene, two, sentences, three.person.name, to=three)
+            say_one(scene, two, sentences, three.name, to=three)
             scene.give(two, three)
             user = three
         else:
@@ -713,7 +708,7 @@ def outing(director: Director) -> Plot:
     """A person hears that it is cold, takes a hat or scarf and goes; later it is hung up again."""
     chance = director.chance
     people = director.free_people(2)
-    worn = [article for article in director.free_things() if article.is_worn]
+    worn = [prop for prop in director.free_things() if prop.is_worn]
     if not people or not worn:
         return
     (goer, adviser), thing = people, worn[0]
@@ -722,20 +717,50 @@ def outing(director: Director) -> Plot:
     room = where_is(director, thing)
     with director.engaged(goer, thing):
         with director.engaged(adviser):
-            scene = yield Wanted(room=room)
+            scene = yield SceneRequest(room=room)
             bring_in(scene, *chance.sample((goer, adviser), 2))
             sentences = ("It is cold outside, {0}.", "Take {1}, {0}. It is windy.", "{0}, you will need {1} today.")
-            spoken = say_one(scene, adviser, sentences, goer.person.name, thing.thing.name, to=goer)
+            spoken = say_one(scene, adviser, sentences, goer.name, thing.reference, to=goer)
             scene.pick_up(goer, thing)
             put_on = scene.put_on(goer)
-            director.chronicle.brings_about(spoken, put_on, f"{adviser.person.description} spoke of the weather")
+            director.chronicle.brings_about(spoken, put_on, f"{adviser.reference} spoke of the weather")
             go_or_stay(scene, adviser, waits=False)
             scene.leave(goer)
         back = director.room() or room
-        scene = yield Wanted(room=back)
+        scene = yield SceneRequest(room=back)
         scene.enter(goer)
         greet(scene, goer)
         if scene.chance.random() < 0.7:
             scene.take_off(goer, thing)
             put_somewhere(scene, goer)
         go_or_stay(scene, goer)
+
+
+#: How often each plot begins, and the seconds it takes at least.
+PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
+    (errand, 3.0, 40.0),
+    (misplaced, 2.0, 70.0),
+    (lent, 2.0, 40.0),
+    (outing, 1.5, 30.0),
+    (filed, 3.0, 15.0),
+    (consulted, 3.0, 25.0),
+    (appointment, 2.5, 60.0),
+    (called, 1.5, 30.0),
+    (noticed, 1.0, 60.0),
+    (moment, 2.0, 12.0),
+    (relieved, 2.5, 8.0),
+    (shared_number, 1.5, 15.0),
+    (uncovered, 1.0, 10.0),
+    (sought, 0.7, 20.0),
+)
+
+#: What brings about something that can be seen.
+CAUSING = (errand, outing, appointment, called, noticed)
+
+#: What happens more often in films of a theme.
+LEANING: dict[str, tuple[Callable[[Director], Plot], ...]] = {
+    "office": (appointment, consulted, called),
+    "home": (outing, moment, uncovered),
+    "workshop": (errand, lent),
+    "reading room": (misplaced, noticed, shared_number),
+}

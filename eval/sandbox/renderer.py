@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TypeAlias
 
-from eval.sandbox.figures import Arm, Pose, arm_towards, grip_of, paint_person, paint_prop
-from eval.sandbox.room_plans import Arrangement, Place, arrange, plan_of
+from eval.sandbox.figures import ArmAngles, Pose, arm_towards, grip_of, paint_person, paint_prop
+from eval.sandbox.room_plans import Position, plan_of
 from eval.sandbox.rooms import Backdrop, paint_card, paint_open, paint_room
 from eval.sandbox.script import (
     WIDTH,
@@ -20,7 +21,7 @@ from eval.sandbox.script import (
     Line,
     Performance,
     Prop,
-    Resting,
+    Room,
     Shot,
     Walk,
     Wear,
@@ -35,14 +36,13 @@ _GAIT = 0.85  #: length of two steps, in heights of the person
 _SETTLE = 0.2  #: seconds in which a walk begins or comes to rest
 _OUTSIDE = 110.0  #: pixels beyond the frame's edge where nothing of a person can be seen
 
-_HANGING = Arm(upper=0.04, fore=0.14)
-_CARRYING = Arm(upper=0.25, fore=1.35)
-_HOLDING = Arm(upper=-0.3, fore=1.15)  #: the same close to the body, in rooms of a variant
-_AT_THE_MOUTH = Arm(upper=0.55, fore=2.45)
-_AT_THE_HEAD = Arm(upper=1.25, fore=2.7)
-_AT_THE_NECK = Arm(upper=0.75, fore=2.3)
+_HANGING = ArmAngles(upper=0.04, fore=0.14)
+_HOLDING = ArmAngles(upper=-0.3, fore=1.15)
+_AT_THE_MOUTH = ArmAngles(upper=0.55, fore=2.45)
+_AT_THE_HEAD = ArmAngles(upper=1.25, fore=2.7)
+_AT_THE_NECK = ArmAngles(upper=0.75, fore=2.3)
 _HANDLES = frozenset({"opens", "closes"})  #: gestures whose place is the hand's, which stays there for a while
-#: Angle of the legs and breadth of people in rooms of a variant: with closed legs a person is as slim as a post.
+#: Angle of the legs and breadth of people: with closed legs a person is as slim as a post.
 _ASTRIDE, _BROAD = 0.21, 1.1
 _BRIEF = frozenset({"gives", "receives"})  #: gestures in which it stays as short as can be: two people touch
 _SNATCH = 34.0  #: pixels that who receives keeps off: two people whose hands touch look like one thing
@@ -59,19 +59,7 @@ class Stance:
     pose: Pose
 
 
-def people_at(shot: Shot, time: float) -> list[Stance]:
-    """The people on stage ``time`` seconds into the shot, the farthest first."""
-    stances = [_stance(shot, performance, time) for performance in shot.performances]
-    on_stage = [stance for stance in stances if -_OUTSIDE < stance.feet[0] < WIDTH + _OUTSIDE]
-    return sorted(on_stage, key=lambda stance: stance.feet[1])
-
-
-def resting_at(shot: Shot, time: float) -> list[Resting]:
-    """The things at rest ``time`` seconds into the shot."""
-    return [item for item in shot.resting if item.start <= time < item.end]
-
-
-def open_at(shot: Shot, time: float) -> dict[str, float]:
+def _open_at(shot: Shot, time: float) -> dict[str, float]:
     """The open furniture ``time`` seconds into the shot, and how far it is open: 0 to 1."""
     found: dict[str, float] = {}
     for item in shot.openings:
@@ -80,11 +68,6 @@ def open_at(shot: Shot, time: float) -> dict[str, float]:
             until = 1.0 if item.end >= shot.duration else (item.end - time) / _OPENING
             found[item.target] = min(1.0, since, until)
     return found
-
-
-def walked(performance: Performance, time: float) -> float:
-    """How far the actor has walked in this shot by ``time``, in pixels."""
-    return sum(math.dist(walk.origin, walk.goal) * _progress(walk, time) for walk in performance.walks)
 
 
 def step_times(performance: Performance) -> list[float]:
@@ -115,21 +98,21 @@ def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
     carry = next((carry for carry in performance.carries if _now(carry, time)), None)
     worn = {wear.prop.category: wear.prop for wear in performance.wears if _now(wear, time)}
     seated, seat_facing = _seated(performance, time)
-    astride, broad = (_ASTRIDE, _BROAD) if shot.room.variant else (0.0, 1.0)
     height = size * performance.actor.look.height
-    rest = _HANGING if carry is None else _HOLDING if shot.room.variant else _CARRYING
+    walked = sum(math.dist(walk.origin, walk.goal) * _progress(walk, time) for walk in performance.walks)
+    rest = _HANGING if carry is None else _HOLDING
     pose = Pose(
         facing=seat_facing or _facing(performance, walk, line, gesture, time),
         stride=_stride(walk, time),
-        phase=walked(performance, time) / (_GAIT * size * performance.actor.look.height) * 2 * math.pi,
+        phase=walked / (_GAIT * height) * 2 * math.pi,
         arm=rest,
         mouth=abs(math.sin(time * 11.0)) * abs(math.sin(time * 3.1 + 0.6)) if line else 0.0,
         holds=carry.prop if carry else None,
         seated=seated,
         hat=worn.get("hat"),
         scarf=worn.get("scarf"),
-        astride=astride,
-        broad=broad,
+        astride=_ASTRIDE,
+        broad=_BROAD,
     )
     pointing = _pointing(gesture, carry, pose, feet, height, time) if gesture else None
     arm = _arm(walk, line, gesture, rest, time) if pointing is None else pointing
@@ -190,7 +173,9 @@ def _facing(
     return 1 if last.goal[0] >= last.origin[0] else -1
 
 
-def _arm(walk: Walk | None, line: Line | None, gesture: Gesture | None, rest: Arm, time: float) -> Arm | None:
+def _arm(
+    walk: Walk | None, line: Line | None, gesture: Gesture | None, rest: ArmAngles, time: float
+) -> ArmAngles | None:
     """The near arm's angles, or None to let it swing with the walk; ``rest`` is its position at rest."""
     if gesture is not None:
         return _gesturing(gesture, rest, time)
@@ -198,13 +183,13 @@ def _arm(walk: Walk | None, line: Line | None, gesture: Gesture | None, rest: Ar
         return rest
     if line is not None:
         beat = math.sin(time * 6.0) * math.sin(math.pi * (time - line.start) / (line.end - line.start))
-        return Arm(upper=0.18 + 0.1 * beat, fore=0.85 + 0.4 * beat)
+        return ArmAngles(upper=0.18 + 0.1 * beat, fore=0.85 + 0.4 * beat)
     return None if walk is not None else rest
 
 
 def _pointing(
     gesture: Gesture, carry: Carry | None, pose: Pose, feet: tuple[float, float], height: float, time: float
-) -> Arm | None:
+) -> ArmAngles | None:
     """The arm on its way to a place and back, or None if the gesture has no place; ``pose.arm`` is its position at rest."""
     if gesture.place is None or pose.arm is None:
         return None
@@ -222,11 +207,11 @@ def _pointing(
     return _between(pose.arm, there, amount)
 
 
-def _gesturing(gesture: Gesture, base: Arm, time: float) -> Arm:
+def _gesturing(gesture: Gesture, base: ArmAngles, time: float) -> ArmAngles:
     part = (time - gesture.start) / (gesture.end - gesture.start)
     amount = min(1.0, 2.2 * math.sin(math.pi * part))
     if gesture.kind == "waves":
-        up = Arm(upper=-2.35, fore=-2.75 + 0.3 * math.sin(time * 12.0))
+        up = ArmAngles(upper=-2.35, fore=-2.75 + 0.3 * math.sin(time * 12.0))
         return _between(base, up, amount)
     if gesture.kind == "drinks":
         return _between(base, _AT_THE_MOUTH, amount)
@@ -236,8 +221,8 @@ def _gesturing(gesture: Gesture, base: Arm, time: float) -> Arm:
     return base
 
 
-def _between(first: Arm, second: Arm, part: float) -> Arm:
-    return Arm(
+def _between(first: ArmAngles, second: ArmAngles, part: float) -> ArmAngles:
+    return ArmAngles(
         upper=first.upper + (second.upper - first.upper) * part,
         fore=first.fore + (second.fore - first.fore) * part,
     )
@@ -272,23 +257,44 @@ def frames(film: Film) -> Iterator[DrawnFrame]:
 
 
 def frames_of_part(part: Shot | Card, backdrop: Backdrop, *, start: float, frame_rate: int) -> Iterator[DrawnFrame]:
-    """The frames of a part that begins ``start`` seconds into the film. Pictures may be one and the same: do not change them."""
-    painter = _Painter(part, backdrop)
+    """The frames of a part that begins ``start`` seconds into the film. Pictures may be one and the same: do not change them.
+
+    Each frame is painted from the first layer that has changed on.
+    """
+    last: list[_Painted] = []
     for number in range(round(start * frame_rate), round((start + part.duration) * frame_rate)):
         time = number / frame_rate
-        yield painter.frame(time, time - start)
+        layers = _layers(part, time - start) if isinstance(part, Shot) else []
+        same = takewhile(lambda pair: pair[0].layer == pair[1], zip(last, layers, strict=False))
+        last = [painted for painted, _ in same]
+        image = last[-1].image if last else backdrop.image
+        for layer in layers[len(last) :]:
+            image = image.copy()
+            last.append(_Painted(layer=layer, image=image, seen=tuple(_paint(image, layer))))
+        seen = [Sighting(subject=who, box=box) for item in last for who, box in item.seen if box is not None]
+        yield DrawnFrame(time=time, image=image, sightings=tuple(seen))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Open:
-    """A piece of furniture that is open by some amount, 0 to 1."""
+    """A piece of a room's furniture that is open by some amount, 0 to 1."""
 
+    room: Room
     target: str
     amount: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class _AtRest:
+    """A thing in a room; on a hook it ``hangs``."""
+
+    prop: Prop
+    place: Position
+    hangs: bool
+
+
 #: One thing or person to be painted; layers that are equal look the same on the same ground.
-_Layer: TypeAlias = _Open | Resting | Stance
+_Layer: TypeAlias = _Open | _AtRest | Stance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,56 +304,30 @@ class _Painted:
     seen: tuple[tuple[Actor | Prop, Box | None], ...]
 
 
-class _Painter:
-    """Paints a part frame by frame: from the first layer that has changed on."""
-
-    def __init__(self, part: Shot | Card, backdrop: Backdrop) -> None:
-        self._part = part
-        self._backdrop = backdrop.image
-        self._last: list[_Painted] = []
-        self._made: Arrangement | None = None
-        self._hooks: frozenset[Place] = frozenset()
-        if isinstance(part, Shot) and part.room.variant:
-            self._made = arrange(part.room.kind, part.room.variant)
-            spots = plan_of(part.room.kind, part.room.variant).spots
-            self._hooks = frozenset(spot.place for spot in spots if spot.hangs)
-
-    def frame(self, time: float, since_cut: float) -> DrawnFrame:
-        """The frame of a moment."""
-        layers = _layers(self._part, since_cut) if isinstance(self._part, Shot) else []
-        kept: list[_Painted] = []
-        for painted, layer in zip(self._last, layers, strict=False):
-            if painted.layer != layer:
-                break
-            kept.append(painted)
-        image = kept[-1].image if kept else self._backdrop
-        for layer in layers[len(kept) :]:
-            image = image.copy()
-            kept.append(_Painted(layer=layer, image=image, seen=tuple(self._paint(image, layer))))
-        self._last = kept
-        sightings = tuple(
-            Sighting(subject=subject, box=box) for item in kept for subject, box in item.seen if box is not None
-        )
-        return DrawnFrame(time=time, image=image, sightings=sightings)
-
-    def _paint(self, image: Image, layer: _Layer) -> Iterator[tuple[Actor | Prop, Box | None]]:
-        if isinstance(layer, Resting):
-            yield layer.prop, paint_prop(image, layer.prop, layer.place, hangs=layer.place in self._hooks)
-        elif isinstance(layer, Stance):
-            painted = paint_person(image, layer.actor.look, layer.pose, layer.feet, layer.size)
-            yield layer.actor, painted.person
-            if layer.pose.holds is not None:
-                yield layer.pose.holds, painted.held
-            yield from painted.worn
-        elif self._made is not None:
-            paint_open(image, self._made, layer.target, layer.amount)
+def _paint(image: Image, layer: _Layer) -> Iterator[tuple[Actor | Prop, Box | None]]:
+    if isinstance(layer, _Open):
+        paint_open(image, plan_of(layer.room.kind, layer.room.variant), layer.target, layer.amount)
+    elif isinstance(layer, _AtRest):
+        yield layer.prop, paint_prop(image, layer.prop, layer.place, hangs=layer.hangs)
+    else:
+        painted = paint_person(image, layer.actor.look, layer.pose, layer.feet, layer.size)
+        yield layer.actor, painted.person
+        if layer.pose.holds is not None:
+            yield layer.pose.holds, painted.held
+        yield from painted.worn
 
 
 def _layers(shot: Shot, time: float) -> list[_Layer]:
-    """What is painted, the farthest first."""
-    opened = open_at(shot, time).items() if shot.room.variant else ()
+    """What is painted ``time`` seconds into the shot, the farthest first."""
+    hooks = {spot.place for spot in plan_of(shot.room.kind, shot.room.variant).spots if spot.kind == "hook"}
+    stances = [_stance(shot, performance, time) for performance in shot.performances]
+    on_stage = [stance for stance in stances if -_OUTSIDE < stance.feet[0] < WIDTH + _OUTSIDE]
     return [
-        *(_Open(target=target, amount=amount) for target, amount in opened),
-        *resting_at(shot, time),
-        *people_at(shot, time),
+        *(_Open(room=shot.room, target=target, amount=amount) for target, amount in _open_at(shot, time).items()),
+        *(
+            _AtRest(prop=item.prop, place=item.place, hangs=item.place in hooks)
+            for item in shot.resting
+            if item.start <= time < item.end
+        ),
+        *sorted(on_stage, key=lambda stance: stance.feet[1]),
     ]

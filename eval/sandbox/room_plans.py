@@ -1,7 +1,7 @@
-"""Arranged rooms: their colours, their furniture, and the places that scripts are written against.
+"""Rooms as plans: their colours, their furniture, and the places that scripts are written against.
 
-All places are pixels of the frame. ``stand`` is the place of a person's feet who takes or opens something, ``facing`` the side
-to which that person looks (1 right, -1 left). ``the desk`` and the like are words that a sentence can use.
+All places are pixels of the frame. Pictures are drawn from a plan, so that a hand goes where the handle is. ``the desk`` and the
+like are words that a sentence can use.
 """
 
 from __future__ import annotations
@@ -31,23 +31,16 @@ class Style:
     accent: str  #: of cupboards and cushions
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Wall:
-    tone: str
-    lower: str
-    accent: str
-    floors: tuple[str, str]  #: those that differ most from it
-
-
+#: Colour, lower band, accent, and the two floors that differ most from it.
 _WALLS = (
-    _Wall(tone="#a9cbf2", lower="#7fa9dd", accent="#d9824f", floors=("wood", "clay")),
-    _Wall(tone="#f2e190", lower="#d8bd55", accent="#4f8fc4", floors=("tiles", "clay")),
-    _Wall(tone="#f3b3bb", lower="#d98793", accent="#5aa58f", floors=("tiles", "carpet")),
-    _Wall(tone="#b2dfa6", lower="#86bd78", accent="#c97398", floors=("wood", "tiles")),
-    _Wall(tone="#cdb6ef", lower="#a68ad6", accent="#d0a03c", floors=("carpet", "wood")),
-    _Wall(tone="#f8cc9c", lower="#e0a05f", accent="#5b93b8", floors=("tiles", "carpet")),
-    _Wall(tone="#8ed6cc", lower="#6cb9b0", accent="#d07a62", floors=("clay", "wood")),
-    _Wall(tone="#cdec8f", lower="#a3c95c", accent="#b07ac0", floors=("clay", "tiles")),
+    ("#a9cbf2", "#7fa9dd", "#d9824f", ("wood", "clay")),
+    ("#f2e190", "#d8bd55", "#4f8fc4", ("tiles", "clay")),
+    ("#f3b3bb", "#d98793", "#5aa58f", ("tiles", "carpet")),
+    ("#b2dfa6", "#86bd78", "#c97398", ("wood", "tiles")),
+    ("#cdb6ef", "#a68ad6", "#d0a03c", ("carpet", "wood")),
+    ("#f8cc9c", "#e0a05f", "#5b93b8", ("tiles", "carpet")),
+    ("#8ed6cc", "#6cb9b0", "#d07a62", ("clay", "wood")),
+    ("#cdec8f", "#a3c95c", "#b07ac0", ("clay", "tiles")),
 )
 _FLOORS: dict[str, tuple[FloorKind, str]] = {
     "wood": ("planks", "#d2a66c"),
@@ -60,81 +53,31 @@ _WOODS = ("#cf9c60", "#d9ab74", "#c68f5c")
 
 def style_of(variant: int) -> Style:
     """The colours of a variant: the next one has another wall, the one after eight the same with another floor."""
-    wall, turn = _WALLS[variant % WALL_COUNT], variant // WALL_COUNT
-    floor, tone = _FLOORS[wall.floors[turn % 2]]
+    turn = variant // WALL_COUNT
+    wall, lower, accent, floors = _WALLS[variant % WALL_COUNT]
+    floor, tone = _FLOORS[floors[turn % 2]]
     return Style(
-        wall=wall.tone,
-        lower=wall.lower if (variant + turn) % 3 == 0 else "",
+        wall=wall,
+        lower=lower if (variant + turn) % 3 == 0 else "",
         floor=floor,
         floor_tone=tone,
         wood=_WOODS[(variant + turn) % len(_WOODS)],
-        accent=wall.accent,
+        accent=accent,
     )
 
 
-Place = tuple[float, float]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Spot:
-    """A place for one thing: ``on`` is the furniture below it (``the desk``), ``name`` the place on it.
-
-    ``place`` is the thing's lower middle. A spot with ``hangs`` takes hats, scarves, bags, umbrellas and keys; any other
-    takes anything that can be carried.
-    """
-
-    name: str
-    on: str
-    place: Place
-    stand: Place
-    facing: int
-    hangs: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Seat:
-    """Something to sit on: a person walks to ``stand`` and sits down there, looking to ``facing``."""
-
-    name: str
-    stand: Place
-    facing: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Opened:
-    """A drawer, a cupboard or a door; things are put in and taken out at the ``handle`` too."""
-
-    name: str
-    handle: Place
-    stand: Place
-    facing: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """A room's places. ``left`` and ``right`` are outside the frame: people come from there and go there."""
-
-    kind: RoomKind
-    left: Place
-    right: Place
-    positions: tuple[Place, ...]  #: places for people, from left to right, a step or more apart
-    spots: tuple[Spot, ...]
-    seats: tuple[Seat, ...]
-    openings: tuple[Opened, ...]
-
-
-FloorPiece = Literal[
+Position = tuple[float, float]
+PieceKind = Literal[
     "desk", "table", "counter", "workbench", "sideboard", "chest", "shelf", "cupboard", "fridge", "door", "chair",
-    "armchair", "stool", "bench", "plant",
+    "armchair", "stool", "bench", "plant", "sign", "clock", "board", "picture", "hooks",
 ]  # fmt: skip
-WallPiece = Literal["sign", "clock", "board", "window", "picture", "hooks"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """One thing of a room, centred on ``x`` (pixels); ``name`` is what a sentence calls it, without its article."""
+    """A piece of furniture, or a thing on the wall, centred on ``x``; ``name`` is what a sentence calls it, without article."""
 
-    kind: FloorPiece | WallPiece
+    kind: PieceKind
     x: float
     width: float
     name: str = ""
@@ -143,36 +86,55 @@ class Piece:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arrangement:
-    """All of a room: its colours and its pieces, those at the wall first."""
+class Fixture:
+    """A place that a person uses: a spot or a hook for one thing, something to sit on, or a drawer, a cupboard or a door.
 
-    kind: RoomKind
-    style: Style
-    pieces: tuple[Piece, ...]
+    ``place`` is the lower middle of the thing, the seat, or the handle; ``stand`` where the feet of the person are, ``facing`` the
+    side to which that person looks (1 right, -1 left). ``words`` say where a thing is: ``the desk``, ``the left hook``.
+    """
 
-    def only(self, *kinds: str) -> tuple[Piece, ...]:
-        """The pieces of these kinds, from left to right."""
-        return tuple(sorted((piece for piece in self.pieces if piece.kind in kinds), key=lambda piece: piece.x))
+    kind: Literal["spot", "hook", "seat", "opening"]
+    name: str
+    words: str
+    place: Position
+    stand: Position
+    facing: int
+
+
+FEET = 326.0  #: pixels from the top to where people walk and stand
+SEATED_FEET = 318.0  #: and to where the feet of people who sit are
+_OUTSIDE = 70.0  #: pixels beyond the edge where people wait to come in
+LEFT, RIGHT = (-_OUTSIDE, FEET), (WIDTH + _OUTSIDE, FEET)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Column:
-    """A part of the wall: the furniture before it (kind, offset, width, facing), and the pieces on it (kind, offset)."""
+class RoomPlan:
+    """A room: its colours, its pieces (those at the wall first), and its places.
 
-    width: float
-    floor: tuple[tuple[FloorPiece, float, float, int], ...] = ()
-    wall: tuple[tuple[WallPiece, float], ...] = ()
+    ``left`` and ``right`` are outside the frame: people come from there and go there. ``positions`` are places for people, from
+    left to right, a step or more apart.
+    """
+
+    style: Style
+    pieces: tuple[Piece, ...]
+    spots: tuple[
+        Fixture, ...
+    ]  #: hooks take hats, scarves, bags, umbrellas and keys; others anything that can be carried
+    seats: tuple[Fixture, ...]
+    openings: tuple[Fixture, ...]
+    left: Position = LEFT
+    right: Position = RIGHT
+    positions: tuple[Position, ...] = ((96.0, FEET), (208.0, FEET), (320.0, FEET), (432.0, FEET), (544.0, FEET))
 
 
-def _column(width: float, floor: FloorPiece, *wall: tuple[WallPiece, float]) -> _Column:
-    return _Column(width=width, floor=((floor, 0.0, width - 12, 0),), wall=wall)
+#: A part of the wall: its width, and its pieces (kind, offset from its middle, width, facing; 0 for a random side).
+_Column = tuple[float, tuple[tuple[PieceKind, float, float, int], ...]]
 
 
-_TABLE_WITH_CHAIRS = _Column(
-    width=318,
-    floor=(("chair", -126.0, 60.0, 1), ("table", 0.0, 178.0, 0), ("chair", 126.0, 60.0, -1)),
-    wall=(("sign", -62.0), ("clock", 108.0)),
-)
+def _column(width: float, floor: PieceKind, *wall: tuple[PieceKind, float], share: float = 0.0) -> _Column:
+    return width, (*((kind, x, 100.0, 1) for kind, x in wall), (floor, 0.0, share or width - 12, 0))
+
+
 _COLUMNS: dict[RoomKind, tuple[_Column, ...]] = {
     "office": (
         _column(186, "desk", ("sign", 0)),
@@ -196,11 +158,20 @@ _COLUMNS: dict[RoomKind, tuple[_Column, ...]] = {
     "corridor": (
         _column(104, "door"),
         _column(170, "bench", ("sign", 0)),
-        _Column(width=128, wall=(("hooks", 0.0), ("clock", 0.0))),
+        (128, (("hooks", 0.0, 100.0, 1), ("clock", 0.0, 100.0, 1))),
         _column(150, "sideboard", ("board", 0)),
     ),
     "meeting room": (
-        _TABLE_WITH_CHAIRS,
+        (
+            318,
+            (
+                ("sign", -62.0, 100.0, 1),
+                ("clock", 108.0, 100.0, 1),
+                ("chair", -126.0, 60.0, 1),
+                ("table", 0.0, 178.0, 0),
+                ("chair", 126.0, 60.0, -1),
+            ),
+        ),
         _column(90, "cupboard"),
         _column(148, "chest", ("board", 0)),
     ),
@@ -212,7 +183,7 @@ _COLUMNS: dict[RoomKind, tuple[_Column, ...]] = {
     ),
     "entrance hall": (
         _column(104, "door"),
-        _Column(width=140, floor=(("bench", 0.0, 110.0, 0),), wall=(("hooks", 0.0), ("clock", 0.0))),
+        _column(140, "bench", ("hooks", 0), ("clock", 0), share=110),
         _column(176, "chest", ("sign", 0)),
         _column(146, "sideboard", ("board", 0)),
     ),
@@ -225,61 +196,51 @@ _COLUMNS: dict[RoomKind, tuple[_Column, ...]] = {
     ),
 }
 _MARGIN = 6.0
+_ON_WALLS = frozenset({"sign", "clock", "board", "picture", "hooks"})
 
 
 @lru_cache(maxsize=256)
-def arrange(kind: RoomKind, variant: int) -> Arrangement:
-    """The arrangement of a room; ``variant`` from 1 on.
+def plan_of(kind: RoomKind, variant: int) -> RoomPlan:
+    """The plan of a room; ``variant`` from 1 on.
 
     Raises:
-        ValueError: for variant 0, which is the sample film's own rooms.
+        ValueError: for a smaller one.
     """
     if variant < 1:
-        raise ValueError("a room of variant 0 has no arrangement; variants count from 1")
+        raise ValueError(f"there is no variant {variant} of a room; variants count from 1")
     chance = random.Random(f"{kind} {variant}")
     columns = list(_COLUMNS[kind])
     chance.shuffle(columns)
-    spare = WIDTH - 2 * _MARGIN - sum(column.width for column in columns)
+    spare = WIDTH - 2 * _MARGIN - sum(width for width, _ in columns)
     shares = [chance.uniform(0.5, 1.5) for _ in range(len(columns) + 1)]
-    gaps = [spare * share / sum(shares) for share in shares]
     pieces: list[Piece] = []
     left = _MARGIN
-    for column, gap in zip(columns, gaps, strict=False):
-        left += gap
-        pieces += _placed(column, left + column.width / 2, chance)
-        left += column.width
-    return Arrangement(kind=kind, style=style_of(variant), pieces=_named(pieces))
+    for (width, parts), share in zip(columns, shares, strict=False):
+        left += spare * share / sum(shares)
+        for part, offset, wide, facing in parts:
+            x, side = round(left + width / 2 + offset), facing or chance.choice((1, -1))
+            pieces.append(Piece(kind=part, x=x, width=wide, facing=side, seed=chance.randrange(10_000)))
+        left += width
+    named = sorted((_named(piece, pieces) for piece in pieces), key=lambda piece: piece.kind not in _ON_WALLS)
+    fixtures = [fixture for piece in sorted(named, key=lambda piece: piece.x) for fixture in _fixtures(piece)]
+    # Hooks come after surfaces.
+    spots = [*(item for item in fixtures if item.kind == "spot"), *(item for item in fixtures if item.kind == "hook")]
+    return RoomPlan(
+        style=style_of(variant),
+        pieces=tuple(named),
+        spots=tuple(spots),
+        seats=tuple(item for item in fixtures if item.kind == "seat"),
+        openings=tuple(item for item in fixtures if item.kind == "opening"),
+    )
 
 
-def _placed(column: _Column, middle: float, chance: random.Random) -> list[Piece]:
-    found = [
-        Piece(kind=kind, x=round(middle + offset), width=100.0, seed=chance.randrange(10_000))
-        for kind, offset in column.wall
-    ]
-    for kind, offset, width, facing in column.floor:
-        side = facing or chance.choice((1, -1))
-        found.append(
-            Piece(kind=kind, x=round(middle + offset), width=width, facing=side, seed=chance.randrange(10_000))
-        )
-    return found
+def _named(piece: Piece, pieces: list[Piece]) -> Piece:
+    """Name a piece; two of one kind are the left and the right one."""
+    alike = sorted(other.x for other in pieces if other.kind == piece.kind)
+    side = "" if len(alike) == 1 else "left " if piece.x == alike[0] else "right "
+    return replace(piece, name=f"{side}{piece.kind}")
 
 
-def _named(pieces: list[Piece]) -> tuple[Piece, ...]:
-    """Name the pieces; two of one kind are the left and the right one."""
-    found = []
-    for piece in pieces:
-        alike = sorted(other.x for other in pieces if other.kind == piece.kind)
-        name = piece.kind if len(alike) == 1 else f"{'left' if piece.x == alike[0] else 'right'} {piece.kind}"
-        found.append(replace(piece, name=name))
-    return tuple(sorted(found, key=lambda piece: piece.kind not in WALL_KINDS))
-
-
-WALL_KINDS: frozenset[str] = frozenset({"sign", "clock", "board", "window", "picture", "hooks"})
-
-
-FEET = 326.0  #: pixels from the top to where people walk and stand
-SEATED_FEET = 318.0  #: and to where the feet of people who sit are
-_OUTSIDE = 70.0  #: pixels beyond the edge where people wait to come in
 _ARM = 40.0  #: pixels from the feet to a thing that is taken
 _EDGE = 46.0  #: pixels from the frame's edge to the nearest place for a person
 
@@ -290,75 +251,36 @@ _TWO = (("left side", -0.25), ("right side", 0.25))
 _WIDE = 160.0
 HOOK_TOP, HOOK_STEP = 138.0, 36.0  #: pixels from the top to the hooks, and between them
 HANGING = 34.0  #: pixels from a hook to the lower middle by which a hanging thing is held
-DRAWER = 226.0  #: pixels from the top to the drawers' handles
-_HANDLES: dict[str, float] = {"cupboard": 206, "fridge": 196, "door": 172}  #: and to those of doors
+_DRAWER = 226.0  #: pixels from the top to the drawers' handles
+LEAVES: dict[str, float] = {"cupboard": 206, "fridge": 196, "door": 172}  #: and to those of doors
 SEATS = ("chair", "armchair", "stool", "bench")
-LEAVES = ("cupboard", "fridge", "door")
+GIVING_APART = 118.0
 
 
-@lru_cache(maxsize=256)
-def plan_of(kind: RoomKind, variant: int) -> Plan:
-    """Where people and things can be in a room of that variant (1 and up).
-
-    Raises:
-        ValueError: for variant 0, the sample film's own rooms.
-    """
-    made = arrange(kind, variant)
-    return Plan(
-        kind=kind,
-        left=(-_OUTSIDE, FEET),
-        right=(WIDTH + _OUTSIDE, FEET),
-        positions=tuple((x, FEET) for x in (96.0, 208.0, 320.0, 432.0, 544.0)),
-        spots=tuple(_spots(made)),
-        seats=tuple(_seats(made)),
-        openings=tuple(_openings(made)),
-    )
-
-
-def giving_place(one: Place, other: Place) -> Place:
+def giving_place(one: Position, other: Position) -> Position:
     """Return the place of both gestures when a thing is given between two people ``GIVING_APART`` pixels apart."""
     return (one[0] + other[0]) / 2, 216.0
 
 
-GIVING_APART = 118.0
-
-
-def _spots(made: Arrangement) -> Iterator[Spot]:
-    for piece in made.only(*TOPS):
+def _fixtures(piece: Piece) -> Iterator[Fixture]:
+    """What a piece offers."""
+    words = f"the {piece.name}"
+    if piece.kind in TOPS:
         for name, share in _THREE if piece.width >= _WIDE else _TWO:
             place = (piece.x + share * piece.width, TOPS[piece.kind])
-            side = -1 if share > 0 else 1
-            stand, facing = _place_before(place, side)
-            yield Spot(
-                name=f"the {name} of the {piece.name}", on=f"the {piece.name}", place=place, stand=stand, facing=facing
-            )
-    for piece in made.only("hooks"):
-        for name, share in (("left", -1), ("middle", 0), ("right", 1)):
-            place = (piece.x + share * HOOK_STEP, HOOK_TOP + HANGING)
-            stand, facing = _place_before(place, -1 if share > 0 else 1)
-            yield Spot(name=f"the {name} hook", on="the hooks", place=place, stand=stand, facing=facing, hangs=True)
-
-
-def _seats(made: Arrangement) -> Iterator[Seat]:
-    for piece in made.only(*SEATS):
-        yield Seat(name=f"the {piece.name}", stand=(piece.x, SEATED_FEET), facing=piece.facing)
-
-
-def _openings(made: Arrangement) -> Iterator[Opened]:
-    for piece in made.only("chest", *LEAVES):
-        if piece.kind == "chest":
-            for side in (-1, 1):
-                stand, facing = _place_before((handle := drawer_handle(piece, side)), -side)
-                word = "left" if side < 0 else "right"
-                yield Opened(name=f"the {word} drawer", handle=handle, stand=stand, facing=facing)
-        else:
-            stand, facing = _place_before((handle := leaf_handle(piece)), hinge_side(piece))
-            yield Opened(name=f"the {piece.name}", handle=handle, stand=stand, facing=facing)
-
-
-def drawer_handle(piece: Piece, side: int) -> Place:
-    """The handle of a chest's left (-1) or right (1) drawer."""
-    return piece.x + side * piece.width / 4, DRAWER
+            yield _fixture("spot", f"the {name} of {words}", place, -1 if share > 0 else 1, words)
+    if piece.kind == "hooks":
+        for name, step in (("left", -1), ("middle", 0), ("right", 1)):
+            place = (piece.x + step * HOOK_STEP, HOOK_TOP + HANGING)
+            yield _fixture("hook", f"the {name} hook", place, -1 if step > 0 else 1)
+    if piece.kind in SEATS:
+        feet = (piece.x, SEATED_FEET)
+        yield Fixture(kind="seat", name=words, words=words, place=feet, stand=feet, facing=piece.facing)
+    if piece.kind == "chest":
+        for name, side in (("left", -1), ("right", 1)):
+            yield _fixture("opening", f"the {name} drawer", (piece.x + side * piece.width / 4, _DRAWER), -side)
+    if piece.kind in LEAVES:
+        yield _fixture("opening", words, leaf_handle(piece), hinge_side(piece))
 
 
 def hinge_side(piece: Piece) -> int:
@@ -366,15 +288,16 @@ def hinge_side(piece: Piece) -> int:
     return 1 if piece.kind == "fridge" else -1
 
 
-def leaf_handle(piece: Piece) -> Place:
+def leaf_handle(piece: Piece) -> Position:
     """The handle of a door, on the other side than its hinges."""
-    return piece.x - hinge_side(piece) * (piece.width / 2 - 12), _HANDLES[piece.kind]
+    return piece.x - hinge_side(piece) * (piece.width / 2 - 12), LEAVES[piece.kind]
 
 
-def _place_before(place: Place, facing: int) -> tuple[Place, int]:
-    """Return the feet and the side of a person for a place; the other side if the requested one is too near the edge."""
-    for side in (facing, -facing):
-        x = place[0] - side * _ARM
-        if _EDGE <= x <= WIDTH - _EDGE:
-            return (x, FEET), side
-    return (min(max(place[0] - facing * _ARM, _EDGE), WIDTH - _EDGE), FEET), facing
+def _fixture(
+    kind: Literal["spot", "hook", "opening"], name: str, place: Position, facing: int, words: str = ""
+) -> Fixture:
+    """A fixture with the feet and the side of the person; the other side if that one is too near the edge."""
+    stands = [(place[0] - side * _ARM, side) for side in (facing, -facing)]
+    x, side = next((stand for stand in stands if _EDGE <= stand[0] <= WIDTH - _EDGE), stands[0])
+    stand = (min(max(x, _EDGE), WIDTH - _EDGE), FEET)
+    return Fixture(kind=kind, name=name, words=words or name, place=place, stand=stand, facing=side)

@@ -1,6 +1,6 @@
-"""Empty rooms and cards as the camera sees them: arranged rooms of a variant, and the four rooms of the sample film.
+"""Empty rooms and cards as the camera sees them.
 
-Places are pixels of the frame; a piece of an arranged room is drawn where ``room_plans`` has its handles.
+Places are pixels of the frame; a piece of furniture is drawn where ``room_plans`` has its handles.
 """
 
 from __future__ import annotations
@@ -18,22 +18,20 @@ from eval.sandbox.room_plans import (
     SEATED_FEET,
     SEATS,
     TOPS,
-    Arrangement,
     Piece,
+    RoomPlan,
     Style,
-    arrange,
     hinge_side,
     leaf_handle,
+    plan_of,
 )
-from eval.sandbox.script import HEIGHT, WIDTH, Card, Room, RoomKind
+from eval.sandbox.script import HEIGHT, WIDTH, Card, Room
 from world_api.core.ports import Image
 from world_api.core.spans import Box
 
-WOOD = hexa("#9a6b42")
 DARK_WOOD = hexa("#5d3f2a")
 METAL = hexa("#b9bec4")
 INK = hexa("#22262c")
-PAPER = hexa("#f6f4ee")
 _FELT = hexa("#22408c")
 _AROUND = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))  #: the corners of a square and back
 BOOKS = tuple(hexa(code) for code in ("#8c3b32", "#c98f3c", "#3f6a58", "#39507c", "#6d4a73", "#b7a98b", "#4d4a46"))
@@ -106,29 +104,6 @@ def _fitting(line: str, width: float) -> float:
     return (width - 10) / (0.6 * max(1, len(line)))
 
 
-def desk(canvas: Canvas, x: float, y: float, width: float, *, depth: float = 16, height: float = 52) -> None:
-    """A desk; ``y`` is the front edge of its top."""
-    canvas.shadow(x + 4, y + height - 8, width - 4, 18, blur=10, strength=0.4)
-    for leg in (x + 8, x + width - 16):
-        canvas.rectangle(leg, y, 8, height, DARK_WOOD)
-    canvas.rectangle(x + width - 58, y + 4, 46, 38, shade(WOOD, 0.78))
-    for drawer in (y + 14, y + 28):
-        canvas.rectangle(x + width - 42, drawer, 14, 3, METAL, radius=1)
-    top = [(x + 10, y - depth), (x + width - 10, y - depth), (x + width, y), (x, y)]
-    canvas.polygon(top, shade(WOOD, 1.22))
-    canvas.rectangle(x, y, width, 6, shade(WOOD, 0.95))
-
-
-def monitor(canvas: Canvas, x: float, y: float) -> None:
-    """A screen on a foot at ``(x, y)``."""
-    canvas.polygon([(x - 16, y), (x + 16, y), (x + 10, y - 4), (x - 10, y - 4)], hexa("#3a3f46"))
-    canvas.rectangle(x - 3, y - 16, 6, 14, hexa("#3a3f46"))
-    canvas.rectangle(x - 38, y - 60, 76, 46, hexa("#23272d"), radius=3)
-    canvas.gradient(x - 35, y - 57, 70, 40, hexa("#5b8bb8"), hexa("#9cc3dc"))
-    for number, length in enumerate((40, 52, 30, 46)):
-        canvas.rectangle(x - 28, y - 50 + number * 8, length, 3, hexa("#e9f2f8"), radius=1)
-
-
 def plant(canvas: Canvas, x: float, y: float, *, seed: int) -> None:
     """A plant in a pot at ``(x, y)``."""
     chance = random.Random(seed)
@@ -140,35 +115,12 @@ def plant(canvas: Canvas, x: float, y: float, *, seed: int) -> None:
         bow = (x + math.cos(angle) * length * 0.45, y - 40 + math.sin(angle) * length * 0.6)
         side = (-math.sin(angle) * 6, math.cos(angle) * 6)
         tone = shade(hexa("#4f8a4c"), chance.uniform(0.75, 1.2))
-        canvas.polygon(
-            [(x, y - 34), (bow[0] + side[0], bow[1] + side[1]), tip, (bow[0] - side[0], bow[1] - side[1])], tone
-        )
+        leaf = [(x, y - 34), (bow[0] + side[0], bow[1] + side[1]), tip, (bow[0] - side[0], bow[1] - side[1])]
+        canvas.polygon(leaf, tone)
     pot = hexa("#c9c3b6")
     canvas.polygon([(x - 22, y - 38), (x + 22, y - 38), (x + 16, y), (x - 16, y)], pot)
     canvas.polygon([(x + 6, y - 38), (x + 22, y - 38), (x + 16, y), (x + 4, y)], shade(pot, 0.85))
     canvas.rectangle(x - 24, y - 42, 48, 8, shade(pot, 1.06), radius=2)
-
-
-def shelf(canvas: Canvas, x: float, y: float, width: float, height: float, *, rows: int, seed: int) -> None:
-    """A bookcase full of books."""
-    chance = random.Random(seed)
-    canvas.shadow(x + 2, y + 4, width + 4, height + 4, blur=10, strength=0.45)
-    canvas.rectangle(x, y, width, height, DARK_WOOD)
-    step = (height - 6) / rows
-    for row in range(rows):
-        top = y + 5 + row * step
-        canvas.gradient(x + 5, top, width - 10, step - 6, shade(DARK_WOOD, 0.45), shade(DARK_WOOD, 0.62))
-        place = x + 7.0
-        while place < x + width - 14:
-            wide, high = chance.uniform(5, 10), (step - 6) * chance.uniform(0.66, 0.95)
-            if chance.random() < 0.08:
-                place += wide
-                continue
-            tone = shade(chance.choice(BOOKS), chance.uniform(0.8, 1.1))
-            canvas.rectangle(place, top + step - 6 - high, wide - 0.8, high, tone)
-            canvas.rectangle(place, top + step - 6 - high * 0.8, wide - 0.8, 2, shade(tone, 1.35))
-            place += wide
-        canvas.rectangle(x + 3, top + step - 6, width - 6, 5, shade(WOOD, 0.8))
 
 
 def cupboard(canvas: Canvas, x: float, y: float, width: float, height: float, doors: int, colour: Colour) -> None:
@@ -179,11 +131,8 @@ def cupboard(canvas: Canvas, x: float, y: float, width: float, height: float, do
     for number in range(doors):
         left = x + number * wide
         canvas.gradient(left + 2, y + 2, wide - 4, height - 4, shade(colour, 1.04), shade(colour, 0.96))
-        canvas.line(
-            [(left + part * (wide - 16) + 8, y + 9 + down * (height - 18)) for part, down in _AROUND],
-            shade(colour, 0.86),
-            1,
-        )
+        outline = [(left + part * (wide - 16) + 8, y + 9 + down * (height - 18)) for part, down in _AROUND]
+        canvas.line(outline, shade(colour, 0.86), 1)
         handle = left + wide - 14 if number % 2 == 0 else left + 11
         canvas.rectangle(handle, y + height / 2 - 7, 3, 14, METAL, radius=1.5)
 
@@ -198,36 +147,6 @@ def fridge(canvas: Canvas, x: float, y: float, width: float, height: float) -> N
         canvas.rectangle(x + 8, top, 4, long, hexa("#8f979d"), radius=2)
 
 
-def kettle(canvas: Canvas, x: float, y: float) -> None:
-    """A kettle at ``(x, y)``."""
-    body = hexa("#aeb5bb")
-    canvas.line([(x + 12, y - 8), (x + 22, y - 20)], body, 4)
-    canvas.line([(x - 10, y - 22), (x - 18, y - 16), (x - 12, y - 4)], hexa("#33383e"), 3)
-    canvas.polygon([(x - 14, y), (x + 14, y), (x + 9, y - 26), (x - 9, y - 26)], body)
-    canvas.polygon([(x - 10, y), (x - 4, y), (x - 3, y - 26), (x - 7, y - 26)], shade(body, 1.25))
-    canvas.ellipse(x, y - 27, 9, 3, hexa("#33383e"))
-
-
-def table(canvas: Canvas, x: float, y: float, width: float, *, height: float = 46) -> None:
-    """A small table on one foot; ``(x, y)`` is the middle of its top's front edge."""
-    canvas.shadow(x - width * 0.32, y + height - 6, width * 0.64, 12, blur=9, strength=0.45)
-    canvas.rectangle(x - 5, y, 10, height, shade(DARK_WOOD, 0.9))
-    canvas.ellipse(x, y + height, 26, 5, shade(DARK_WOOD, 0.8))
-    canvas.ellipse(x, y - 3, width / 2, 11, shade(WOOD, 0.8))
-    canvas.ellipse(x, y - 7, width / 2, 11, shade(WOOD, 1.15))
-
-
-def lamp(canvas: Canvas, x: float, y: float, *, height: float = 46) -> None:
-    """A lit lamp with a shade at ``(x, y)``."""
-    canvas.ellipse(x, y, 9, 3, hexa("#4a4036"))
-    canvas.rectangle(x - 1.5, y - height + 14, 3, height - 14, hexa("#4a4036"))
-    canvas.glow(x, y - height + 10, 110, hexa("#ffdf9e"), strength=0.4)
-    canvas.polygon(
-        [(x - 17, y - height + 22), (x + 17, y - height + 22), (x + 10, y - height), (x - 10, y - height)],
-        hexa("#fbe3ac"),
-    )
-
-
 def picture(canvas: Canvas, x: float, y: float, width: float, height: float, *, seed: int) -> None:
     """A framed landscape."""
     chance = random.Random(seed)
@@ -240,29 +159,6 @@ def picture(canvas: Canvas, x: float, y: float, width: float, height: float, *, 
             (x + width * step / 6, min(y + height, base + chance.uniform(-0.12, 0.1) * height)) for step in range(7)
         ]
         canvas.polygon([*hills, (x + width, y + height), (x, y + height)], tone)
-
-
-def door(canvas: Canvas, x: float, y: float, width: float, height: float, number: str, colour: Colour) -> Box:
-    """A closed door with its number; returns the number's box."""
-    canvas.rectangle(x - 7, y - 7, width + 14, height + 7, shade(hexa("#e6dfd0"), 0.97))
-    canvas.gradient(x, y, width, height, colour, shade(colour, 0.86))
-    for top, high in ((y + 52, height * 0.24), (y + 60 + height * 0.26, height * 0.3)):
-        canvas.rectangle(x + 12, top, width - 24, high, shade(colour, 0.86))
-        canvas.rectangle(x + 14, top + 2, width - 28, high - 4, shade(colour, 1.03))
-    canvas.ellipse(x + width - 9, y + height * 0.55, 4, 4, hexa("#d8b25a"))
-    canvas.rectangle(x + width / 2 - 19, y + 14, 38, 26, PAPER, radius=3)
-    return canvas.text(number, x + width / 2, y + 27, 19, INK)
-
-
-def rug(canvas: Canvas, x: float, y: float, width: float, height: float, colour: Colour) -> None:
-    """A rug on the floor, seen from the front; ``(x, y)`` is the middle of its far edge."""
-    near, far = width / 2, width / 2 * 0.86
-    for inset, tone in ((0.0, shade(colour, 0.8)), (0.06, colour), (0.12, shade(colour, 1.1))):
-        top, bottom = y + height * inset, y + height * (1 - inset)
-        far_half, near_half = far * (1 - inset), near * (1 - inset)
-        canvas.polygon(
-            [(x - far_half, top), (x + far_half, top), (x + near_half, bottom), (x - near_half, bottom)], tone
-        )
 
 
 FOOT = 300.0  #: pixels from the top to the foot of furniture
@@ -290,7 +186,7 @@ def surface(canvas: Canvas, piece: Piece, wood: Colour, front: Colour) -> None:
     canvas.rectangle(left, edge, width, 7, shade(wood, 0.95))
 
 
-def chest(canvas: Canvas, piece: Piece, wood: Colour) -> None:
+def chest(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> None:
     """A chest: a left and a right drawer that can be opened, and two wide ones below."""
     left, width, edge = piece.x - piece.width / 2, piece.width, TOPS["chest"] + 6
     canvas.shadow(left + 2, edge + 6, width + 2, FOOT - edge, blur=10, strength=0.35)
@@ -315,28 +211,23 @@ def _front(canvas: Canvas, x: float, y: float, width: float, height: float, wood
     canvas.rectangle(x + width / 2 - 9, y + height / 2 - 2, 18, 4, METAL, radius=2)
 
 
-def tall_cupboard(canvas: Canvas, piece: Piece, colour: Colour) -> None:
+def tall_cupboard(canvas: Canvas, piece: Piece, _wood: Colour, colour: Colour) -> None:
     """A cupboard with one door."""
     left, top = piece.x - piece.width / 2, LEAF_TOP["cupboard"]
     canvas.shadow(left + 3, top + 8, piece.width + 3, FOOT - top, blur=10, strength=0.4)
     canvas.rectangle(left, top - 6, piece.width, FOOT - top + 4, shade(colour, 0.72), radius=2)
-    canvas.gradient(
-        left + 4, top, piece.width - 8, LEAF_FOOT["cupboard"] - top, shade(colour, 1.1), shade(colour, 0.95)
-    )
+    high = LEAF_FOOT["cupboard"] - top
+    canvas.gradient(left + 4, top, piece.width - 8, high, shade(colour, 1.1), shade(colour, 0.95))
     for y, high in ((top + 10, 84), (top + 106, 92)):
         canvas.rectangle(left + 14, y, piece.width - 28, high, shade(colour, 0.9), radius=2)
     x, y = leaf_handle(piece)
     canvas.rectangle(x - 2, y - 11, 4, 22, METAL, radius=2)
 
 
-def panelled_door(canvas: Canvas, piece: Piece, wood: Colour) -> None:
+def panelled_door(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> None:
     """A closed door in the wall."""
-    left, top, high = (
-        piece.x - piece.width / 2 + 4,
-        LEAF_TOP["door"],
-        LEAF_FOOT["door"] - LEAF_TOP["door"],
-    )
-    wide = piece.width - 8
+    left, top, wide = piece.x - piece.width / 2 + 4, LEAF_TOP["door"], piece.width - 8
+    high = LEAF_FOOT["door"] - top
     canvas.rectangle(left - 8, top - 8, wide + 16, high + 8, hexa("#efe9dd"))
     canvas.gradient(left, top, wide, high, shade(wood, 1.05), shade(wood, 0.9))
     for y, part in ((top + 14, 62.0), (top + 88, 66.0)):
@@ -357,38 +248,24 @@ def seat(canvas: Canvas, piece: Piece, wood: Colour, cloth: Colour) -> None:
     for leg in (x - half + 3, x + half - 9):
         canvas.rectangle(leg, SEAT + 4, 6, SEATED_FEET - SEAT - 4, shade(wood, 0.75))
     if piece.kind == "chair":
-        back = x - side * 24
-        canvas.polygon(
-            [
-                (back - 3, SEAT + 6),
-                (back + 3, SEAT + 6),
-                (back + 3 - side * 6, SEAT - 62),
-                (back - 3 - side * 6, SEAT - 62),
-            ],
-            shade(wood, 0.85),
-        )
+        back, top = x - side * 24, x - side * 30
+        shape = [(back - 3, SEAT + 6), (back + 3, SEAT + 6), (top + 3, SEAT - 62), (top - 3, SEAT - 62)]
+        canvas.polygon(shape, shade(wood, 0.85))
     canvas.rectangle(x - half, SEAT - 2, half * 2, 8, cloth if piece.kind != "bench" else shade(wood, 1.1), radius=3)
 
 
 def _armchair(canvas: Canvas, x: float, side: int, cloth: Colour) -> None:
-    back = x - side * 34
+    back, top = x - side * 34, x - side * 44
     canvas.rectangle(x - 38, SEAT - 4, 76, SEATED_FEET - SEAT - 4, shade(cloth, 0.82), radius=8)
-    canvas.polygon(
-        [
-            (back - 13, SEAT + 24),
-            (back + 13, SEAT + 24),
-            (back + 9 - side * 10, SEAT - 62),
-            (back - 13 - side * 10, SEAT - 62),
-        ],
-        shade(cloth, 0.92),
-    )
-    canvas.ellipse(back - 2 - side * 10, SEAT - 62, 11, 8, shade(cloth, 0.92))
+    shape = [(back - 13, SEAT + 24), (back + 13, SEAT + 24), (top + 9, SEAT - 62), (top - 13, SEAT - 62)]
+    canvas.polygon(shape, shade(cloth, 0.92))
+    canvas.ellipse(top - 2, SEAT - 62, 11, 8, shade(cloth, 0.92))
     canvas.rectangle(x - 32, SEAT - 6, 64, 13, shade(cloth, 1.15), radius=6)
     for leg in (x - 30, x + 24):
         canvas.rectangle(leg, SEATED_FEET - 8, 6, 8, DARK_WOOD)
 
 
-def hooks(canvas: Canvas, piece: Piece, wood: Colour) -> None:
+def hooks(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> None:
     """A strip of wood with three hooks."""
     canvas.shadow(piece.x - 56, HOOK_TOP - 8, 114, 18, blur=6, strength=0.3)
     canvas.rectangle(piece.x - 56, HOOK_TOP - 12, 112, 14, wood, radius=3)
@@ -397,7 +274,7 @@ def hooks(canvas: Canvas, piece: Piece, wood: Colour) -> None:
         canvas.line([(x, HOOK_TOP - 6), (x, HOOK_TOP + 4), (x + 4, HOOK_TOP + 2)], INK, 2.5)
 
 
-def bookshelf(canvas: Canvas, piece: Piece, wood: Colour) -> None:
+def bookshelf(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> None:
     """A bookcase: light, and half empty, so that dark clothes can be seen in front of it."""
     chance = random.Random(piece.seed)
     left, top, rows = piece.x - piece.width / 2, 40.0, 6
@@ -416,26 +293,40 @@ def bookshelf(canvas: Canvas, piece: Piece, wood: Colour) -> None:
             place += wide
 
 
+#: What draws a piece of furniture, given the colours of wood and accents.
+_FURNITURE: dict[str, Callable[[Canvas, Piece, Colour, Colour], None]] = {
+    **dict.fromkeys(TOPS, surface),
+    **dict.fromkeys(SEATS, seat),
+    "chest": chest,
+    "cupboard": tall_cupboard,
+    "fridge": lambda canvas, piece, _wood, _accent: fridge(
+        canvas, piece.x - piece.width / 2, LEAF_TOP["fridge"], piece.width, FOOT - LEAF_TOP["fridge"]
+    ),
+    "door": panelled_door,
+    "shelf": bookshelf,
+    "hooks": hooks,
+    "plant": lambda canvas, piece, _wood, _accent: plant(canvas, piece.x, FOOT, seed=piece.seed),
+}
+
 _DARK = hexa("#1d1713")
 _PULLED = 15.0  #: pixels by which the front of an open drawer comes down towards the viewer
 _FOLDED = 0.72  #: the share of its width by which an open door looks narrower
 
 
-def paint_open(frame: Image, made: Arrangement, target: str, amount: float) -> None:
+def paint_open(frame: Image, plan: RoomPlan, target: str, amount: float) -> None:
     """Paint a drawer or a door of a room open into the frame, in place; ``amount`` is 0 (closed) to 1.
 
     Names that the room's plan does not have are left out.
     """
     if amount <= 0:
         return
-    if target in {"the left drawer", "the right drawer"}:
-        for piece in made.only("chest"):
-            _drawer(frame, piece, -1 if target == "the left drawer" else 1, hexa(made.style.wood), amount)
-        return
-    for piece in made.only(*LEAVES):
-        if target == f"the {piece.name}":
-            tone = {"cupboard": made.style.accent, "fridge": "#dfe4e6", "door": made.style.wood}[piece.kind]
-            _leaf(frame, piece, hexa(tone), amount)
+    tones = {"cupboard": plan.style.accent, "fridge": "#dfe4e6", "door": plan.style.wood}
+    side = {"the left drawer": -1, "the right drawer": 1}.get(target)
+    for piece in plan.pieces:
+        if piece.kind == "chest" and side is not None:
+            _drawer(frame, piece, side, hexa(plan.style.wood), amount)
+        elif piece.kind in LEAVES and target == f"the {piece.name}":
+            _leaf(frame, piece, hexa(tones[piece.kind]), amount)
 
 
 def _drawer(frame: Image, piece: Piece, side: int, wood: Colour, amount: float) -> None:
@@ -518,19 +409,6 @@ _BOARD = (134.0, 90.0)
 _LINE = 19.0
 
 
-def paint_interior(canvas: Canvas, room: Room) -> list[WrittenText]:
-    """Paint a room of a variant from 1 on; returns what can be read in it."""
-    made = arrange(room.kind, room.variant)
-    _shell(canvas, made.style)
-    texts: list[WrittenText] = []
-    for piece in made.pieces:
-        if piece.kind in _ON_WALLS:
-            texts += _ON_WALLS[piece.kind](canvas, room, piece)
-        else:
-            _furnish(canvas, made, piece)
-    return texts
-
-
 def _shell(canvas: Canvas, style: Style) -> None:
     wall = hexa(style.wall)
     canvas.gradient(0, 0, WIDTH, FLOOR, shade(wall, 1.03), shade(wall, 0.94))
@@ -549,30 +427,6 @@ def _shell(canvas: Canvas, style: Style) -> None:
         for y in (250, 272, 306):
             canvas.line([(0, y), (WIDTH, y)], shade(tone, 0.8), 1)
     canvas.shadow(0, FLOOR - 2, WIDTH, 9, blur=6, strength=0.35)
-
-
-def _furnish(canvas: Canvas, made: Arrangement, piece: Piece) -> None:
-    wood, accent = hexa(made.style.wood), hexa(made.style.accent)
-    match piece.kind:
-        case "chest":
-            chest(canvas, piece, wood)
-        case "cupboard":
-            tall_cupboard(canvas, piece, accent)
-        case "fridge":
-            top = LEAF_TOP["fridge"]
-            fridge(canvas, piece.x - piece.width / 2, top, piece.width, FOOT - top)
-        case "door":
-            panelled_door(canvas, piece, wood)
-        case "shelf":
-            bookshelf(canvas, piece, wood)
-        case "hooks":
-            hooks(canvas, piece, wood)
-        case "plant":
-            plant(canvas, piece.x, FOOT, seed=piece.seed)
-        case kind if kind in SEATS:
-            seat(canvas, piece, wood, accent)
-        case _:
-            surface(canvas, piece, wood, accent)
 
 
 def _sign(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
@@ -613,18 +467,17 @@ _ON_WALLS: dict[str, Callable[[Canvas, Room, Piece], list[WrittenText]]] = {
 }
 
 
-DESK_TOP = (438.0, 246.0)  #: a place on the office's desk
-TABLE_TOP = (398.0, 238.0)  #: a place on the library's table
-
-
 def paint_room(room: Room) -> Backdrop:
-    """Paint a room; the same room always gives the same picture.
-
-    Raises:
-        KeyError: for a kind of which there is no variant 0.
-    """
-    canvas = Canvas(WIDTH, HEIGHT)
-    texts = paint_interior(canvas, room) if room.variant else _PAINTERS[room.kind](canvas, room)
+    """Paint a room; the same room always gives the same picture."""
+    canvas, plan = Canvas(WIDTH, HEIGHT), plan_of(room.kind, room.variant)
+    wood, accent = hexa(plan.style.wood), hexa(plan.style.accent)
+    _shell(canvas, plan.style)
+    texts: list[WrittenText] = []
+    for piece in plan.pieces:
+        if piece.kind in _ON_WALLS:
+            texts += _ON_WALLS[piece.kind](canvas, room, piece)
+        else:
+            _FURNITURE[piece.kind](canvas, piece, wood, accent)
     canvas.vignette()
     canvas.grain(room.seed)
     return Backdrop(image=canvas.image(), texts=tuple(texts))
@@ -647,102 +500,3 @@ def paint_card(card: Card) -> Backdrop:
     canvas.vignette(strength=0.3)
     canvas.grain(len(card.title), strength=1.5)
     return Backdrop(image=canvas.image(), texts=tuple(texts))
-
-
-def _wall(canvas: Canvas, colour: str, *, skirting: str) -> None:
-    tone = hexa(colour)
-    canvas.gradient(0, 0, WIDTH, FLOOR, shade(tone, 1.03), shade(tone, 0.93))
-    canvas.rectangle(0, FLOOR - 11, WIDTH, 11, hexa(skirting))
-    canvas.rectangle(0, FLOOR - 11, WIDTH, 1.5, shade(hexa(skirting), 1.1))
-
-
-def _office(canvas: Canvas, room: Room) -> list[WrittenText]:
-    _wall(canvas, "#c3cdd2", skirting="#e9e8e3")
-    planks(canvas, FLOOR, hexa("#b98c61"), hexa("#9f7550"), seams=hexa("#8a6340"))
-    canvas.shadow(0, FLOOR - 2, WIDTH, 8, blur=6, strength=0.35)
-    window(canvas, 46, 44, 128, 118, seed=room.seed)
-    canvas.glow(110, 300, 190, hexa("#fff0d0"), strength=0.22)
-    rug(canvas, 300, 282, 420, 62, hexa("#8b97a1"))
-    picture(canvas, 214, 92, 62, 46, seed=room.seed + 1)
-    texts = [WrittenText(text=room.sign, box=sign(canvas, room.sign, 396, 60))]
-    if room.clock:
-        texts.append(WrittenText(text=room.clock, box=clock(canvas, room.clock, 560, 62)))
-    desk(canvas, 392, 250, 168)
-    monitor(canvas, 512, 240)
-    plant(canvas, 604, 300, seed=room.seed)
-    return texts
-
-
-def _kitchen(canvas: Canvas, room: Room) -> list[WrittenText]:
-    _wall(canvas, "#e5dcc3", skirting="#d8cfb8")
-    for row in range(5):
-        for column in range(33):
-            tone = shade(hexa("#a9cabd"), 1.0 + 0.03 * ((row * 7 + column * 3 + room.seed) % 5 - 2))
-            canvas.rectangle(column * 20 - 9 * (row % 2), 128 + row * 13, 19, 12, tone, radius=1)
-    canvas.gradient(0, FLOOR, WIDTH, HEIGHT - FLOOR, hexa("#b6aca0"), hexa("#d0c8bd"))
-    for number in range(-9, 10):
-        canvas.line([(320 + number * 58, FLOOR), (320 + number * 130, HEIGHT)], hexa("#a79d91"), 1)
-    for y in (252, 278, 318):
-        canvas.line([(0, y), (WIDTH, y)], hexa("#a79d91"), 1)
-    canvas.shadow(0, FLOOR - 2, WIDTH, 10, blur=6, strength=0.35)
-    cupboard(canvas, 14, 22, 168, 84, 3, hexa("#f0ebe0"))
-    texts = [WrittenText(text=room.sign, box=sign(canvas, room.sign, 268, 52))]
-    if room.notes:
-        boxes = board(canvas, room.notes, 366, 26, 150, 76)
-        texts += [WrittenText(text=line, box=box) for line, box in zip(room.notes, boxes, strict=True)]
-    cupboard(canvas, 0, 196, 532, 62, 7, hexa("#6f8f86"))
-    canvas.polygon([(0, 186), (534, 186), (540, 196), (0, 196)], hexa("#d9d2c6"))
-    canvas.rectangle(0, 195, 540, 4, hexa("#b5ada0"))
-    kettle(canvas, 214, 190)
-    canvas.rectangle(92, 187, 70, 5, hexa("#8f979d"), radius=2)
-    canvas.line([(128, 187), (128, 160), (142, 158), (144, 166)], hexa("#8f979d"), 3)
-    for x, tin in ((404, "#c65b46"), (424, "#e0b24a"), (444, "#4a7fa5")):
-        canvas.rectangle(x, 168, 15, 21, hexa(tin), radius=2)
-        canvas.ellipse(x + 7.5, 168, 7.5, 2.5, hexa("#ece6da"))
-    fridge(canvas, 548, 78, 86, 190)
-    return texts
-
-
-def _library(canvas: Canvas, room: Room) -> list[WrittenText]:
-    _wall(canvas, "#b9a184", skirting="#7d6047")
-    planks(canvas, FLOOR, hexa("#8a6244"), hexa("#6f4d35"), seams=hexa("#5b3e29"))
-    for number, x in enumerate((8, 138)):
-        shelf(canvas, x, 34, 120, 206, rows=5, seed=room.seed + number)
-    shelf(canvas, 508, 34, 124, 206, rows=5, seed=room.seed + 9)
-    window(canvas, 322, 104, 122, 88, seed=room.seed + 4)
-    rug(canvas, 330, 280, 440, 64, hexa("#a5684e"))
-    canvas.shadow(0, FLOOR - 2, WIDTH, 8, blur=6, strength=0.4)
-    texts = [WrittenText(text=room.sign, box=sign(canvas, room.sign, 384, 56, size=22))]
-    table(canvas, 412, 246, 130)
-    lamp(canvas, 452, 240, height=50)
-    return texts
-
-
-def _corridor(canvas: Canvas, room: Room) -> list[WrittenText]:
-    _wall(canvas, "#e9dfcd", skirting="#cdbfa6")
-    canvas.gradient(0, 168, WIDTH, FLOOR - 168 - 11, hexa("#9fb0a6"), hexa("#8c9e94"))
-    canvas.rectangle(0, 164, WIDTH, 5, hexa("#f3ecdd"))
-    planks_near, planks_far = hexa("#c5b9a6"), hexa("#a89c8a")
-    canvas.gradient(0, FLOOR, WIDTH, HEIGHT - FLOOR, planks_far, planks_near)
-    canvas.polygon([(0, 272), (WIDTH, 272), (WIDTH, 350), (0, 350)], hexa("#7f8796"))
-    for y in (277, 343):
-        canvas.rectangle(0, y, WIDTH, 2.5, hexa("#aab1bd"))
-    canvas.shadow(0, FLOOR - 2, WIDTH, 8, blur=6, strength=0.35)
-    texts = []
-    for number, x in zip(room.notes, (62, 478), strict=False):
-        box = door(canvas, x, 68, 92, FLOOR - 68, number, hexa("#8b6a4e"))
-        texts.append(WrittenText(text=number, box=box))
-    texts.append(WrittenText(text=room.sign, box=sign(canvas, room.sign, 316, 56)))
-    if room.clock:
-        texts.append(WrittenText(text=room.clock, box=clock(canvas, room.clock, 316, 112)))
-    picture(canvas, 194, 92, 54, 42, seed=room.seed)
-    picture(canvas, 392, 92, 54, 42, seed=room.seed + 3)
-    return texts
-
-
-_PAINTERS: dict[RoomKind, Callable[[Canvas, Room], list[WrittenText]]] = {
-    "office": _office,
-    "kitchen": _kitchen,
-    "library": _library,
-    "corridor": _corridor,
-}

@@ -6,42 +6,29 @@ The seed decides about the cast, the colours and the times; the story stays the 
 from __future__ import annotations
 
 import random
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from eval.sandbox.facts import readable
-from eval.sandbox.films import SCHEMA_VERSION, Naming, TruthWriter, encode_film, subtitles_of, write_srt
-from eval.sandbox.room_plans import Place
-from eval.sandbox.rooms import DESK_TOP, TABLE_TOP
-from eval.sandbox.script import (
-    Actor,
-    Card,
-    Carry,
-    Film,
-    Gesture,
-    GestureKind,
-    HairStyle,
-    Line,
-    Look,
-    Performance,
-    Prop,
-    Resting,
-    Room,
-    Shot,
-    Walk,
-    capital,
-)
+from eval.sandbox.facts import Event, readable
+from eval.sandbox.films import SCHEMA_VERSION, TruthWriter, encode_film, subtitles_of, write_srt
+from eval.sandbox.plots import bring_in
+from eval.sandbox.room_plans import Fixture, plan_of
+from eval.sandbox.scenes import Director, Plot, SceneRequest
+from eval.sandbox.script import CARD, Actor, Card, Film, HairStyle, Look, Prop, Room, RoomKind, Shot
 from eval.sandbox.sound import soundtrack
+from eval.sandbox.story_world import FRAME_RATE, Location, StoryCast, clock_words
 from world_api.core.faults import StoreFault
 
 _NAMES = ("Mia", "Tom", "Ana", "Leo", "Eva", "Ben", "Zoe", "Max", "Ida", "Sam")
 _COATS = (("red", "pink"), ("yellow", "orange"), ("green",), ("blue", "purple"))  #: one of a group, to tell them apart
 _FOLDERS = ("blue", "orange", "green", "red")
+_VARIANTS: dict[RoomKind, int] = {"office": 11, "kitchen": 28, "library": 62, "corridor": 24}
+_CARD = 3.0  #: seconds
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cast:
+class SampleCast:
     """What the seed decides."""
 
     owner: Actor
@@ -50,11 +37,11 @@ class Cast:
     folder: Prop
     cup: Prop
     office: str
-    clocks: tuple[str, str, str]  #: what the clocks show in the morning, then later, then later still
+    opening_minute: int  #: what the clocks show at first, in minutes of the day
     meeting: str
 
 
-def cast(seed: int) -> Cast:
+def cast(seed: int) -> SampleCast:
     """Choose the cast; the same seed always chooses the same."""
     chance = random.Random(seed)
     folder = chance.choice(_FOLDERS)
@@ -81,208 +68,20 @@ def cast(seed: int) -> Cast:
         for number in range(3)
     ]
     hour, minute = chance.randint(8, 10), chance.randint(0, 3) * 5
-    return Cast(
+    return SampleCast(
         owner=actors[0],
         finder=actors[1],
         reader=actors[2],
         folder=Prop(name=f"{folder} folder", category="folder", colour=folder),
         cup=Prop(name="white cup", category="cup", colour="white"),
         office=str(chance.randint(10, 39)),
-        clocks=(f"{hour:02d}:{minute:02d}", f"{hour:02d}:{minute + 15:02d}", f"{hour:02d}:{minute + 35:02d}"),
-        meeting=f"{hour + 1:02d}:30",
-    )
-
-
-FRAME_RATE = 15
-
-
-def lost_folder(seed: int) -> Film:
-    """The film, 72 seconds long, in four rooms and six parts."""
-    chosen = cast(seed)
-    return Film(
-        title="The lost folder",
-        frame_rate=FRAME_RATE,
-        parts=(
-            Card(
-                title="THE LOST FOLDER",
-                subtitle="a morning in four rooms",
-                duration=3.0,
-                caption="A title card: The lost folder.",
-            ),
-            _left_on_the_desk(chosen, seed),
-            _tea(chosen, seed),
-            _carried_off(chosen, seed),
-            _in_the_library(chosen, seed),
-            _back_again(chosen, seed),
-            Card(
-                title="THE END", subtitle="drawn by video-world-api", duration=3.0, caption="A closing card: The end."
-            ),
-        ),
-    )
-
-
-_FLOOR = 326.0
-_LEFT, _RIGHT = (-70.0, _FLOOR), (710.0, _FLOOR)  #: just outside the frame
-_COUNTER_TOP = (372.0, 190.0)
-
-
-def _walk(start: float, end: float, origin: Place, goal: Place) -> Walk:
-    return Walk(start=start, end=end, origin=origin, goal=goal)
-
-
-def _gesture(
-    start: float, end: float, kind: GestureKind, label: str, facing: int, place: Place | None = None
-) -> Gesture:
-    return Gesture(start=start, end=end, kind=kind, label=label, facing=facing, place=place)
-
-
-def _line(start: float, end: float, speaker: Actor, text: str, facing: int) -> Line:
-    return Line(start=start, end=end, speaker=speaker, text=text, facing=facing)
-
-
-def _office(chosen: Cast, clock: str, seed: int) -> Room:
-    return Room(kind="office", name="the office", sign=f"OFFICE {chosen.office}", clock=clock, seed=seed)
-
-
-def _left_on_the_desk(chosen: Cast, seed: int) -> Shot:
-    owner, folder, desk = chosen.owner, chosen.folder, (397.0, _FLOOR)
-    return Shot(
-        room=_office(chosen, chosen.clocks[0], seed),
-        duration=15.0,
-        caption=f"In the office {owner.description} leaves a {folder.name} on the desk.",
-        performances=(
-            Performance(
-                actor=owner,
-                walks=(_walk(2.2, 6.0, _LEFT, desk), _walk(10.2, 13.0, desk, _RIGHT)),
-                gestures=(_gesture(6.2, 7.4, "puts down", f"puts the {folder.name} on the desk", 1, DESK_TOP),),
-                carries=(Carry(start=0.0, end=6.8, prop=folder),),
-            ),
-        ),
-        resting=(Resting(start=6.8, end=15.0, prop=folder, place=DESK_TOP),),
-        lines=(_line(7.4, 10.0, owner, f"I will leave the {folder.name} on this desk.", -1),),
-        captions=(
-            (2.2, 6.2, f"{capital(owner.description)} walks into the office with a {folder.name}."),
-            (6.2, 10.0, f"{capital(owner.description)} puts the {folder.name} on the desk."),
-            (10.2, 13.0, f"{capital(owner.description)} leaves the office to the right."),
-        ),
-    )
-
-
-def _tea(chosen: Cast, seed: int) -> Shot:
-    owner, cup, counter = chosen.owner, chosen.cup, (318.0, _FLOOR)
-    meeting = chosen.meeting
-    return Shot(
-        room=Room(kind="kitchen", name="the kitchen", sign="KITCHEN", notes=("MEETING", meeting), seed=seed),
-        duration=12.0,
-        caption=f"In the kitchen {owner.description} drinks a cup of tea.",
-        performances=(
-            Performance(
-                actor=owner,
-                walks=(_walk(2.1, 5.4, _LEFT, counter),),
-                gestures=(
-                    _gesture(5.6, 6.6, "takes", "takes a white cup", 1, _COUNTER_TOP),
-                    _gesture(9.6, 11.6, "drinks", "drinks from a white cup", 1),
-                ),
-                carries=(Carry(start=6.1, end=12.0, prop=cup),),
-            ),
-        ),
-        resting=(Resting(start=0.0, end=6.1, prop=cup, place=_COUNTER_TOP),),
-        lines=(_line(6.8, 9.4, owner, f"A cup of tea before the meeting at {meeting}.", 1),),
-        captions=(
-            (2.1, 5.6, f"{capital(owner.description)} walks into the kitchen."),
-            (5.6, 9.6, f"{capital(owner.description)} takes a white cup from the counter."),
-            (9.6, 11.6, f"{capital(owner.description)} drinks tea."),
-        ),
-    )
-
-
-def _carried_off(chosen: Cast, seed: int) -> Shot:
-    finder, folder, desk = chosen.finder, chosen.folder, (479.0, _FLOOR)
-    return Shot(
-        room=_office(chosen, chosen.clocks[1], seed),
-        duration=13.0,
-        caption=f"In the office {finder.description} takes the {folder.name} away from the desk.",
-        performances=(
-            Performance(
-                actor=finder,
-                walks=(_walk(2.1, 4.0, _RIGHT, desk), _walk(8.0, 12.4, desk, _LEFT)),
-                gestures=(_gesture(4.1, 5.3, "takes", f"takes the {folder.name} from the desk", -1, DESK_TOP),),
-                carries=(Carry(start=4.7, end=13.0, prop=folder),),
-            ),
-        ),
-        resting=(Resting(start=0.0, end=4.7, prop=folder, place=DESK_TOP),),
-        lines=(_line(5.2, 7.9, finder, "A lost folder! I will take it to the library.", -1),),
-        captions=(
-            (2.1, 4.1, f"{capital(finder.description)} walks into the office."),
-            (4.1, 8.0, f"{capital(finder.description)} takes the {folder.name} from the desk."),
-            (8.0, 12.6, f"{capital(finder.description)} leaves the office to the left with the {folder.name}."),
-        ),
-    )
-
-
-def _in_the_library(chosen: Cast, seed: int) -> Shot:
-    finder, reader, folder = chosen.finder, chosen.reader, chosen.folder
-    table, beside = (354.0, _FLOOR), (520.0, _FLOOR - 6)
-    return Shot(
-        room=Room(kind="library", name="the library", sign="LIBRARY", seed=seed),
-        duration=14.0,
-        caption=f"In the library {finder.description} puts the {folder.name} on a table; {reader.description} asks.",
-        performances=(
-            Performance(
-                actor=finder,
-                walks=(_walk(2.1, 5.5, _LEFT, table),),
-                gestures=(_gesture(5.7, 6.9, "puts down", f"puts the {folder.name} on the table", 1, TABLE_TOP),),
-                carries=(Carry(start=0.0, end=6.3, prop=folder),),
-            ),
-            Performance(actor=reader, walks=(_walk(6.0, 7.8, _RIGHT, beside),)),
-        ),
-        resting=(Resting(start=6.3, end=14.0, prop=folder, place=TABLE_TOP),),
-        lines=(
-            _line(8.0, 10.2, reader, f"Hello {finder.name}. Is that folder yours?", -1),
-            _line(10.5, 13.2, finder, f"No, {reader.name}. It was on the desk in office {chosen.office}.", 1),
-        ),
-        captions=(
-            (2.1, 5.7, f"{capital(finder.description)} walks into the library with the {folder.name}."),
-            (5.7, 7.8, f"{capital(finder.description)} puts the {folder.name} on the table."),
-            (6.0, 13.2, f"{capital(reader.description)} comes in and talks with {finder.description}."),
-        ),
-    )
-
-
-def _back_again(chosen: Cast, seed: int) -> Shot:
-    owner, finder, folder = chosen.owner, chosen.finder, chosen.folder
-    here, there = (246.0, _FLOOR), (398.0, _FLOOR)
-    doors = (chosen.office, str(int(chosen.office) + 2))
-    corridor = Room(
-        kind="corridor", name="the corridor", sign="LIBRARY >", notes=doors, clock=chosen.clocks[2], seed=seed
-    )
-    wave = _gesture(10.0, 11.8, "waves", "waves", 1)
-    return Shot(
-        room=corridor,
-        duration=12.0,
-        caption=f"In the corridor {owner.description} asks {finder.description} for the {folder.name}.",
-        performances=(
-            Performance(
-                actor=owner,
-                walks=(_walk(2.0, 4.7, _LEFT, here), _walk(9.0, 12.0, here, (606.0, _FLOOR + 12))),
-            ),
-            Performance(actor=finder, walks=(_walk(2.6, 5.2, _RIGHT, there),), gestures=(wave,)),
-        ),
-        lines=(
-            _line(5.3, 7.0, owner, f"{finder.name}, where is my {folder.name}?", 1),
-            _line(7.1, 8.9, finder, "On the table in the library!", -1),
-            _line(9.3, 10.8, owner, f"Thank you, {finder.name}!", 1),
-        ),
-        captions=(
-            (2.0, 5.3, f"{capital(owner.description)} and {finder.description} meet in the corridor."),
-            (5.3, 9.0, f"{capital(owner.description)} asks where the {folder.name} is."),
-            (9.0, 12.0, f"{capital(owner.description)} walks away to the right; {finder.description} waves."),
-        ),
+        opening_minute=60 * hour + minute,
+        meeting=clock_words(60 * hour + 90),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class SampleQuestion:
     """A question with its true answer. ``spans`` are the intervals, in seconds, that show it."""
 
     id: str
@@ -293,10 +92,106 @@ class Question:
     spans: tuple[tuple[float, float], ...]
 
 
-def questions(seed: int) -> tuple[Question, ...]:
-    """Questions about the film: locate and count (A), order and cause (B), several steps (C)."""
+@dataclass(frozen=True, kw_only=True)
+class _Staged:
+    """The film, and the events that questions are asked about, by what happens."""
+
+    director: Director
+    parts: list[Shot | Card] = field(default_factory=list)
+    events: dict[str, Event] = field(default_factory=dict)
+
+    def card(self, title: str, subtitle: str) -> None:
+        """Add a card."""
+        caption = f"{CARD}{title.capitalize()}."
+        self.parts.append(Card(title=title, subtitle=subtitle, duration=_CARD, caption=caption))
+        self.director.time += _CARD
+
+
+def _staged(seed: int) -> _Staged:
     chosen = cast(seed)
-    desk, tea, taken, library, corridor = (start for start, _ in lost_folder(seed).shots())
+    signs = {"office": f"OFFICE {chosen.office}", "kitchen": "KITCHEN", "library": "LIBRARY", "corridor": "LIBRARY >"}
+    rooms = [
+        Room(kind=kind, name=f"the {kind}", sign=signs[kind], seed=seed, variant=variant)
+        for kind, variant in _VARIANTS.items()
+    ]
+    story = StoryCast(
+        theme="office",
+        actors=(chosen.owner, chosen.finder, chosen.reader),
+        props=(chosen.folder, chosen.cup),
+        locations=tuple(Location(room=room, plan=plan_of(room.kind, room.variant)) for room in rooms),
+        rules=(),
+        habits=(),
+        opening_minute=chosen.opening_minute,
+        between=0.3,
+        busy=1,
+    )
+    staged = _Staged(director=Director(story, duration=90.0, chance=random.Random(seed)))
+    staged.card("THE LOST FOLDER", "a morning in four rooms")
+    plot = _plot(staged, chosen)
+    wanted: SceneRequest | None = next(plot)
+    while wanted is not None:
+        scene, wanted = staged.director.play(plot, wanted)
+        staged.parts.append(scene.finish())
+    staged.card("THE END", "drawn by video-world-api")
+    return staged
+
+
+def _spot(location: Location, name: str) -> Fixture:
+    return next(spot for spot in location.plan.spots if spot.name == name)
+
+
+def _plot(staged: _Staged, chosen: SampleCast) -> Plot:
+    owner, finder, reader, folder, cup = chosen.owner, chosen.finder, chosen.reader, chosen.folder, chosen.cup
+    events, director = staged.events, staged.director
+    office, kitchen, library, corridor = director.cast.locations
+    desk, counter = _spot(office, "the right end of the desk"), _spot(kitchen, "the middle of the counter")
+    table = _spot(library, "the left side of the table")
+    director.begin_with(folder, owner)
+    director.begin_at(cup, kitchen.id, counter)
+    director.notices[kitchen.id] = ("MEETING", chosen.meeting)
+
+    scene = yield SceneRequest(room=office.id)
+    scene.enter(owner, desk.stand)
+    events["left"] = scene.put_down(owner, desk)
+    scene.say(owner, f"I will leave {folder.reference} on this desk.")
+
+    scene = yield SceneRequest(room=kitchen.id)
+    bring_in(scene, owner)
+    scene.pick_up(owner, cup)
+    scene.say(owner, f"A cup of tea before the meeting at {chosen.meeting}.")
+    events["tea"] = scene.drink(owner)
+    scene.put_down(owner, counter)
+
+    scene = yield SceneRequest(room=office.id)
+    bring_in(scene, finder)
+    events["taken"] = scene.pick_up(finder, folder)
+    scene.say(finder, "A lost folder! I will take it to the library.")
+
+    scene = yield SceneRequest(room=library.id)
+    scene.enter(finder, table.stand)
+    events["found a place"] = scene.put_down(finder, table)
+    scene.enter(reader)
+    scene.say(reader, f"Hello {finder.name}. Is that folder yours?", finder)
+    events["explained"] = scene.say(finder, f"No, {reader.name}. It was on the desk in office {chosen.office}.", reader)
+
+    scene = yield SceneRequest(room=corridor.id)
+    bring_in(scene, owner, finder)
+    scene.say(owner, f"{finder.name}, where is my {folder.name}?", finder)
+    scene.say(finder, "On the table in the library!", owner)
+    scene.say(owner, f"Thank you, {finder.name}!", finder)
+    scene.leave(owner, waits=False)
+    scene.wave(finder)
+
+
+def lost_folder(seed: int) -> Film:
+    """The film, in four rooms and five shots."""
+    return Film(title="The lost folder", frame_rate=FRAME_RATE, parts=tuple(_staged(seed).parts))
+
+
+def questions(seed: int) -> tuple[SampleQuestion, ...]:
+    """Questions about the film: locate and count (A), order and cause (B), several steps (C)."""
+    chosen, staged = cast(seed), _staged(seed)
+    spans = {name: (event.start, event.end) for name, event in staged.events.items()}
     finder, folder = f"person in the {chosen.finder.look.coat} coat", chosen.folder.name
     when = f"When does the {finder} take the {folder} from the desk?"
     rooms = f"In how many different rooms is the person in the {chosen.owner.look.coat} coat seen?"
@@ -307,17 +202,26 @@ def questions(seed: int) -> tuple[Question, ...]:
     why = f"Why is the {folder} no longer on the desk?"
     reason = f"The {finder} took it to the library, thinking it was lost."
     meeting = f"At what time is the meeting that the owner of the {folder} has to attend?"
-    took = (taken + 4.1, taken + 5.3)
-    visits = ((desk + 2.2, desk + 13.0), (tea + 2.1, tea + 12.0), (corridor + 2.0, corridor + 12.0))
-    ordered = ((desk + 6.2, desk + 7.4), (tea + 9.6, tea + 11.6), (library + 5.7, library + 6.9))
-    attended = ((tea, tea + 12.0),)
-    explained = ((taken + 4.1, taken + 8.0), (library + 10.5, library + 13.2))
+    visits = tuple(
+        (item.start, item.end) for item in staged.director.chronicle.visits if item.subject == chosen.owner.id
+    )
+    ordered = (spans["left"], spans["tea"], spans["found a place"])
+    explained = (spans["taken"], spans["explained"])
     return (
-        Question(id="q1", question=when, task="A", answer_type="interval", answer=list(took), spans=(took,)),
-        Question(id="q2", question=rooms, task="A", answer_type="count", answer=3, spans=visits),
-        Question(id="q3", question=order, task="B", answer_type="order", answer=["b", "a", "c"], spans=ordered),
-        Question(id="q4", question=why, task="B", answer_type="text", answer=reason, spans=explained),
-        Question(id="q5", question=meeting, task="C", answer_type="text", answer=chosen.meeting, spans=attended),
+        SampleQuestion(
+            id="q1",
+            question=when,
+            task="A",
+            answer_type="interval",
+            answer=list(spans["taken"]),
+            spans=(spans["taken"],),
+        ),
+        SampleQuestion(id="q2", question=rooms, task="A", answer_type="count", answer=3, spans=visits),
+        SampleQuestion(id="q3", question=order, task="B", answer_type="order", answer=["b", "a", "c"], spans=ordered),
+        SampleQuestion(id="q4", question=why, task="B", answer_type="text", answer=reason, spans=explained),
+        SampleQuestion(
+            id="q5", question=meeting, task="C", answer_type="text", answer=chosen.meeting, spans=visits[1:2]
+        ),
     )
 
 
@@ -337,7 +241,7 @@ class SampleFiles:
 def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
     """Draw and encode the sample film into a folder, which is made if it is missing; the same seed gives the same files.
 
-    The film (72 s, 640 x 360, 15 frames/s) holds five shots in four rooms, three people, screen text, tones for sound,
+    The film (a minute and a half, 640 x 360, 10 frames/s) holds five shots in four rooms, three people, screen text, tones for sound,
     and subtitles both embedded and beside it. The truth is written last: if it is there, the film is whole.
 
     Raises:
@@ -359,12 +263,12 @@ def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
     unfinished = files.video.with_suffix(".mp4.part")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        truth = TruthWriter(folder, Naming())
+        truth = TruthWriter(folder, film)
         write_srt(files.subtitles, subtitles_of(film))
         files.questions.write_text(readable(record), encoding="utf-8")
         encode_film(unfinished, film, truth, soundtrack(film, seed=seed))
         unfinished.replace(files.video)
-        truth.write(files.truth, film, order=("scenes", "tracks", "speech", "screen_text", "actions", "captions"))
+        truth.write(files.truth)
     except OSError as error:
         reason = error.strerror or str(error)
         raise StoreFault("not_writable", f"cannot write to {folder}: {reason}", hint="choose another folder") from error

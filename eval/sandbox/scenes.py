@@ -6,19 +6,21 @@ import math
 import random
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from eval.sandbox.facts import Event, EventKind, Visit
-from eval.sandbox.room_plans import GIVING_APART, Opened, Seat, Spot, giving_place
+from eval.sandbox.room_plans import GIVING_APART, Fixture, giving_place
 from eval.sandbox.script import (
     WIDTH,
+    Actor,
     Carry,
     Gesture,
     GestureKind,
     Line,
     Opening,
     Performance,
+    Prop,
     Resting,
     Shot,
     Walk,
@@ -26,22 +28,20 @@ from eval.sandbox.script import (
     capital,
 )
 from eval.sandbox.story_world import (
-    Article,
-    Cast,
     Chronicle,
     Feet,
     Location,
     PersonState,
-    Player,
+    StoryCast,
+    StoryState,
     ThingState,
-    World,
     caption_of,
     clock_words,
     event_words,
-    kept_on,
     on_frame,
     relation_to,
 )
+from world_api.core.spans import TimeSpan, merge_spans
 
 _SPEED = 110.0  #: pixels a second
 _APART = 105.0  #: pixels between two people who do not cover each other, nor seem to be one
@@ -64,76 +64,36 @@ _GESTURES: Mapping[GestureKind, tuple[EventKind, float]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Interval:
-    """A thing is placed here (``holder`` empty), or a person holds or wears it; seconds of the shot."""
-
-    thing: str
-    holder: str
-    start: float
-    end: float
-
-
-class _Part:
+@dataclass(kw_only=True)
+class _Role:
     """What one actor does in the shot; times in seconds of the shot. From ``busy`` on the actor is free."""
 
-    def __init__(self, who: PersonState) -> None:
-        self.who = who
-        self.busy = 0.0
-        self.seen: list[tuple[float, float]] = []
-        self.seen_since: float | None = None
-        self.had_since = {article.id: 0.0 for article in who.has}
-        self._walks: list[Walk] = []
-        self._gestures: list[Gesture] = []
-        self._carries: list[Carry] = []
-        self._wears: list[Wear] = []
-
-    def walk(self, start: float, end: float, goal: Feet, *, origin: Feet | None = None) -> None:
-        """Walk to a place, from where the actor is or from outside."""
-        came = origin or self.who.feet
-        self._walks.append(Walk(start=start, end=end, origin=came, goal=goal))
-        if goal[0] != came[0]:
-            self.who.facing = 1 if goal[0] > came[0] else -1
-        self.who.feet, self.busy = goal, end
+    who: PersonState
+    had_since: dict[str, float]  #: of what is held and worn, by id
+    busy: float = 0.0
+    entered: float = 0.0
+    seen: list[tuple[float, float]] = field(default_factory=list)
+    walks: list[Walk] = field(default_factory=list)
+    gestures: list[Gesture] = field(default_factory=list)
+    carries: list[Carry] = field(default_factory=list)
+    wears: list[Wear] = field(default_factory=list)
 
     def gesture(self, gesture: Gesture) -> None:
         """Do something; ``facing`` 0 keeps the side to which the actor looks."""
         self.who.facing = gesture.facing or self.who.facing
-        self._gestures.append(replace(gesture, facing=self.who.facing))
+        self.gestures.append(replace(gesture, facing=self.who.facing))
         self.busy = gesture.end
 
-    def had_until(self, article: Article, time: float, *, worn: bool = False) -> _Interval:
+    def had_until(self, prop: Prop, time: float, *, worn: bool = False) -> None:
         """The actor no longer holds, or no longer wears, a thing."""
-        start = self.had_since.pop(article.id)
+        start = self.had_since.pop(prop.id)
         if worn:
-            self._wears.append(Wear(start=start, end=time, prop=article.prop))
+            self.wears.append(Wear(start=start, end=time, prop=prop))
         else:
-            self._carries.append(Carry(start=start, end=time, prop=article.prop))
-        return _Interval(thing=article.id, holder=self.who.player.id, start=start, end=time)
-
-    def disappears(self, time: float) -> None:
-        """The actor goes out of the picture."""
-        if self.seen_since is not None:
-            self.seen.append((self.seen_since, time))
-            self.seen_since = None
-
-    def finish(self, duration: float) -> list[_Interval]:
-        """The shot is over; returns what is still held and worn."""
-        self.disappears(duration)
-        return [self.had_until(article, duration, worn=article in self.who.wears) for article in self.who.has]
-
-    def performance(self) -> Performance:
-        """The part as a script holds it."""
-        return Performance(
-            actor=self.who.player.actor,
-            walks=tuple(self._walks),
-            gestures=tuple(self._gestures),
-            carries=tuple(self._carries),
-            wears=tuple(self._wears),
-        )
+            self.carries.append(Carry(start=start, end=time, prop=prop))
 
 
-class Scene:
+class StagedShot:
     """A shot that is being made. Actions follow one another, each when the one before is over.
 
     ``now`` is in seconds of the shot, ``start`` in seconds of the film. The room is empty when a shot begins and when it ends.
@@ -141,9 +101,9 @@ class Scene:
 
     def __init__(
         self,
-        world: World,
+        world: StoryState,
         chronicle: Chronicle,
-        cast: Cast,
+        cast: StoryCast,
         location: Location,
         *,
         start: float,
@@ -159,207 +119,190 @@ class Scene:
         self.now = on_frame(chance.uniform(1.6, 2.4))
         self.chronicle = chronicle
         self._room = replace(location.room, clock=clock, notes=notes)
-        self._parts: dict[str, _Part] = {}
+        self._roles: dict[str, _Role] = {}
         self._resting_since = {
-            where.article.id: 0.0 for where in world.things.values() if where.how == "on" and where.room == location.id
+            where.prop.id: 0.0 for where in world.things.values() if where.how == "on" and where.room == location.id
         }
         self._open_since = dict.fromkeys(sorted(world.open[location.id]), 0.0)
         self._resting: list[Resting] = []
         self._openings: list[Opening] = []
         self._lines: list[Line] = []
-        self._intervals: list[_Interval] = []
         self._events: list[Event] = []
 
-    def state(self, player: Player) -> PersonState:
+    def state(self, actor: Actor) -> PersonState:
         """A person's state."""
-        return self.world.people[player.id]
+        return self.world.people[actor.id]
 
-    def is_here(self, player: Player) -> bool:
+    def is_here(self, actor: Actor) -> bool:
         """Whether a person is in this room."""
-        return self.state(player).room == self.location.id
+        return self.state(actor).room == self.location.id
 
-    def others(self, player: Player) -> list[Player]:
+    def others(self, actor: Actor) -> list[Actor]:
         """The other people in this room."""
-        return [who.player for who in self.world.present(self.location.id) if who.player.id != player.id]
+        return [who.actor for who in self.world.present(self.location.id) if who.actor.id != actor.id]
 
     # -- actions
 
-    def enter(self, player: Player, goal: Feet | None = None) -> Event:
+    def enter(self, actor: Actor, goal: Feet | None = None) -> Event:
         """A person comes in and walks to a place, or to somewhere free."""
-        who = self.state(player)
+        who = self.state(actor)
         who.room = self.location.id
         if goal is not None:
-            self._make_way(player, goal)
-        origin, goal = self._way_in(player, self._free_places(player) if goal is None else (goal,))
-        part = self._part(player)
-        begin = max(self.now, part.busy)
-        end = on_frame(begin + self._walking(origin, goal))
-        inside = on_frame(begin + (end - begin) * self._crossing(origin, goal))
-        part.walk(begin, end, goal, origin=origin)
-        part.seen_since = inside
+            self._make_way(actor, goal)
+        origin, goal = self._way_in(actor, self._free_places(actor) if goal is None else (goal,))
+        begin, end = self._start_walk(actor, goal, origin=origin)
+        inside = self._role_of(actor).entered = on_frame(begin + (end - begin) * self._crossing(origin, goal))
         self.now = on_frame(end + 0.2)
-        for subject in (player.id, *(article.id for article in who.has)):
+        for subject in (actor.id, *(prop.id for prop in who.has)):
             self.chronicle.begins("in", subject, self.location.id, self._time(inside))
-        event = self._happened("enters", player, inside, end, article=who.holds)
-        if any(habit.is_of("waves", player, self.location) for habit in self.cast.habits):
-            self.wave(player)
+        event = self._happened("enters", actor, inside, end, prop=who.holds)
+        if any(habit.is_of("waves", actor, self.location) for habit in self.cast.habits):
+            self.wave(actor)
         return event
 
-    def leave(self, player: Player, *, waits: bool = True) -> Event:
+    def leave(self, actor: Actor, *, waits: bool = True) -> Event:
         """A person goes out; the next action waits until they are gone, or only until they are on their way."""
-        self._must_stand(player)
-        who = self.state(player)
-        part = self._part(player)
-        origin, goal = who.feet, self._way_out(player)
-        begin = max(self.now, part.busy)
-        end = on_frame(begin + self._walking(origin, goal))
+        self._must_stand(actor)
+        who = self.state(actor)
+        role = self._role_of(actor)
+        origin, goal = who.feet, self._way_out(actor)
+        begin, end = self._start_walk(actor, goal)
         outside = on_frame(end - (end - begin) * self._crossing(goal, origin))
-        part.walk(begin, end, goal)
-        part.disappears(outside)
+        role.seen.append((role.entered, outside))
         self.now = on_frame(end if waits else begin + 1.0)
-        event = self._happened("leaves", player, begin, outside, article=who.holds)
-        for subject in (player.id, *(article.id for article in who.has)):
+        event = self._happened("leaves", actor, begin, outside, prop=who.holds)
+        for subject in (actor.id, *(prop.id for prop in who.has)):
             self.chronicle.ends("in", subject, self.location.id, self._time(outside))
         who.room = ""
         return event
 
-    def walk(self, player: Player, goal: Feet) -> None:
+    def walk(self, actor: Actor, goal: Feet) -> None:
         """A person walks to a place in the room, if they are not there; a person who sits stands up for it."""
-        self._must_stand(player)
-        who = self.state(player)
+        self._must_stand(actor)
+        who = self.state(actor)
         if abs(who.feet[0] - goal[0]) + abs(who.feet[1] - goal[1]) < 1.0:
             return
-        self._make_way(player, goal)
-        part = self._part(player)
-        begin = max(self.now, part.busy)
-        end = on_frame(begin + self._walking(who.feet, goal))
-        part.walk(begin, end, goal)
+        self._make_way(actor, goal)
+        _, end = self._start_walk(actor, goal)
         self.now = on_frame(end + 0.1)
 
-    def pick_up(self, player: Player, article: Article) -> Event:
+    def pick_up(self, actor: Actor, prop: Prop) -> Event:
         """A person takes a thing that is on or inside something here, which is opened for it and closed again."""
-        place = self.world.things[article.id].place
+        place = self.world.things[prop.id].place
         if place is None:
-            raise LookupError(f"{article.id} is not put anywhere")
-        self._walk_to(player, place)
-        self.world.hold(article, player)
-        event, middle = self._handle(player, "picks up", place, article)
-        self._part(player).had_since[article.id] = middle
-        if isinstance(place, Spot):
-            self._rest(article, self._resting_since.pop(article.id), middle, place)
-        self.chronicle.ends(relation_to(place), article.id, kept_on(place), self._time(middle))
-        self.chronicle.begins("holds", player.id, article.id, self._time(middle))
-        if isinstance(place, Opened):
-            self.close(player, place)
+            raise LookupError(f"{prop.id} is not put anywhere")
+        self._walk_to(actor, place)
+        self.world.hold(prop, actor)
+        event, middle = self._at(actor, "picks up", place, prop=prop, inside=place.kind == "opening")
+        self._has(actor, prop, middle)
+        if place.kind != "opening":
+            since = self._resting_since.pop(prop.id)
+            self._resting.append(Resting(start=since, end=middle, prop=prop, place=place.place))
+        self.chronicle.ends(relation_to(place), prop.id, place.words, self._time(middle))
+        if place.kind == "opening":
+            self.close(actor, place)
         return event
 
-    def put_down(self, player: Player, place: Spot | Opened) -> Event:
+    def put_down(self, actor: Actor, place: Fixture) -> Event:
         """A person puts what they hold on a spot, or into something, which is opened for it and closed again."""
-        self._walk_to(player, place)
-        article = self._takes_from(player)
-        self.world.place(article, self.location.id, place)
-        event, middle = self._handle(player, "puts down", place, article)
-        self._let_go(player, article, middle)
-        self.chronicle.begins(relation_to(place), article.id, kept_on(place), self._time(middle))
-        if isinstance(place, Opened):
-            self.close(player, place)
+        self._walk_to(actor, place)
+        prop = self._takes_from(actor)
+        self.world.place(prop, self.location.id, place)
+        event, middle = self._at(actor, "puts down", place, prop=prop, inside=place.kind == "opening")
+        self._let_go(actor, prop, middle)
+        self.chronicle.begins(relation_to(place), prop.id, place.words, self._time(middle))
+        if place.kind == "opening":
+            self.close(actor, place)
         else:
-            self._resting_since[article.id] = middle
+            self._resting_since[prop.id] = middle
         return event
 
-    def give(self, giver: Player, receiver: Player) -> Event:
+    def give(self, giver: Actor, receiver: Actor) -> Event:
         """A person gives what they hold to another here."""
         self._must_stand(receiver)
         self.walk(giver, self._meeting_place(giver, receiver))
         one, other = self.state(giver).feet, self.state(receiver).feet
-        self.now = max(self.now, self._part(receiver).busy)
-        article = self._takes_from(giver)
-        self.world.hold(article, receiver)
+        self.now = max(self.now, self._role_of(receiver).busy)
+        prop = self._takes_from(giver)
+        self.world.hold(prop, receiver)
         facing, place = 1 if other[0] > one[0] else -1, giving_place(one, other)
-        event, middle = self._act(giver, "gives", article=article, other=receiver, facing=facing, place=place)
+        event, middle = self._act(giver, "gives", prop=prop, other=receiver, facing=facing, place=place)
         begin, end = on_frame(event.start - self.start), on_frame(event.end - self.start)
-        label = f"receives {article.thing.name}"
-        self._part(receiver).gesture(
-            Gesture(start=begin, end=end, kind="receives", label=label, facing=-facing, place=place, prop=article.prop)
+        label = f"receives {prop.reference}"
+        self._role_of(receiver).gesture(
+            Gesture(start=begin, end=end, kind="receives", label=label, facing=-facing, place=place, prop=prop)
         )
-        self._let_go(giver, article, middle)
-        self._part(receiver).had_since[article.id] = middle
-        self.chronicle.begins("holds", receiver.id, article.id, self._time(middle))
+        self._let_go(giver, prop, middle)
+        self._has(receiver, prop, middle)
         return event
 
-    def put_on(self, player: Player) -> Event:
+    def put_on(self, actor: Actor) -> Event:
         """A person puts on the hat or scarf they hold."""
-        self._must_stand(player)
-        article = self._takes_from(player)
-        self.state(player).wears.append(article)
-        self.world.things[article.id] = ThingState(article=article, how="worn")
-        event, middle = self._act(player, "puts on", article=article)
-        self._let_go(player, article, middle)
-        self._part(player).had_since[article.id] = middle
-        self.chronicle.begins("wears", player.id, article.id, self._time(middle))
+        self._must_stand(actor)
+        prop = self._takes_from(actor)
+        self.state(actor).wears.append(prop)
+        self.world.things[prop.id] = ThingState(prop=prop, how="worn")
+        event, middle = self._act(actor, "puts on", prop=prop)
+        self._let_go(actor, prop, middle)
+        self._has(actor, prop, middle, "wears")
         return event
 
-    def take_off(self, player: Player, article: Article) -> Event:
+    def take_off(self, actor: Actor, prop: Prop) -> Event:
         """A person takes off a hat or scarf and holds it."""
-        self._must_stand(player)
-        self.world.hold(article, player)
-        self.state(player).wears.remove(article)
-        event, middle = self._act(player, "takes off", article=article)
-        part = self._part(player)
-        self._intervals.append(part.had_until(article, middle, worn=True))
-        part.had_since[article.id] = middle
-        self.chronicle.ends("wears", player.id, article.id, self._time(middle))
-        self.chronicle.begins("holds", player.id, article.id, self._time(middle))
+        self._must_stand(actor)
+        self.world.hold(prop, actor)
+        self.state(actor).wears.remove(prop)
+        event, middle = self._act(actor, "takes off", prop=prop)
+        self._let_go(actor, prop, middle, "wears")
+        self._has(actor, prop, middle)
         return event
 
-    def drink(self, player: Player) -> Event:
+    def drink(self, actor: Actor) -> Event:
         """A person drinks from the cup they hold."""
-        return self._act(player, "drinks", article=self.state(player).holds, moves_with_it=False)[0]
+        return self._act(actor, "drinks", prop=self.state(actor).holds, moves_with_it=False)[0]
 
-    def open(self, player: Player, opened: Opened) -> Event:
+    def open(self, actor: Actor, opened: Fixture) -> Event:
         """A person opens a drawer, a cupboard or a door."""
-        self.walk(player, opened.stand)
         self.world.open[self.location.id].add(opened.name)
-        event, middle = self._act(player, "opens", target=opened.name, facing=opened.facing, place=opened.handle)
+        event, middle = self._at(actor, "opens", opened)
         self._open_since[opened.name] = middle
         return event
 
-    def close(self, player: Player, opened: Opened) -> Event:
+    def close(self, actor: Actor, opened: Fixture) -> Event:
         """A person closes what is open."""
-        self.walk(player, opened.stand)
         self.world.open[self.location.id].remove(opened.name)
-        event, middle = self._act(player, "closes", target=opened.name, facing=opened.facing, place=opened.handle)
+        event, middle = self._at(actor, "closes", opened)
         self._openings.append(Opening(start=self._open_since.pop(opened.name), end=middle, target=opened.name))
         return event
 
-    def sit(self, player: Player, seat: Seat) -> Event:
+    def sit(self, actor: Actor, seat: Fixture) -> Event:
         """A person walks to a seat and sits down."""
-        self.walk(player, seat.stand)
+        self.walk(actor, seat.stand)
         self.pause(_BEFORE_SITTING)
-        who = self.state(player)
+        who = self.state(actor)
         who.seat, who.facing = seat, seat.facing
-        return self._act(player, "sits down", target=seat.name, facing=seat.facing)[0]
+        return self._act(actor, "sits down", target=seat.name, facing=seat.facing)[0]
 
-    def stand_up(self, player: Player) -> Event:
+    def stand_up(self, actor: Actor) -> Event:
         """A person who sits stands up."""
-        who = self.state(player)
+        who = self.state(actor)
         if who.seat is None:
-            raise LookupError(f"{player.id} does not sit")
+            raise LookupError(f"{actor.id} does not sit")
         seat, who.seat = who.seat, None
-        return self._act(player, "stands up", target=seat.name, facing=seat.facing)[0]
+        return self._act(actor, "stands up", target=seat.name, facing=seat.facing)[0]
 
-    def wave(self, player: Player, other: Player | None = None) -> Event:
+    def wave(self, actor: Actor, other: Actor | None = None) -> Event:
         """A person waves, at another or just so."""
-        return self._act(player, "waves", other=other, facing=self._towards(player, other))[0]
+        return self._act(actor, "waves", other=other, facing=self._towards(actor, other))[0]
 
-    def say(self, player: Player, words: str, to: Player | None = None) -> Event:
+    def say(self, actor: Actor, words: str, to: Actor | None = None) -> Event:
         """A person says a line."""
-        begin = on_frame(max(self.now, self._part(player).busy))
+        begin = on_frame(max(self.now, self._role_of(actor).busy))
         end = on_frame(begin + min(5.5, max(1.6, 0.9 + 0.055 * len(words))))
-        event = self._happened("says", player, begin, end, other=to, words=words)
-        facing = self._towards(player, to)
-        self._lines.append(Line(start=begin, end=end, speaker=player.actor, text=words, facing=facing))
-        self._part(player).busy = end
+        event = self._happened("says", actor, begin, end, other=to, words=words)
+        facing = self._towards(actor, to)
+        self._lines.append(Line(start=begin, end=end, speaker=actor, text=words, facing=facing))
+        self._role_of(actor).busy = end
         self.now = on_frame(end + self.cast.between)
         return event
 
@@ -372,28 +315,38 @@ class Scene:
     @property
     def length(self) -> float:
         """Seconds that the shot lasts at least: all that has been done so far."""
-        return on_frame(_TAIL + max([self.now, *(part.busy for part in self._parts.values())]))
+        return on_frame(_TAIL + max([self.now, *(role.busy for role in self._roles.values())]))
 
     def finish(self, *, longer: float = 0.0) -> Shot:
         """End the shot, ``longer`` seconds later than necessary; things stay where they are."""
         duration = on_frame(self.length + longer)
         for article_id, since in self._resting_since.items():
             where = self.world.things[article_id]
-            if isinstance(where.place, Spot):
-                self._rest(where.article, since, duration, where.place)
+            if where.place is not None:
+                self._resting.append(Resting(start=since, end=duration, prop=where.prop, place=where.place.place))
         for target, since in self._open_since.items():
             self._openings.append(Opening(start=since, end=duration, target=target))
-        for part in self._parts.values():
-            self._intervals += part.finish(duration)
-        self._note_visits(duration)
+        for role in self._roles.values():
+            for prop in role.who.has:
+                role.had_until(prop, duration, worn=prop in role.who.wears)
+        self._note_visits()
         room = self._room
         texts = tuple(text for text in (room.sign, room.clock, *room.notes) if text)
         self.chronicle.scene(self.location.id, self._time(0.0), self._time(duration), texts)
         return Shot(
             room=room,
             duration=duration,
-            caption=caption_of(self.location.place.name, self._events),
-            performances=tuple(part.performance() for part in self._parts.values()),
+            caption=caption_of(self.location.name, self._events),
+            performances=tuple(
+                Performance(
+                    actor=role.who.actor,
+                    walks=tuple(role.walks),
+                    gestures=tuple(role.gestures),
+                    carries=tuple(role.carries),
+                    wears=tuple(role.wears),
+                )
+                for role in self._roles.values()
+            ),
             resting=tuple(self._resting),
             lines=tuple(self._lines),
             captions=tuple(
@@ -403,25 +356,41 @@ class Scene:
             openings=tuple(self._openings),
         )
 
-    def _note_visits(self, duration: float) -> None:
+    def _note_visits(self) -> None:
         """Record who and what is on screen when: a held thing is, as long as its holder is."""
-        shown = {part.who.player.id: part.seen for part in self._parts.values()}
-        for item in self._intervals:
-            for start, end in shown[item.holder] if item.holder else [(0.0, duration)]:
-                if min(end, item.end) > max(start, item.start):
-                    shown.setdefault(item.thing, []).append((max(start, item.start), min(end, item.end)))
-        for subject, intervals in shown.items():
-            for start, end in _joined(intervals):
-                if end > start:
-                    self.chronicle.visits.append(
-                        Visit(subject=subject, place=self.location.id, start=self._time(start), end=self._time(end))
-                    )
+        shown: dict[str, list[TimeSpan]] = {}
+
+        def show(subject: str, start: float, end: float) -> None:
+            if end > start:
+                shown.setdefault(subject, []).append(TimeSpan(start=start, end=end))
+
+        for role in self._roles.values():
+            for start, end in role.seen:
+                show(role.who.actor.id, start, end)
+                had: list[Carry | Wear] = [*role.carries, *role.wears]
+                for item in had:
+                    show(item.prop.id, max(start, item.start), min(end, item.end))
+        for resting in self._resting:
+            show(resting.prop.id, resting.start, resting.end)
+        self.chronicle.visits += [
+            Visit(subject=subject, place=self.location.id, start=self._time(span.start), end=self._time(span.end))
+            for subject, spans in shown.items()
+            for span in merge_spans(spans)
+        ]
 
     # -- places
 
-    @staticmethod
-    def _walking(origin: Feet, goal: Feet) -> float:
-        return max(0.6, math.ceil(math.dist(origin, goal) / _SPEED * 10) / 10)
+    def _start_walk(self, actor: Actor, goal: Feet, *, origin: Feet | None = None) -> tuple[float, float]:
+        """Let a person walk as soon as they are free, from where they are or from outside; returns beginning and end."""
+        role = self._role_of(actor)
+        came = origin or role.who.feet
+        begin = max(self.now, role.busy)
+        end = on_frame(begin + max(0.6, math.ceil(math.dist(came, goal) / _SPEED * 10) / 10))
+        role.walks.append(Walk(start=begin, end=end, origin=came, goal=goal))
+        if goal[0] != came[0]:
+            role.who.facing = 1 if goal[0] > came[0] else -1
+        role.who.feet, role.busy = goal, end
+        return begin, end
 
     @staticmethod
     def _crossing(origin: Feet, goal: Feet) -> float:
@@ -433,44 +402,40 @@ class Scene:
         taken = tuple(taken)
         return [place for place in self.location.plan.positions if all(abs(place[0] - x) >= _APART for x in taken)]
 
-    def _free_places(self, player: Player) -> Sequence[Feet]:
+    def _free_places(self, actor: Actor) -> Sequence[Feet]:
         """Places at which a person covers no other."""
-        free = self._free_positions(self.state(other).feet[0] for other in self.others(player))
+        free = self._free_positions(self.state(other).feet[0] for other in self.others(actor))
         return free or self.location.plan.positions
 
-    def _between(self, player: Player, origin: Feet, goal: Feet) -> int:
+    def _between(self, actor: Actor, origin: Feet, goal: Feet) -> int:
         """The number of people that a walk passes: each hides the walker, or is hidden, for a moment."""
         near, far = sorted((origin[0], goal[0]))
-        return sum(near - _APART / 2 < self.state(other).feet[0] < far + _APART / 2 for other in self.others(player))
+        return sum(near - _APART / 2 < self.state(other).feet[0] < far + _APART / 2 for other in self.others(actor))
 
-    def _way_in(self, player: Player, goals: Sequence[Feet]) -> tuple[Feet, Feet]:
+    def _way_in(self, actor: Actor, goals: Sequence[Feet]) -> tuple[Feet, Feet]:
         """The side to come in from and one of some places, past as few people as possible."""
         plan = self.location.plan
         ways = [(origin, goal) for origin in (plan.left, plan.right) for goal in goals]
         self.chance.shuffle(ways)
-        return min(ways, key=lambda way: self._between(player, *way))
+        return min(ways, key=lambda way: self._between(actor, *way))
 
-    def _way_out(self, player: Player) -> Feet:
+    def _way_out(self, actor: Actor) -> Feet:
         """The side to go out at: past as few people as possible, then the nearer one."""
-        plan, here = self.location.plan, self.state(player).feet
-        return min(
-            (plan.left, plan.right), key=lambda side: (self._between(player, here, side), abs(side[0] - here[0]))
-        )
+        plan, here = self.location.plan, self.state(actor).feet
+        return min((plan.left, plan.right), key=lambda side: (self._between(actor, here, side), abs(side[0] - here[0])))
 
-    def _make_way(self, player: Player, goal: Feet) -> None:
+    def _make_way(self, actor: Actor, goal: Feet) -> None:
         """Let people who are in the way step aside first."""
-        for other in self.others(player):
+        for other in self.others(actor):
             who = self.state(other)
             if who.seat is None and abs(who.feet[0] - goal[0]) < _APART:
                 taken = {goal[0], *(self.state(item).feet[0] for item in self.others(other))}
                 free, here = self._free_positions(taken) or [who.feet], who.feet[0]
                 aside = min(free, key=lambda place: abs(place[0] - here))
-                part = self._part(other)
-                begin = max(self.now, part.busy)
-                part.walk(begin, on_frame(begin + self._walking(who.feet, aside)), aside)
+                begin, _ = self._start_walk(other, aside)
                 self.now = max(self.now, on_frame(begin + 0.3))
 
-    def _meeting_place(self, giver: Player, receiver: Player) -> Feet:
+    def _meeting_place(self, giver: Actor, receiver: Actor) -> Feet:
         """Where to stand to give another person something."""
         one, other = self.state(giver).feet, self.state(receiver).feet
         side = 1 if one[0] >= other[0] else -1
@@ -479,8 +444,8 @@ class Scene:
             x = other[0] - side * GIVING_APART
         return x, other[1]
 
-    def _towards(self, player: Player, other: Player | None) -> int:
-        who = self.state(player)
+    def _towards(self, actor: Actor, other: Actor | None) -> int:
+        who = self.state(actor)
         if who.seat is not None or other is None or not self.is_here(other):
             return who.facing
         return 1 if self.state(other).feet[0] > who.feet[0] else -1
@@ -490,30 +455,30 @@ class Scene:
     def _time(self, moment: float) -> float:
         return on_frame(self.start + moment)
 
-    def _part(self, player: Player) -> _Part:
-        if player.id not in self._parts:
-            self._parts[player.id] = _Part(self.state(player))
-        return self._parts[player.id]
+    def _role_of(self, actor: Actor) -> _Role:
+        if actor.id not in self._roles:
+            who = self.state(actor)
+            self._roles[actor.id] = _Role(who=who, had_since={prop.id: 0.0 for prop in who.has})
+        return self._roles[actor.id]
 
-    def _must_stand(self, player: Player) -> None:
-        if self.state(player).seat is not None:
-            self.stand_up(player)
+    def _must_stand(self, actor: Actor) -> None:
+        if self.state(actor).seat is not None:
+            self.stand_up(actor)
 
-    def _walk_to(self, player: Player, place: Spot | Opened) -> None:
+    def _walk_to(self, actor: Actor, place: Fixture) -> None:
         """Walk to a spot, or to something that is opened."""
-        if isinstance(place, Opened) and place.name not in self.world.open[self.location.id]:
-            self.open(player, place)
-        self.walk(player, place.stand)
+        if place.kind == "opening" and place.name not in self.world.open[self.location.id]:
+            self.open(actor, place)
+        self.walk(actor, place.stand)
 
-    def _handle(self, player: Player, kind: GestureKind, place: Spot | Opened, article: Article) -> tuple[Event, float]:
-        """Pick a thing up or put it down."""
-        inside = isinstance(place, Opened)
-        grip, target = place.handle if isinstance(place, Opened) else place.place, kept_on(place)
-        return self._act(player, kind, article=article, target=target, inside=inside, facing=place.facing, place=grip)
+    def _at(self, actor: Actor, kind: GestureKind, place: Fixture, **what: Any) -> tuple[Event, float]:
+        """Walk to a place and do something there."""
+        self.walk(actor, place.stand)
+        return self._act(actor, kind, target=place.words, facing=place.facing, place=place.place, **what)
 
     def _act(
         self,
-        player: Player,
+        actor: Actor,
         kind: GestureKind,
         *,
         facing: int = 0,
@@ -526,51 +491,51 @@ class Scene:
         The action after it waits for it. ``moves_with_it``: the arm moves with the thing. ``what`` as for ``_happened``.
         """
         event_kind, seconds = _GESTURES[kind]
-        begin = on_frame(max(self.now, self._part(player).busy))
+        begin = on_frame(max(self.now, self._role_of(actor).busy))
         end = on_frame(begin + seconds)
         self.now = on_frame(end + self.cast.between)
-        event = self._happened(event_kind, player, begin, end, **what)
-        label, article = event.clause.removeprefix(f"{player.person.description} "), what.get("article")
-        prop = article.prop if article is not None and moves_with_it else None
+        event = self._happened(event_kind, actor, begin, end, **what)
+        label = event.clause.removeprefix(f"{actor.reference} ")
+        prop = what.get("prop") if moves_with_it else None
         gesture = Gesture(start=begin, end=end, kind=kind, label=label, facing=facing, place=place, prop=prop)
-        self._part(player).gesture(gesture)
+        self._role_of(actor).gesture(gesture)
         return event, on_frame((begin + end) / 2)
 
-    def _takes_from(self, player: Player) -> Article:
+    def _takes_from(self, actor: Actor) -> Prop:
         """Take away what a person holds."""
-        who = self.state(player)
+        who = self.state(actor)
         if who.holds is None:
-            raise LookupError(f"{player.id} holds nothing")
-        article, who.holds = who.holds, None
-        return article
+            raise LookupError(f"{actor.id} holds nothing")
+        prop, who.holds = who.holds, None
+        return prop
 
-    def _let_go(self, player: Player, article: Article, time: float) -> None:
-        self._intervals.append(self._part(player).had_until(article, time))
-        self.chronicle.ends("holds", player.id, article.id, self._time(time))
+    def _has(self, actor: Actor, prop: Prop, time: float, how: Literal["holds", "wears"] = "holds") -> None:
+        self._role_of(actor).had_since[prop.id] = time
+        self.chronicle.begins(how, actor.id, prop.id, self._time(time))
 
-    def _rest(self, article: Article, start: float, end: float, spot: Spot) -> None:
-        self._resting.append(Resting(start=start, end=end, prop=article.prop, place=spot.place))
-        self._intervals.append(_Interval(thing=article.id, holder="", start=start, end=end))
+    def _let_go(self, actor: Actor, prop: Prop, time: float, how: Literal["holds", "wears"] = "holds") -> None:
+        self._role_of(actor).had_until(prop, time, worn=how == "wears")
+        self.chronicle.ends(how, actor.id, prop.id, self._time(time))
 
     def _happened(
         self,
         kind: EventKind,
-        player: Player,
+        actor: Actor,
         begin: float,
         end: float,
         *,
-        article: Article | None = None,
-        other: Player | None = None,
+        prop: Prop | None = None,
+        other: Actor | None = None,
         target: str = "",
         words: str = "",
         inside: bool = False,
     ) -> Event:
         predicate, base = event_words(
             {"picks_up": "takes_out", "puts_down": "puts_into"}[kind] if inside else kind,
-            thing=article.thing.name if article else "",
-            other=other.person.description if other else "",
+            thing=prop.reference if prop else "",
+            other=other.reference if other else "",
             target=self.cast.in_words(target) if target else "",
-            room=self.location.place.name,
+            room=self.location.name,
             words=words,
         )
         event = Event(
@@ -578,11 +543,11 @@ class Scene:
             kind=kind,
             start=self._time(begin),
             end=self._time(end),
-            actor=player.id,
+            actor=actor.id,
             place=self.location.id,
-            clause=f"{player.person.description} {predicate}",
+            clause=f"{actor.reference} {predicate}",
             verb_phrase=base,
-            thing=article.id if article else "",
+            thing=prop.id if prop else "",
             other=other.id if other else "",
             target=target,
             words=words,
@@ -592,17 +557,6 @@ class Scene:
         return event
 
 
-def _joined(intervals: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Intervals in order, those that touch joined."""
-    found: list[tuple[float, float]] = []
-    for start, end in sorted(intervals):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        else:
-            found.append((start, end))
-    return found
-
-
 #: Minutes on the clocks for each minute of film: a short film shows hours of a day, a long one passes as it is.
 _DAY_MINUTES, _FASTEST = 480.0, 40.0
 _SOON = 25.0  #: seconds of film before an appointment in which it is due
@@ -610,25 +564,25 @@ _CROWD = 3  #: more people than this are not brought together in a room by chanc
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class SceneRequest:
     """The scene that a plot plays next: its room, and the time on the clock (minutes of the day) if it matters."""
 
     room: str
     at: int | None = None
 
 
-Plot = Generator[Wanted, Scene, None]
+Plot = Generator[SceneRequest, StagedShot, None]
 
 
 class Director:
     """What plots can ask for: free people and things, places, the time; it keeps the clock and makes the scenes."""
 
-    def __init__(self, cast: Cast, *, duration: float, chance: random.Random) -> None:
+    def __init__(self, cast: StoryCast, *, duration: float, chance: random.Random) -> None:
         self.cast = cast
         self.chance = chance
         self.duration = duration
         self.chronicle = Chronicle()
-        self.world = World(cast.locations, cast.players)
+        self.world = StoryState(cast.locations, cast.actors)
         self.time = 0.0  #: seconds of the film so far
         self.notices: dict[str, tuple[str, ...]] = {}
         self._engaged: set[str] = set()
@@ -636,6 +590,19 @@ class Director:
         self._pace = min(_FASTEST, max(1.0, _DAY_MINUTES / (duration / 60)))
         self._jumped = 0.0
         self._shown = cast.opening_minute
+
+    # -- what is true before the film begins
+
+    def begin_at(self, prop: Prop, room: str, place: Fixture) -> None:
+        """Let a thing be somewhere at first."""
+        self.world.place(prop, room, place)
+        self.chronicle.begins("in", prop.id, room, 0.0)
+        self.chronicle.begins(relation_to(place), prop.id, place.words, 0.0)
+
+    def begin_with(self, prop: Prop, actor: Actor) -> None:
+        """Let a person hold a thing at first."""
+        self.world.hold(prop, actor)
+        self.chronicle.begins("holds", actor.id, prop.id, 0.0)
 
     # -- time
 
@@ -654,7 +621,7 @@ class Director:
 
     def may_arrange(self) -> bool:
         """Whether more may be arranged for a later time: people who wait for it take part in little else."""
-        return len(self._arranged) < max(1, len(self.cast.players) // 4)
+        return len(self._arranged) < max(1, len(self.cast.actors) // 4)
 
     def arrange(self, at: int, *, instead_of: int | None = None) -> None:
         """Arrange something for a time; until its scene comes the clocks stay before it."""
@@ -669,7 +636,7 @@ class Director:
     # -- who and what is free
 
     @contextmanager
-    def engaged(self, *items: Player | Article) -> Iterator[None]:
+    def engaged(self, *items: Actor | Prop) -> Iterator[None]:
         """Reserve people and things for one plot for a while."""
         ids = {item.id for item in items}
         self._engaged |= ids
@@ -678,27 +645,25 @@ class Director:
         finally:
             self._engaged -= ids
 
-    def is_free(self, item: Player | Article) -> bool:
+    def is_free(self, item: Actor | Prop) -> bool:
         """Whether no plot has reserved a person or a thing."""
         return item.id not in self._engaged
 
-    def free_people(self, count: int) -> list[Player]:
+    def free_people(self, count: int) -> list[Actor]:
         """Random people who belong to no plot and hold nothing; an empty list if there are fewer than ``count``."""
         found = [
-            player
-            for player in self.cast.players
-            if self.is_free(player) and self.world.people[player.id].holds is None
+            actor for actor in self.cast.actors if self.is_free(actor) and self.world.people[actor.id].holds is None
         ]
         return self.chance.sample(found, count) if len(found) >= count else []
 
-    def free_things(self, *, ruled: bool = False) -> list[Article]:
+    def free_things(self, *, ruled: bool = False) -> list[Prop]:
         """Things that are put somewhere and belong to no plot: those of a rule, or all others."""
         found = [
-            article
-            for article in self.cast.articles
-            if self.is_free(article)
-            and (self.cast.rule_of(article) is not None) == ruled
-            and self.world.things[article.id].how in {"on", "inside"}
+            prop
+            for prop in self.cast.props
+            if self.is_free(prop)
+            and (self.cast.rule_of(prop) is not None) == ruled
+            and self.world.things[prop.id].how in {"on", "inside"}
         ]
         self.chance.shuffle(found)
         return found
@@ -714,15 +679,15 @@ class Director:
 
     def room_name(self, room: str) -> str:
         """A room in words."""
-        return self.world.locations[room].place.name
+        return self.world.locations[room].name
 
-    def room_of(self, player: Player) -> str:
+    def room_of(self, actor: Actor) -> str:
         """Where a person is; empty between two rooms."""
-        return self.world.people[player.id].room
+        return self.world.people[actor.id].room
 
     # -- scenes
 
-    def play(self, plot: Plot, wanted: Wanted) -> tuple[Scene, Wanted | None]:
+    def play(self, plot: Plot, wanted: SceneRequest) -> tuple[StagedShot, SceneRequest | None]:
         """Let a plot play its scene; returns the scene, not yet finished, and what the plot wants next (None: it is over).
 
         The clocks stay before the times for which something else is arranged.
@@ -733,7 +698,7 @@ class Director:
         elif self._arranged:
             self._jumped -= max(0, self.minute() - min(self._arranged) + 1)
         self._shown = max(self._shown, self.minute())
-        scene = Scene(
+        scene = StagedShot(
             self.world,
             self.chronicle,
             self.cast,
@@ -744,11 +709,11 @@ class Director:
             chance=self.chance,
         )
         try:
-            following: Wanted | None = plot.send(scene)
+            following: SceneRequest | None = plot.send(scene)
         except StopIteration:
             following = None
         # People who are there before the camera looks cannot be distinguished from the furniture: rooms are left empty.
         for who in self.world.present(wanted.room):
-            scene.leave(who.player)
+            scene.leave(who.actor)
         self.time = scene.start + scene.length
         return scene, following

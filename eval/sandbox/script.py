@@ -37,7 +37,7 @@ def capital(sentence: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What a person wears: colour words of ``palette.COLOURS``; ``height`` relative to an average person."""
+    """What a person wears: colour words of ``canvas.COLOURS``; ``height`` relative to an average person."""
 
     coat: str
     trousers: str
@@ -56,6 +56,16 @@ class Actor:
     pitch: float
 
     @property
+    def id(self) -> str:
+        """``person_mia``."""
+        return f"person_{self.name.lower()}"
+
+    @property
+    def reference(self) -> str:
+        """``the person in the red coat``."""
+        return f"the person in the {self.look.coat} coat"
+
+    @property
     def description(self) -> str:
         """``a person in a red coat and black trousers``."""
         return f"a person in {with_article(self.look.coat)} coat and {self.look.trousers} trousers"
@@ -71,6 +81,21 @@ class Prop:
     label: str = ""
 
     @property
+    def id(self) -> str:
+        """``folder_blue``."""
+        return f"{self.category}_{self.colour}"
+
+    @property
+    def reference(self) -> str:
+        """``the blue folder``."""
+        return f"the {self.name}"
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether it can be put on."""
+        return self.category in {"hat", "scarf"}
+
+    @property
     def description(self) -> str:
         """``a blue folder with an orange label``."""
         return with_article(self.name) + (f" with {with_article(self.label)} label" if self.label else "")
@@ -80,8 +105,7 @@ class Prop:
 class Room:
     """A room as the camera sees it; ``seed`` decides its textures, ``sign`` and ``notes`` can be read.
 
-    ``variant`` from 1 on decides its colours and arrangement, and where things are: ``room_plans.plan_of``. Rooms of variant 0
-    are the four of the sample film, without seats, drawers and hooks.
+    ``variant`` from 1 on decides its colours and arrangement, and where things are: ``room_plans.plan_of``.
     """
 
     kind: RoomKind
@@ -90,7 +114,7 @@ class Room:
     notes: tuple[str, ...] = ()
     clock: str = ""
     seed: int = 0
-    variant: int = 0
+    variant: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

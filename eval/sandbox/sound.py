@@ -13,13 +13,12 @@ import subprocess
 import sys
 import tempfile
 import unicodedata
+import wave
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import av
-import av.error
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,23 +36,13 @@ def read_wave(data: bytes) -> tuple[NDArray[np.float32], int]:
         ValueError: for anything else.
     """
     try:
-        with av.open(io.BytesIO(data), "r", format="wav") as container:
-            stream = container.streams.audio[0]
-            pieces = [frame.to_ndarray()[0, :: stream.channels] for frame in container.decode(stream)]
-            rate = stream.rate
-    except (av.error.FFmpegError, IndexError) as error:
+        with wave.open(io.BytesIO(data)) as sound:
+            if sound.getsampwidth() != 2:
+                raise ValueError("no 16-bit WAV data")
+            samples = np.frombuffer(sound.readframes(sound.getnframes()), "<i2")[:: sound.getnchannels()]
+            return samples.astype(np.float32) / np.float32(32768), sound.getframerate()
+    except (wave.Error, EOFError) as error:
         raise ValueError(f"no WAV data: {error}") from error
-    if not pieces or pieces[0].dtype != np.int16:
-        raise ValueError("no 16-bit WAV data")
-    return np.asarray(np.concatenate(pieces), np.float32) / np.float32(32768), rate
-
-
-def at_rate(samples: NDArray[np.float32], rate: int, wanted: int) -> NDArray[np.float32]:
-    """Resample a sound by linear interpolation."""
-    if rate == wanted or not len(samples):
-        return samples
-    times = np.arange(round(len(samples) * wanted / rate)) * (rate / wanted)
-    return np.asarray(np.interp(times, np.arange(len(samples)), samples), np.float32)
 
 
 #: Words a minute that programs understand as calm speech, and the most they speak in a hurry.
@@ -151,9 +140,11 @@ class SpokenLines:
         loud = np.flatnonzero(np.abs(samples) > _SILENT)
         if not len(loud):
             return None
-        sound = at_rate(samples[loud[0] : loud[-1] + 1], rate, self._rate)
+        part = samples[loud[0] : loud[-1] + 1]
+        times = np.arange(round(len(part) * self._rate / rate)) * (rate / self._rate)
+        sound = np.interp(times, np.arange(len(part)), part)  # at the film's rate
         sound = sound * (_LOUDNESS / float(np.sqrt(np.mean(sound**2))))
-        return np.clip(sound, -0.9, 0.9).astype(np.float32)
+        return np.asarray(np.clip(sound, -0.9, 0.9), np.float32)
 
 
 def installed_voices(

@@ -9,28 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from eval.sandbox.facts import Event, FilmFacts
-from eval.sandbox.plots import (
-    appointment,
-    called,
-    come_by,
-    consulted,
-    errand,
-    filed,
-    lent,
-    misplaced,
-    moment,
-    nothing,
-    noticed,
-    outing,
-    relieved,
-    shared_number,
-    sought,
-    uncovered,
-)
-from eval.sandbox.room_plans import Opened, Spot
-from eval.sandbox.scenes import Director, Plot, Scene, Wanted
-from eval.sandbox.script import CARD, Actor, Card, Film, Prop, Shot, with_article
-from eval.sandbox.story_world import FRAME_RATE, Article, Cast, Rule, cast_story, kept_on, on_frame, relation_to
+from eval.sandbox.plots import CAUSING, LEANING, PLOTS, come_by, consulted, filed, nothing, sought
+from eval.sandbox.scenes import Director, Plot, SceneRequest, StagedShot
+from eval.sandbox.script import CARD, Card, Film, Prop, Shot, with_article
+from eval.sandbox.story_world import FRAME_RATE, FilingRule, StoryCast, cast_story, on_frame
 from tool_induction.domains.domain import SplitName
 
 _BROUGHT = 0.5  #: how often a labelled thing is brought by a person, while any hold nothing
@@ -38,59 +20,44 @@ _KEPT = 0.15  #: how often any other thing is inside something at first
 
 
 def furnish(director: Director) -> None:
-    """Give every thing its first place."""
-    for article in director.cast.articles:
-        rule = director.cast.rule_of(article)
-        if rule is not None:
-            _labelled(director, article, rule)
-        else:
-            _unlabelled(director, article)
+    """Give every thing its first place.
 
-
-def _labelled(director: Director, article: Article, rule: Rule) -> None:
-    """A labelled thing is brought by a person, or is where it belongs: it is never put where the rule does not say."""
-    chance, world = director.chance, director.world
-    free = [player for player in director.cast.players[1:] if world.people[player.id].holds is None]
-    if len(free) > 1 and chance.random() < _BROUGHT:
-        player = chance.choice(free)
-        world.hold(article, player)
-        director.chronicle.begins("holds", player.id, article.id, 0.0)
-    else:
-        _place(director, article, rule.room, world.opening(rule.room, rule.target))
-
-
-def _unlabelled(director: Director, article: Article) -> None:
-    """Any other thing is on something, or inside something (also if no place is free)."""
-    chance = director.chance
+    A labelled thing is brought by a person, or is where it belongs: it is never put where the rule does not say. Any other thing
+    is on something, or inside something (also if no place is free).
+    """
+    cast, chance, world = director.cast, director.chance, director.world
     openings = [
         (location.id, item)
-        for location in director.cast.locations
+        for location in cast.locations
         for item in location.plan.openings
         if not item.name.endswith("door")
     ]
-    inside = not article.is_worn and bool(openings) and chance.random() < _KEPT
-    if inside or not _place_anywhere(director, article):
-        _place(director, article, *chance.choice(openings))
+    for prop in cast.props:
+        rule = cast.rule_of(prop)
+        if rule is not None:
+            free = [actor for actor in cast.actors[1:] if world.people[actor.id].holds is None]
+            if len(free) > 1 and chance.random() < _BROUGHT:
+                director.begin_with(prop, chance.choice(free))
+            else:
+                director.begin_at(prop, rule.room, world.opening(rule.room, rule.target))
+            continue
+        inside = not prop.is_worn and bool(openings) and chance.random() < _KEPT
+        if inside or not _place_anywhere(director, prop):
+            director.begin_at(prop, *chance.choice(openings))
 
 
-def _place_anywhere(director: Director, article: Article) -> bool:
+def _place_anywhere(director: Director, prop: Prop) -> bool:
     """Put a thing on a random spot of some room; False if all are taken."""
     rooms = [location.id for location in director.cast.locations]
-    free = {room: director.world.free_spots(room, article) for room in rooms}
-    if article.is_worn and any(spot.hangs for spots in free.values() for spot in spots):
-        free = {room: [spot for spot in spots if spot.hangs] for room, spots in free.items()}
+    free = {room: director.world.free_spots(room, prop) for room in rooms}
+    if prop.is_worn and any(spot.kind == "hook" for spots in free.values() for spot in spots):
+        free = {room: [spot for spot in spots if spot.kind == "hook"] for room, spots in free.items()}
     rooms = [room for room in rooms if free[room]]
     if not rooms:
         return False
     room = director.chance.choice(rooms)
-    _place(director, article, room, director.chance.choice(free[room]))
+    director.begin_at(prop, room, director.chance.choice(free[room]))
     return True
-
-
-def _place(director: Director, article: Article, room: str, place: Spot | Opened) -> None:
-    director.world.place(article, room, place)
-    director.chronicle.begins("in", article.id, room, 0.0)
-    director.chronicle.begins(relation_to(place), article.id, kept_on(place), 0.0)
 
 
 _AT_ONCE = 1.5  #: seconds from coming in to waving
@@ -110,7 +77,7 @@ def learn(director: Director) -> None:
             text = f"{many} go into {rule.target} in {room}"
             chronicle.learned("rule", text, {**values, "place": rule.room}, shown)
     for habit in director.cast.habits:
-        who, room = director.cast.person(habit.person).description, director.room_name(habit.room)
+        who, room = director.world.people[habit.person].actor.reference, director.room_name(habit.room)
         own = [event for event in chronicle.events if (event.actor, event.place) == (habit.person, habit.room)]
         if habit.kind == "waves":
             shown = [event for event in own if event.kind == "waves" and _on_entering(event, chronicle.events)]
@@ -159,8 +126,8 @@ def containers_are_shown(director: Director) -> bool:
     return len(opened) > _ENOUGH
 
 
-def _following(director: Director, rule: Rule) -> list[Event]:
-    things = {item.id for item in director.cast.articles if director.cast.rule_of(item) == rule}
+def _following(director: Director, rule: FilingRule) -> list[Event]:
+    things = {item.id for item in director.cast.props if director.cast.rule_of(item) == rule}
     return [event for event in director.chronicle.events if event.kind == "puts_down" and event.thing in things]
 
 
@@ -175,36 +142,6 @@ _LONG = 7.0  #: seconds of an empty room that are filled with something
 _END = 7.0  #: seconds before the end in which no scene begins
 _LEARNING = 2.0  #: minutes of film from which rules are shown often enough to be learned
 _TRIES = 12
-
-#: How often each plot begins, and the seconds it takes at least.
-_PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
-    (errand, 3.0, 40.0),
-    (misplaced, 2.0, 70.0),
-    (lent, 2.0, 40.0),
-    (outing, 1.5, 30.0),
-    (filed, 3.0, 15.0),
-    (consulted, 3.0, 25.0),
-    (appointment, 2.5, 60.0),
-    (called, 1.5, 30.0),
-    (noticed, 1.0, 60.0),
-    (moment, 2.0, 12.0),
-    (relieved, 2.5, 8.0),
-    (shared_number, 1.5, 15.0),
-    (uncovered, 1.0, 10.0),
-    (sought, 0.7, 20.0),
-)
-
-
-#: What brings about something that can be seen.
-_CAUSING = (errand, outing, appointment, called, noticed)
-
-#: What happens more often in films of a theme.
-_LEANING: dict[str, tuple[Callable[[Director], Plot], ...]] = {
-    "office": (appointment, consulted, called),
-    "home": (outing, moment, uncovered),
-    "workshop": (errand, lent),
-    "reading room": (misplaced, noticed, shared_number),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,11 +176,11 @@ class _Telling:
     def __init__(self, seed: int, minutes: float, split: SplitName) -> None:
         self._seed, self._minutes, self._split = seed, minutes, split
         self._chance = random.Random(f"story {split} {seed} {minutes:g}")
-        self._cast: Cast = cast_story(self._chance.randrange(2**32), minutes)
+        self._cast: StoryCast = cast_story(self._chance.randrange(2**32), minutes)
         self._director = Director(self._cast, duration=minutes * 60, chance=self._chance)
-        self._active: list[tuple[Plot, Wanted]] = []
+        self._active: list[tuple[Plot, SceneRequest]] = []
         self._parts: list[Shot | Card] = []
-        self._scene: Scene | None = None
+        self._scene: StagedShot | None = None
         self._left_at: dict[str, float] = {}
         is_brief = minutes < _LEARNING
         self._rules_shown = self._containers_shown = is_brief
@@ -267,18 +204,12 @@ class _Telling:
             "split": self._split,
             "minutes": float(self._minutes),
             "version": STORY_VERSION,
-            "tracks": self._tracks(film),
+            "tracks": {subject.id: track for subject, track in film.tracks().items()},
         }
         facts = director.chronicle.facts(
             video_id(self._seed, self._split), self._seed, self._cast, round(film.duration, 3), extras
         )
         return Story(film=film, facts=facts)
-
-    def _tracks(self, film: Film) -> dict[str, str]:
-        """The tracks of the truth by the ids of the facts, for people and things that the film shows."""
-        ids: dict[Actor | Prop, str] = {player.actor: player.id for player in self._cast.players}
-        ids |= {article.prop: article.id for article in self._cast.articles}
-        return {ids[subject]: track for subject, track in film.tracks().items()}
 
     def _card(self, title: str, subtitle: str = "") -> None:
         self._end_scene()
@@ -324,7 +255,7 @@ class _Telling:
         wait = on_frame(max(0.0, self._left_at.get(room, -math.inf) + _FORGOTTEN - self._director.time))
         return math.inf if wait and self._scene is None else wait
 
-    def _due(self) -> tuple[Plot, Wanted] | None:
+    def _due(self) -> tuple[Plot, SceneRequest] | None:
         """A plot whose time has come."""
         due = [
             (wanted.at, index)
@@ -333,7 +264,7 @@ class _Telling:
         ]
         return self._active.pop(min(due)[1]) if due else None
 
-    def _choose(self) -> tuple[Plot, Wanted]:
+    def _choose(self) -> tuple[Plot, SceneRequest]:
         """The plot that plays next: one that is under way, or a new one; better in a room that can come at once."""
         waits = {index: self._wait(wanted.room) for index, (_, wanted) in enumerate(self._active) if wanted.at is None}
         ready = [index for index, wait in waits.items() if wait == 0]
@@ -350,13 +281,13 @@ class _Telling:
         plot = nothing(min((location.id for location in self._cast.locations), key=self._wait))
         return plot, next(plot)
 
-    def _begin(self) -> tuple[Plot, Wanted] | None:
+    def _begin(self) -> tuple[Plot, SceneRequest] | None:
         """A new plot, if one can begin now in a room that can come at once."""
         self._rules_shown = self._rules_shown or rules_are_shown(self._director)
         self._causes_shown = self._causes_shown or causes_are_shown(self._director)
         self._containers_shown = self._containers_shown or containers_are_shown(self._director)
         for _ in range(_TRIES):
-            fitting = [item for item in _PLOTS if item[2] < self._director.left]
+            fitting = [item for item in PLOTS if item[2] < self._director.left]
             if not fitting:
                 return None
             begin, _, _ = self._chance.choices(fitting, [item[1] * self._leaning(item[0]) for item in fitting])[0]
@@ -373,8 +304,8 @@ class _Telling:
 
     def _leaning(self, plot: Callable[[Director], Plot]) -> float:
         """How much likelier than usual a plot is: by the theme, and while rules and causes are still to be shown."""
-        leaning = 2.0 if plot in _LEANING[self._cast.theme] else 1.0
-        if not self._causes_shown and plot in _CAUSING:
+        leaning = 2.0 if plot in LEANING[self._cast.theme] else 1.0
+        if not self._causes_shown and plot in CAUSING:
             leaning *= 3.0
         if plot is sought and not self._containers_shown:
             leaning *= 4.0

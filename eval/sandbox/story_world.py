@@ -13,17 +13,17 @@ from eval.sandbox.canvas import HAIRS, SKINS
 from eval.sandbox.facts import (
     Cause,
     Event,
-    Fact,
     FilmFacts,
+    LearnedFact,
     Person,
     Place,
     Relation,
     RelationKind,
+    ShownText,
     Thing,
     Visit,
-    Written,
 )
-from eval.sandbox.room_plans import Opened, Plan, Seat, Spot, plan_of
+from eval.sandbox.room_plans import Fixture, RoomPlan, plan_of
 from eval.sandbox.script import Actor, HairStyle, Look, Prop, PropKind, Room, RoomKind, with_article
 
 _NAMES = (
@@ -50,59 +50,30 @@ THEMES: dict[str, tuple[RoomKind, ...]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Player:
-    """A person of the story, as the facts and as the script know them."""
-
-    person: Person
-    actor: Actor
-
-    @property
-    def id(self) -> str:
-        """The person's id."""
-        return self.person.id
-
-
-@dataclass(frozen=True, kw_only=True)
-class Article:
-    """A thing of the story, as the facts and as the script know it."""
-
-    thing: Thing
-    prop: Prop
-
-    @property
-    def id(self) -> str:
-        """The thing's id."""
-        return self.thing.id
-
-    @property
-    def is_worn(self) -> bool:
-        """Whether it can be put on."""
-        return self.thing.category in {"hat", "scarf"}
-
-
-@dataclass(frozen=True, kw_only=True)
 class Location:
-    """A room of the story: its facts, its picture and its plan."""
+    """A room of the story: its picture and its plan."""
 
-    place: Place
     room: Room
-    plan: Plan
+    plan: RoomPlan
 
     @property
     def id(self) -> str:
-        """The room's id."""
-        return self.place.id
+        """``office_14``."""
+        return self.room.sign.lower().replace(" ", "_")
+
+    @property
+    def name(self) -> str:
+        """The room in words, with its article."""
+        return self.room.name
 
     @cached_property
     def furniture(self) -> frozenset[str]:
         """What its furniture is called: surfaces, hooks, seats, drawers, doors."""
-        spots = [spot.name if spot.hangs else spot.on for spot in self.plan.spots]
-        seats, openings = [item.name for item in self.plan.seats], [item.name for item in self.plan.openings]
-        return frozenset((*spots, *seats, *openings))
+        return frozenset(item.words for item in (*self.plan.spots, *self.plan.seats, *self.plan.openings))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class FilingRule:
     """Things of a category with a label of that colour are put only there: ``target`` is an opening of that room."""
 
     category: str
@@ -120,13 +91,13 @@ class Habit:
     room: str
     seat: str = ""
 
-    def is_of(self, kind: str, player: Player, location: Location) -> bool:
+    def is_of(self, kind: str, actor: Actor, location: Location) -> bool:
         """Whether a person has it, and in that room."""
-        return (self.kind, self.person, self.room) == (kind, player.id, location.id)
+        return (self.kind, self.person, self.room) == (kind, actor.id, location.id)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cast:
+class StoryCast:
     """Everything a story has to play with.
 
     ``opening_minute`` is what the clocks show at first, in minutes of the day. Films have a pace of their own: ``between`` are
@@ -134,18 +105,14 @@ class Cast:
     """
 
     theme: str  #: a key of ``THEMES``
-    players: tuple[Player, ...]
-    articles: tuple[Article, ...]
+    actors: tuple[Actor, ...]
+    props: tuple[Prop, ...]
     locations: tuple[Location, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[FilingRule, ...]
     habits: tuple[Habit, ...]
     opening_minute: int
     between: float
     busy: int
-
-    def person(self, person_id: str) -> Person:
-        """A person by id."""
-        return next(player.person for player in self.players if player.id == person_id)
 
     def in_words(self, furniture: str) -> str:
         """Furniture by its name, "the left drawer"; "a left drawer" if several rooms have one of that name."""
@@ -153,40 +120,40 @@ class Cast:
             return furniture
         return with_article(furniture.removeprefix("the "))
 
-    def rule_of(self, article: Article) -> Rule | None:
+    def rule_of(self, prop: Prop) -> FilingRule | None:
         """Where a thing has to go, when a rule says so."""
-        own = (article.thing.category, article.prop.label)
+        own = (prop.category, prop.label)
         return next((rule for rule in self.rules if (rule.category, rule.label) == own), None)
 
 
-def cast_story(seed: int, minutes: float) -> Cast:
+def cast_story(seed: int, minutes: float) -> StoryCast:
     """Choose the cast of a film of that length; the same seed and length always choose the same."""
     chance = random.Random(f"cast {seed} {minutes:g}")
     most = 5 if minutes < 5 else 6 if minutes < 15 else 8
-    players = _people(chance, chance.randint(4, most))
+    actors = _people(chance, chance.randint(4, most))
     theme = chance.choice(tuple(THEMES))
     locations = _rooms(chance, THEMES[theme], chance.randint(3, 4 if minutes < 5 else 5 if minutes < 15 else 7))
     rules = _rules(chance, locations, chance.choice((1, 2, 2, 3)) if minutes >= 5 else chance.choice((1, 1, 2)))
-    articles = _things(chance, rules, minutes)
-    return Cast(
+    props = _things(chance, rules, minutes)
+    return StoryCast(
         theme=theme,
-        players=players,
-        articles=articles,
+        actors=actors,
+        props=props,
         locations=locations,
         rules=rules,
-        habits=_habits(chance, players, locations),
+        habits=_habits(chance, actors, locations),
         opening_minute=chance.randrange(7 * 60, 10 * 60, 5),
         between=chance.choice((0.2, 0.3, 0.5, 0.8, 1.2)),
         busy=chance.randint(1, 5),
     )
 
 
-def _people(chance: random.Random, count: int) -> tuple[Player, ...]:
+def _people(chance: random.Random, count: int) -> tuple[Actor, ...]:
     coats = [chance.choice(group) for group in chance.sample(_COATS, count)]
-    return tuple(_player(chance, name, coat) for name, coat in zip(chance.sample(_NAMES, count), coats, strict=True))
+    return tuple(_actor(chance, name, coat) for name, coat in zip(chance.sample(_NAMES, count), coats, strict=True))
 
 
-def _player(chance: random.Random, name: str, coat: str) -> Player:
+def _actor(chance: random.Random, name: str, coat: str) -> Actor:
     look = Look(
         coat=coat,
         trousers=chance.choice([colour for colour in _TROUSERS if colour != coat]),
@@ -195,15 +162,7 @@ def _player(chance: random.Random, name: str, coat: str) -> Player:
         skin=chance.choice(tuple(SKINS)),
         height=chance.choice((0.94, 0.97, 1.0, 1.03, 1.06)),
     )
-    return Player(
-        person=Person(
-            id=f"person_{name.lower()}",
-            name=name,
-            description=f"the person in the {coat} coat",
-            looks={part: getattr(look, part) for part in ("coat", "trousers", "hair", "hair_style", "skin")},
-        ),
-        actor=Actor(name=name, look=look, pitch=chance.choice((115.0, 130.0, 150.0, 175.0, 200.0, 225.0, 245.0))),
-    )
+    return Actor(name=name, look=look, pitch=chance.choice((115.0, 130.0, 150.0, 175.0, 200.0, 225.0, 245.0)))
 
 
 def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: int) -> tuple[Location, ...]:
@@ -223,15 +182,14 @@ def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: i
 
 
 def _location(chance: random.Random, kind: RoomKind, variant: int, number: int) -> Location:
-    numbered = kind in _NUMBERED
-    sign = f"{kind.upper()} {number}" if numbered else kind.upper()
-    name = f"{kind} {number}" if numbered else f"the {kind}"
-    slug = sign.lower().replace(" ", "_")
+    sign, name = kind.upper(), f"the {kind}"
+    if kind in _NUMBERED:
+        sign, name = f"{sign} {number}", f"{kind} {number}"
     room = Room(kind=kind, name=name, sign=sign, seed=chance.randrange(1_000_000), variant=variant)
-    return Location(place=Place(id=slug, kind=kind, name=name, sign=sign), room=room, plan=plan_of(kind, variant))
+    return Location(room=room, plan=plan_of(kind, variant))
 
 
-def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -> tuple[Rule, ...]:
+def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -> tuple[FilingRule, ...]:
     """Rules of one category: each label has a drawer or a cupboard of its own, mostly in the first room."""
     category = chance.choice(_FILES)
     places: list[tuple[str, str]] = []
@@ -240,13 +198,13 @@ def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -
         places += chance.sample(targets, len(targets))
     labels = chance.sample(_LABELS, count)
     return tuple(
-        Rule(category=category, label=label, room=room, target=target)
+        FilingRule(category=category, label=label, room=room, target=target)
         for label, (room, target) in zip(labels, places, strict=False)
     )
 
 
-def _things(chance: random.Random, rules: tuple[Rule, ...], minutes: float) -> tuple[Article, ...]:
-    found: list[Article] = []
+def _things(chance: random.Random, rules: tuple[FilingRule, ...], minutes: float) -> tuple[Prop, ...]:
+    found: list[Prop] = []
     for rule in rules:
         for _ in range(2 if minutes < 8 else 3):
             _add(chance, found, rule.category, label=rule.label)
@@ -258,29 +216,17 @@ def _things(chance: random.Random, rules: tuple[Rule, ...], minutes: float) -> t
     return tuple(found)
 
 
-def _add(chance: random.Random, found: list[Article], category: str, *, label: str = "") -> None:
-    taken = {item.thing.colour for item in found if item.thing.category == category}
+def _add(chance: random.Random, found: list[Prop], category: str, *, label: str = "") -> None:
+    taken = {item.colour for item in found if item.category == category}
     free = [colour for colour in _VIVID if colour not in taken and colour != label]
-    if not free:
-        return
-    colour = chance.choice(free)
-    found.append(
-        Article(
-            thing=Thing(
-                id=f"{category}_{colour}",
-                name=f"the {colour} {category}",
-                category=category,
-                colour=colour,
-                marks=(f"{with_article(label)} label",) if label else (),
-            ),
-            prop=Prop(name=f"{colour} {category}", category=category, colour=colour, label=label),
-        )
-    )
+    if free:
+        colour = chance.choice(free)
+        found.append(Prop(name=f"{colour} {category}", category=category, colour=colour, label=label))
 
 
-def _habits(chance: random.Random, players: tuple[Player, ...], locations: tuple[Location, ...]) -> tuple[Habit, ...]:
+def _habits(chance: random.Random, actors: tuple[Actor, ...], locations: tuple[Location, ...]) -> tuple[Habit, ...]:
     """One or two people with a habit each."""
-    people = chance.sample(players, 2)
+    people = chance.sample(actors, 2)
     found = [Habit(kind="waves", person=people[0].id, room=chance.choice(locations).id)]
     several = [place for place in locations if len(place.plan.seats) > 1]
     if several and chance.random() < 0.7:
@@ -306,80 +252,77 @@ def on_frame(seconds: float) -> float:
 class PersonState:
     """A person's state. ``room`` is empty between two rooms; ``feet`` (pixels) and ``facing`` hold inside a room."""
 
-    player: Player
+    actor: Actor
     room: str = ""
     feet: Feet = (0.0, 0.0)
     facing: int = 1
-    seat: Seat | None = None
-    holds: Article | None = None
-    wears: list[Article] = field(default_factory=list)
+    seat: Fixture | None = None
+    holds: Prop | None = None
+    wears: list[Prop] = field(default_factory=list)
 
     @property
-    def has(self) -> list[Article]:
+    def has(self) -> list[Prop]:
         """The things that the person holds and wears."""
         return [*([self.holds] if self.holds is not None else []), *self.wears]
 
-    def can_wear(self, article: Article) -> bool:
+    def can_wear(self, prop: Prop) -> bool:
         """Whether it is a hat or scarf, and the person wears none of that kind."""
-        return article.is_worn and article.thing.category not in {item.thing.category for item in self.wears}
+        return prop.is_worn and prop.category not in {item.category for item in self.wears}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ThingState:
     """A thing's state: on a spot, inside something, held or worn (``place`` is None then)."""
 
-    article: Article
+    prop: Prop
     how: Literal["on", "inside", "held", "worn"]
     room: str = ""
-    place: Spot | Opened | None = None
+    place: Fixture | None = None
 
 
-class World:
+class StoryState:
     """The state of all people, things and furniture."""
 
-    def __init__(self, locations: tuple[Location, ...], players: tuple[Player, ...]) -> None:
+    def __init__(self, locations: tuple[Location, ...], actors: tuple[Actor, ...]) -> None:
         self.locations = {item.id: item for item in locations}
-        self.people = {player.id: PersonState(player=player) for player in players}
+        self.people = {actor.id: PersonState(actor=actor) for actor in actors}
         self.things: dict[str, ThingState] = {}
         self.open: dict[str, set[str]] = {item.id: set() for item in locations}
 
-    def place(self, article: Article, room: str, place: Spot | Opened) -> None:
+    def place(self, prop: Prop, room: str, place: Fixture) -> None:
         """Put a thing on a spot or inside something."""
-        self.things[article.id] = ThingState(article=article, how=relation_to(place), room=room, place=place)
+        self.things[prop.id] = ThingState(prop=prop, how=relation_to(place), room=room, place=place)
 
-    def hold(self, article: Article, player: Player) -> None:
+    def hold(self, prop: Prop, actor: Actor) -> None:
         """Let a person hold a thing."""
-        self.people[player.id].holds = article
-        self.things[article.id] = ThingState(article=article, how="held")
+        self.people[actor.id].holds = prop
+        self.things[prop.id] = ThingState(prop=prop, how="held")
 
     def present(self, room: str) -> list[PersonState]:
         """The people in a room."""
         return [who for who in self.people.values() if who.room == room]
 
-    def free_spots(self, room: str, article: Article) -> list[Spot]:
+    def free_spots(self, room: str, prop: Prop) -> list[Fixture]:
         """The places of a room at which a thing can be put."""
-        hangs = article.thing.category in {"hat", "scarf", "bag", "umbrella", "key"}
+        hangs = prop.category in {"hat", "scarf", "bag", "umbrella", "key"}
         taken = [where.place for where in self.things.values() if where.how == "on" and where.room == room]
-        return [spot for spot in self.locations[room].plan.spots if (hangs or not spot.hangs) and spot not in taken]
+        return [
+            spot for spot in self.locations[room].plan.spots if (hangs or spot.kind != "hook") and spot not in taken
+        ]
 
-    def free_seats(self, room: str) -> list[Seat]:
+    def free_seats(self, room: str) -> list[Fixture]:
         """The seats of a room that are not taken."""
         taken = {who.seat.name for who in self.present(room) if who.seat is not None}
         return [seat for seat in self.locations[room].plan.seats if seat.name not in taken]
 
-    def opening(self, room: str, name: str) -> Opened:
+    def opening(self, room: str, name: str) -> Fixture:
         """A drawer, cupboard or door of a room, by its name."""
         return next(item for item in self.locations[room].plan.openings if item.name == name)
 
 
-def relation_to(place: Spot | Opened) -> Literal["on", "inside"]:
+def relation_to(place: Fixture) -> Literal["on", "inside"]:
     """The relation of a thing to the place where it is."""
-    return "on" if isinstance(place, Spot) else "inside"
-
-
-def kept_on(place: Spot | Opened | Seat) -> str:
-    """The words for where a thing is: a surface, a hook, a drawer."""
-    return place.on if isinstance(place, Spot) and not place.hangs else place.name
+    return "inside" if place.kind == "opening" else "on"
 
 
 # -- words
@@ -411,7 +354,7 @@ _VERBS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 def event_words(kind: str, **parts: str) -> tuple[str, str]:
     """Say an event in the third person ("opens the left drawer") and in the base form ("open the left drawer").
 
-    ``thing``, ``other``, ``target``, ``room`` are names with their articles, empty if there is none.
+    ``thing``, ``other``, ``target``, ``room`` are names with their props, empty if there is none.
     """
     third, base, patterns = _VERBS[kind]
     rest = next(rest for rest in patterns if all(parts[slot] for slot in re.findall(r"{(\w+)}", rest))).format(**parts)
@@ -442,16 +385,16 @@ class Chronicle:
         self.events: list[Event] = []
         self.visits: list[Visit] = []
         self.causes: list[Cause] = []
-        self.learned_so_far: list[Fact] = []
+        self.learned_so_far: list[LearnedFact] = []
         self._scenes: list[Visit] = []
         self._relations: list[Relation] = []
-        self._written: list[Written] = []
+        self._written: list[ShownText] = []
         self._open: dict[tuple[RelationKind, str, str], float] = {}
 
     def scene(self, place: str, start: float, end: float, texts: tuple[str, ...]) -> None:
         """Record that the camera shows a room, in which these texts can be read."""
         self._scenes.append(Visit(subject="", place=place, start=start, end=end))
-        self._written += [Written(text=text, place=place, start=start, end=end) for text in texts]
+        self._written += [ShownText(text=text, place=place, start=start, end=end) for text in texts]
 
     def begins(self, kind: RelationKind, subject: str, other: str, time: float) -> None:
         """A relation holds from now on."""
@@ -476,9 +419,11 @@ class Chronicle:
     ) -> None:
         """Record what can be learned from several events."""
         number, spans = len(self.learned_so_far) + 1, tuple((event.start, event.end) for event in shown)
-        self.learned_so_far.append(Fact(id=f"f{number:02d}", kind=kind, text=text, values=dict(values), spans=spans))
+        self.learned_so_far.append(
+            LearnedFact(id=f"f{number:02d}", kind=kind, text=text, values=dict(values), spans=spans)
+        )
 
-    def facts(self, film: str, seed: int, cast: Cast, duration: float, extras: Mapping[str, object]) -> FilmFacts:
+    def facts(self, film: str, seed: int, cast: StoryCast, duration: float, extras: Mapping[str, object]) -> FilmFacts:
         """Everything, when the film is over; what still holds then ends with it."""
         for kind, subject, other in list(self._open):
             self.ends(kind, subject, other, duration)
@@ -486,9 +431,9 @@ class Chronicle:
             film=film,
             seed=seed,
             duration=duration,
-            people=tuple(player.person for player in cast.players),
-            things=tuple(article.thing for article in cast.articles),
-            places=tuple(location.place for location in cast.locations),
+            people=tuple(map(_person, cast.actors)),
+            things=tuple(map(_thing, cast.props)),
+            places=tuple(map(_place, cast.locations)),
             scenes=tuple(self._scenes),
             visits=tuple(sorted(self.visits, key=lambda item: (item.start, item.subject))),
             events=tuple(sorted(self.events, key=lambda item: (item.start, item.end, item.id))),
@@ -498,3 +443,17 @@ class Chronicle:
             written=tuple(self._written),
             extras=extras,
         )
+
+
+def _person(actor: Actor) -> Person:
+    looks = {part: getattr(actor.look, part) for part in ("coat", "trousers", "hair", "hair_style", "skin")}
+    return Person(id=actor.id, name=actor.name, description=actor.reference, looks=looks)
+
+
+def _thing(prop: Prop) -> Thing:
+    marks = (f"{with_article(prop.label)} label",) if prop.label else ()
+    return Thing(id=prop.id, name=prop.reference, category=prop.category, colour=prop.colour, marks=marks)
+
+
+def _place(location: Location) -> Place:
+    return Place(id=location.id, kind=location.room.kind, name=location.name, sign=location.room.sign)

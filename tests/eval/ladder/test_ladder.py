@@ -109,16 +109,12 @@ def test_who_was_not_perceived_is_known_where_the_truth_answers_and_unknown_else
 
 def test_the_id_of_who_was_not_perceived_tells_neither_name_nor_looks() -> None:
     """In made films: names are heard, so an id that told one would hand it to whatever is not answered from the truth."""
-    from eval.sandbox import Actor, Naming, tell
+    from eval.sandbox import tell
 
     film, facts = (story := tell(3, 2, split="test")).film, story.facts
-    naming = Naming(tracks=film.tracks())
-    for subject in film.tracks():
-        told = {naming.track(subject), naming.label(subject)}
-        assert naming.track(subject)[1:].isdecimal()
-        if isinstance(subject, Actor):
-            told.add(naming.speaker(subject))
-        assert not any(person.name in text for person in facts.people for text in told)
+    for subject, track in film.tracks().items():
+        assert track[1:].isdecimal()
+        assert not any(person.name in subject.description for person in facts.people)
 
 
 def test_a_moment_is_told_in_the_id_of_what_is_perceived_then(on: Any) -> None:

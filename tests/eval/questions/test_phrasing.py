@@ -47,15 +47,6 @@ def test_a_noun_gets_its_plural(film: Any, noun: str, expected: str) -> None:
     assert wording("en", film(9120, 3, "test")).kind_of_thing(noun) == expected
 
 
-def test_a_verb_gets_its_third_person(film: Any) -> None:
-    facts: FilmFacts = film(9120, 3, "test")
-    event = replace(facts.events[0], clause="")
-    verbs = ("open it", "wave", "carry", "fetch tea", "go")
-    assert [wording("en", facts).does(replace(event, verb_phrase=verb)) for verb in verbs] == [
-        "opens it", "waves", "carries", "fetches tea", "goes",
-    ]  # fmt: skip
-
-
 def test_events_can_be_said_in_both_languages(film: Any) -> None:
     facts: FilmFacts = film(9120, 15, "test")
     english, chinese = wording("en", facts), wording("zh", facts)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from eval.questions import CHINESE_SHARE, MAKERS, check_items, questions_of
+from eval.questions import CHINESE_SHARE, MAKERS, questions_of
 from eval.sandbox import FilmFacts
+from tests.support.answer_checker import check_items
 from tool_induction.domains import PlannedQuestion, SplitName, leaks, load_domain
 from world_api.core import content_words
 

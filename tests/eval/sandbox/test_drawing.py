@@ -78,7 +78,8 @@ def test_a_person_has_the_height_of_the_place_and_the_colours_of_the_look() -> N
     assert box[3] - box[1] == pytest.approx(181, abs=8)
     foot = round(box[3])
     chest, leg = (
-        frame.image[foot - low : foot - high, 287:293].mean(axis=(0, 1)) for low, high in ((90, 70), (50, 30))
+        frame.image[foot - low : foot - high, x : x + 6].mean(axis=(0, 1))
+        for low, high, x in ((90, 70, 287), (50, 30, 283))
     )
     assert np.abs(chest - COLOURS["red"]).max() < 60
     assert leg.max() < 80
@@ -126,7 +127,7 @@ def test_what_is_opened_is_seen_open_and_looks_as_before_when_it_is_closed(targe
     differs = np.abs(film[15].image.astype(int) - film[0].image).max(axis=2) > 30
     assert differs.sum() > 800
     columns = np.flatnonzero(differs.any(axis=0))
-    handle = next(item.handle for item in plan_of("entrance hall", 1).openings if item.name == target)
+    handle = next(item.place for item in plan_of("entrance hall", 1).openings if item.name == target)
     assert columns[0] - 25 <= handle[0] <= columns[-1] + 25
     assert (film[11].image != film[15].image).any(), "it opens bit by bit"
 
@@ -185,7 +186,7 @@ def resting(prop: Prop, place: tuple[float, float]) -> tuple[DrawnFrame, Places]
 
 
 def test_a_thing_on_a_hook_hangs_below_it() -> None:
-    spot = next(spot for spot in plan_of("entrance hall", 1).spots if spot.hangs)
+    spot = next(spot for spot in plan_of("entrance hall", 1).spots if spot.kind == "hook")
     _, box = resting(Prop(name="red bag", category="bag", colour="red"), spot.place)
     assert 130 <= box[1] <= 145
 
@@ -213,11 +214,3 @@ def test_a_coloured_label_is_seen_on_a_thing() -> None:
         shares.append(((part[..., 2] - part[..., 1]) > 80).sum())
     assert shares[0] > 60
     assert shares[1] < 10
-
-
-def test_people_in_rooms_of_a_variant_are_broader_than_a_post() -> None:
-    broad, slim = (box_of(drawn(stand(MIA, 300), room=room, duration=0.5)[-1], MIA) for room in (HALL, OFFICE))
-    assert broad is not None
-    assert slim is not None
-    ratios = [(box[3] - box[1]) / (box[2] - box[0]) for box in (broad, slim)]
-    assert ratios[0] < 3.4 < ratios[1]

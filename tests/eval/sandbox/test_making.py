@@ -180,7 +180,7 @@ def test_a_film_that_was_begun_and_not_ended_is_made_again(tmp_path: Path, monke
         make_film(tmp_path, seed=3, minutes=1, split="test")
     assert not any(path.exists() for path in files.all())
     monkeypatch.setattr(filming, "write_mp4", quick)
-    monkeypatch.setattr(filming.TruthWriter, "write", lambda self, path, film: path.write_text("{}"))
+    monkeypatch.setattr(filming.TruthWriter, "write", lambda self, path: path.write_text("{}"))
     assert make_film(tmp_path, seed=3, minutes=1, split="test")[1] is True
     assert files.video.read_bytes() == b"a whole film"
     assert make_film(tmp_path, seed=3, minutes=1, split="test")[1] is False

@@ -19,7 +19,6 @@ from eval.sandbox import (
     Film,
     Gesture,
     Look,
-    Naming,
     Performance,
     Prop,
     Resting,
@@ -31,8 +30,8 @@ from eval.sandbox import (
     plan_of,
 )
 from eval.sandbox.perception import (
-    Agreement,
     Drawn,
+    MatchCounts,
     Perceived,
     measure,
     moments_agree,
@@ -92,10 +91,10 @@ FILM = Film(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("perceived")
-    truth = TruthWriter(made, Naming())
+    truth = TruthWriter(made, FILM)
     silence = np.zeros(round(FILM.duration * 24_000), np.float32)
     encode_film(made / "two.mp4", FILM, truth, silence)
-    truth.write(made / "two.truth.json", FILM)
+    truth.write(made / "two.truth.json")
     return made
 
 
@@ -117,7 +116,7 @@ def perceived(view: View, truth: Truth) -> Perceived:
 
 def test_scenes_people_and_texts_of_a_drawn_film_are_perceived(perceived: Perceived) -> None:
     assert perceived.scene_cuts.f1 == perceived.shot_cuts.f1 == 1.0
-    assert [person.name for person in perceived.people] == ["person_mia", "person_tom"]
+    assert [person.name for person in perceived.people] == ["s0002", "s0003"]
     assert all(person.presence >= 0.8 for person in perceived.people)
     assert all(person.visit_iou >= 0.8 for person in perceived.people)
     assert perceived.texts.recall >= 0.9, perceived.unread
@@ -138,14 +137,14 @@ def test_a_truth_that_lies_is_found_out(view: View, truth: Truth) -> None:
     assert found.texts.right == 0
     assert found.texts.found > 0
     assert found.weakest is not None
-    assert found.weakest.name == "person_mia"
+    assert found.weakest.name == "s0002"
     assert found.weakest.presence < 0.5
 
 
 def test_an_entity_belongs_to_whom_its_places_say_and_else_to_nobody(view: View, truth: Truth) -> None:
     drawn = [Drawn.of(track, step_of(truth.tracks)) for track in truth.tracks if track.category == "person"]
     first = min((track for track in view.tracks if track.category == "person"), key=lambda track: track.span.start)
-    assert owner_of(first, drawn) == "person_mia"
+    assert owner_of(first, drawn) == "s0002"
     elsewhere = [replace(one, boxes=one.boxes + np.array([300.0, 0.0, 300.0, 0.0])) for one in drawn]
     assert owner_of(first, elsewhere) is None
 
@@ -163,8 +162,8 @@ def test_the_command_prints_a_table_and_the_same_as_json(folder: Path, perceived
 
 def test_presence_is_of_all_entities_together_and_a_visit_of_one(perceived: Perceived) -> None:
     one, other = perceived.people
-    in_pieces = replace(one, presence=1.0, visits=3, visit_iou=0.5, returns=Agreement(right=1, found=2, true=2))
-    whole = replace(other, presence=1.0, visits=1, visit_iou=1.0, returns=Agreement(right=0, found=0, true=1))
+    in_pieces = replace(one, presence=1.0, visits=3, visit_iou=0.5, returns=MatchCounts(right=1, found=2, true=2))
+    whole = replace(other, presence=1.0, visits=1, visit_iou=1.0, returns=MatchCounts(right=0, found=0, true=1))
     film = replace(perceived, people=(in_pieces, whole))
     assert (film.presence, film.visit_iou) == (1.0, 0.625)
     assert film.record()["visit_iou"] == 0.625
@@ -207,7 +206,7 @@ def spans(*pairs: tuple[float, float]) -> list[TimeSpan]:
 
 def test_moments_are_matched_one_to_one_within_the_tolerance() -> None:
     found = moments_agree([1.0, 1.05, 5.0, 9.5], [1.02, 5.1, 8.0], tolerance=0.2)
-    assert found == Agreement(right=2, found=4, true=3)
+    assert found == MatchCounts(right=2, found=4, true=3)
     assert found.precision == 0.5
     assert found.recall == pytest.approx(2 / 3)
     assert found.f1 == pytest.approx(4 / 7)

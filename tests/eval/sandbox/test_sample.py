@@ -36,12 +36,19 @@ def truth(sample: SampleFiles) -> Any:
     return json.loads(sample.truth.read_text(encoding="utf-8"))
 
 
+def coming_to_the_kitchen(truth: Any) -> list[Any]:
+    """Sightings of the owner, alone and with nothing in hand, in the second shot."""
+    owner = next(track for track in truth["tracks"] if track["category"] == "person")
+    _, start, end, *_ = truth["cuts"]
+    return [item for item in owner["sightings"] if start <= item["time"] < end][8:24:4]
+
+
 @pytest.fixture(scope="module")
 def decoded(sample: SampleFiles, truth: Any) -> tuple[list[Image], Frames]:
     """Every frame in a sixteenth of its size, and some frames after each cut whole."""
     rate, small, whole = truth["frame_rate"], [], {}
-    first = next(track for track in truth["tracks"] if track["category"] == "person")["sightings"][20:40:5]
-    wanted = {round(time * rate) + 1 for time in (0.0, *truth["cuts"])} | {round(item["time"] * rate) for item in first}
+    wanted = {round(time * rate) + 1 for time in (0.0, *truth["cuts"])}
+    wanted |= {round(item["time"] * rate) for item in coming_to_the_kitchen(truth)}
     with av.open(str(sample.video)) as container:
         for number, frame in enumerate(container.decode(video=0)):
             grey = frame.to_ndarray(format="gray")
@@ -89,7 +96,8 @@ def test_the_embedded_subtitles_the_srt_and_the_truth_say_the_same(sample: Sampl
     assert read == [(pytest.approx(line["start"]), line["text"]) for line in truth["speech"]]
     srt = sample.subtitles.read_text(encoding="utf-8")
     assert all(line["text"] in srt for line in truth["speech"])
-    assert "00:00:10,400 --> 00:00:13,000" in srt
+    first = truth["speech"][0]
+    assert f"00:00:{first['start']:06.3f} --> 00:00:{first['end']:06.3f}".replace(".", ",") in srt
 
 
 def test_something_is_heard_when_somebody_speaks_and_little_in_an_empty_room(sample: SampleFiles, truth: Any) -> None:
@@ -115,14 +123,10 @@ def test_people_are_tall_enough_to_be_found_and_boxes_lie_in_the_frame(truth: An
 
 
 def test_boxes_fit_what_the_decoded_frame_shows(frames: Frames, truth: Any) -> None:
-    start, shot = next(lost_folder(7).shots())
-    empty = frames[round(start * truth["frame_rate"]) + 1].astype(int)
-    person = next(track for track in truth["tracks"] if track["category"] == "person")
-    for sighting in person["sightings"][20:40:5]:
-        assert start <= sighting["time"] < start + shot.duration
+    empty = frames[round(truth["cuts"][1] * truth["frame_rate"]) + 1].astype(int)
+    for sighting in coming_to_the_kitchen(truth):
         x1, y1, x2, y2 = (int(value) for value in sighting["box"])
         ink = np.abs(frames[round(sighting["time"] * truth["frame_rate"])].astype(int) - empty).max(axis=2) > 60
-        ink[:, x2:] = False  # the carried folder sticks out
         rows, columns = np.flatnonzero(ink.sum(axis=1) > 2), np.flatnonzero(ink.sum(axis=0) > 2)
         assert (columns[0], rows[0], columns[-1] + 1, rows[-1] + 1) == pytest.approx((x1, y1, x2, y2), abs=6)
 
@@ -215,11 +219,11 @@ def test_the_same_seed_gives_the_same_film_and_another_seed_another() -> None:
     assert lost_folder(7) != lost_folder(8)
 
 
-def test_every_part_begins_on_a_frame_and_the_film_is_about_a_minute_long() -> None:
+def test_every_part_begins_on_a_frame_and_the_film_is_short() -> None:
     film = lost_folder(7)
-    assert 60 <= film.duration <= 75
+    assert 60 <= film.duration <= 120
     for start, _ in film.placed():
-        assert start * film.frame_rate == round(start * film.frame_rate)
+        assert start * film.frame_rate == pytest.approx(round(start * film.frame_rate))
 
 
 def test_people_walk_at_the_pace_of_people() -> None:

@@ -197,7 +197,7 @@ def test_order_is_that_of_the_truth(sample_film: Any) -> None:
 
 def test_what_comes_before_and_after_a_line_is_told(sample_film: Any) -> None:
     speech = sample_film.truth["speech"]
-    before = sample_film.run("hand_B", "describe_before", event=speech[5]["text"], seconds=15)["outputs"]
+    before = sample_film.run("hand_B", "describe_before", event=speech[5]["text"], seconds=25)["outputs"]
     after = sample_film.run("hand_B", "describe_after", event=speech[2]["text"])["outputs"]
     why = sample_film.run("hand_B", "gather_reasons", event=speech[3]["text"])["outputs"]
     following = sample_film.run("hand_B", "find_next_event", event=speech[0]["text"], following=speech[5]["text"])

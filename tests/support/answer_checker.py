@@ -9,20 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.datasets.items import Item
-from eval.questions.drafts import KEEPING, does_so, facts_within, in_order, is_with_person, windows_of
-from eval.questions.generator import domain_of
-from eval.questions.phrasing import Unsayable, Wording, wording
-from eval.sandbox.facts import Event, FilmFacts, Person, Place, Relation, Thing
-from tool_induction.domains.domain import Template
-from tool_induction.domains.guard import PLACEHOLDER
-from world_api.core.spans import TimeSpan
+from eval.datasets import Item
+from eval.questions import Unsayable, Wording, facts_within, windows_of, wording
+from eval.sandbox import Event, FilmFacts, Person, Place, Relation, Thing
+from tool_induction.domains import PLACEHOLDER, Template, load_domain
+from world_api.core import TimeSpan
 
 _FRAMES = 20  #: moments a second at which people are counted
 _NEAR = 0.15  #: seconds by which two ways of counting may differ
@@ -125,6 +122,13 @@ class _Lexicon:
         return "|".join(re.escape(words) for words in sorted(names, key=len, reverse=True))
 
 
+_domain = lru_cache(load_domain)
+
+
+def _with_person(relation: Relation) -> bool:
+    return relation.kind in ("holds", "wears")
+
+
 def _by_words(items: Iterable[_Item], *ways: Callable[[_Item], str]) -> dict[str, list[_Item]]:
     found: dict[str, list[_Item]] = {}
     for item in items:
@@ -210,7 +214,7 @@ class _Parsed:
         return [
             item
             for item in sorted(self.facts.events, key=lambda event: event.start)
-            if item.actor == person.id and any(does_so(item, phrase) for phrase in phrases)
+            if item.actor == person.id and any(f"{item.verb_phrase} ".startswith(f"{phrase} ") for phrase in phrases)
         ]
 
     def row(self, option: str) -> list[str]:
@@ -220,7 +224,7 @@ class _Parsed:
 
 def _parse(item: Item, lexicon: _Lexicon) -> _Parsed:
     """Read a question back by its template."""
-    kinds = domain_of(item.domain or "").question_types
+    kinds = _domain(item.domain or "").question_types
     template: Template | None = {one.id: one for kind in kinds for one in kind.templates}.get(item.template or "")
     if template is None or template.split != item.split:
         raise Unclear(f"{item.template!r} is no template of the split {item.split!r}")
@@ -426,8 +430,8 @@ def _state_change(parsed: _Parsed) -> Sequence[bool]:
 
 def _states_of(parsed: _Parsed, thing: Thing) -> list[Relation]:
     """Where a thing is, in order of time."""
-    relations = (item for item in parsed.facts.relations if item.kind in KEEPING)
-    return in_order(item for item in relations if thing.id in (item.subject, item.object))
+    states = (item for item in parsed.facts.relations if item.kind != "in" and thing.id in (item.subject, item.object))
+    return sorted(states, key=lambda item: (item.start, item.end))
 
 
 def _state_in_words(parsed: _Parsed, thing: Thing, state: Relation, time: float | None = None) -> str:
@@ -448,7 +452,7 @@ def _responsible(parsed: _Parsed) -> Sequence[bool]:
     makers = []
     for thing in parsed.facts.things:
         states = _states_of(parsed, thing)
-        if not states or is_with_person(states[-1]):
+        if not states or _with_person(states[-1]):
             continue
         try:
             fact = parsed.say.fill("lies", parsed.say.name(thing), _state_in_words(parsed, thing, states[-1]))
@@ -526,7 +530,7 @@ def _followed_thing(parsed: _Parsed) -> Sequence[bool]:
     people = {item.id: item for item in parsed.facts.people}
     holders: list[str] = []
     for state in states:
-        if is_with_person(state) and holders[-1:] != [state.subject]:
+        if _with_person(state) and holders[-1:] != [state.subject]:
             holders.append(state.subject)
     if parsed.item.template == "followed_thing/induction/0":
         expected = _state_in_words(parsed, thing, states[-1])
@@ -561,7 +565,7 @@ def _is_later_with(parsed: _Parsed, person: Person) -> bool:
         raise Unclear(f"{person.description} is never there")
     seen = parsed.frames(person.id)
     for state in parsed.facts.relations:
-        if is_with_person(state) and (state.subject, state.object) == (person.id, parsed.thing().id):
+        if _with_person(state) and (state.subject, state.object) == (person.id, parsed.thing().id):
             later = _runs(seen & parsed.during([(state.start, state.end)]))
             if any(end - max(start, inside[0][1]) >= _LEAST_SEEN for start, end in later):
                 return True
