@@ -146,8 +146,6 @@ def _rows(typed: Typed, at: Inference) -> ListType:
         at.note(
             "E_TYPE",
             f"a flat list is wanted, found {show(typed.type)}",
-            found=typed.type,
-            expected=f"list<{show(inner.item)}>",
             suggestion="join the lists first with the aggregate concat_lists",
         )
         return inner
@@ -166,8 +164,6 @@ def _pair(inputs: Expr, spec: AggregateSpec, at: Inference) -> tuple[Expr, list[
             at.note(
                 "E_TYPE",
                 f"{spec.name} takes two lists",
-                found=inputs,
-                expected='{"a": ..., "b": ...}',
                 suggestion='"inputs" is a record of two lists, {"a": ..., "b": ...}',
             )
         return inputs, [ListType(item=ANY), ListType(item=ANY)]
@@ -195,8 +191,6 @@ def _several(inputs: Expr, at: Inference) -> tuple[Expr, list[ListType]]:
             at.note(
                 "E_TYPE",
                 f"a list of lists is wanted, found {show(rows.type)}",
-                found=rows.type,
-                expected=f"list<{show(rows.type)}>",
                 suggestion=f"{to_text(rows.expr)} is one list already: leave this step out and take that, or name several lists",
             )
         if not isinstance(inner, ListType):
@@ -237,8 +231,6 @@ def _need_times(inputs: Expr, rows: ListType, spec: AggregateSpec, at: Inference
     at.note(
         "E_TYPE",
         f"{spec.name} needs items with times; these are {show(item)}",
-        found=item,
-        expected="items with start_time and end_time",
         suggestion=own_lists(item)
         or "keep start_time and end_time when you project, or loop over the segments they came from",
     )
@@ -287,13 +279,12 @@ def _check_key(value: Expr, parameter: Parameter, item: Type, spec: AggregateSpe
             "E_TYPE",
             f"the items ({show(inner)}) have no field {key!r}",
             found=key,
-            expected=", ".join(inner.keys),
             suggestion=own_lists(inner, having=(key.split(".")[0],)) or did_you_mean(key, inner.keys),
         )
         return
     found = field_type(inner, key)
     if parameter.role == "number_key" and not is_numeric(plain(found)):
-        at.note("E_TYPE", f"{spec.name} needs numbers; {key!r} is {show(found)}", found=found, expected="number")
+        at.note("E_TYPE", f"{spec.name} needs numbers; {key!r} is {show(found)}")
     if spec.name == "filter_by_score" and is_score(found):
         instead = 'use "key": "confidence"' if inner.get("confidence") is not None else ""
         refuse_score(at, Field(Name("item"), key), "no threshold applies to it", instead=instead)
@@ -306,7 +297,7 @@ def _implied_key(spec: AggregateSpec, item: Type, at: Inference) -> list[tuple[s
         return []
     if spec.name in ("pick_best", "top_k", "filter_by_score"):
         if spec.name == "filter_by_score" and inner.get("confidence") is None:
-            at.note("E_TYPE", "the items have no confidence", found=inner, expected="confidence")
+            at.note("E_TYPE", "the items have no confidence")
         return []
     wanted = spec.params["key"].role
     fits = {"text_key": is_text, "number_key": is_numeric}.get(wanted, lambda _: False)
@@ -316,17 +307,11 @@ def _implied_key(spec: AggregateSpec, item: Type, at: Inference) -> list[tuple[s
         if key not in BOOKKEEPING and fits(plain(type_)) and not (wanted == "text_key" and key.endswith("_id"))
     ]
     if len(options) == 1:
-        at.note(
-            "W_IMPLICIT_BINDING",
-            f"{spec.name} reads the field {options[0]!r} of each item",
-            expected=f'"key": "{options[0]}"',
-        )
+        at.note("W_IMPLICIT_BINDING", f"{spec.name} reads the field {options[0]!r} of each item")
         return [("key", Const(options[0]))]
     at.note(
         "E_MISSING_PARAM",
         f"{spec.name} needs 'key': the items are records",
-        found=inner,
-        expected=", ".join(options or inner.keys),
         suggestion=f'"key" among "params" is one of {", ".join(options)}' if options else "",
     )
     return []
@@ -354,7 +339,7 @@ def check_limits(at: Inference, name: str, value: Expr, parameter: Parameter) ->
     if most == 1 and is_percentage(number):
         suggestion = f"it is a share, not a percentage: write {number / 100:g}"
     text = to_text(value)
-    at.note("E_TYPE", f"{name} must be {wanted}; {text} is not", found=text, expected=wanted, suggestion=suggestion)
+    at.note("E_TYPE", f"{name} must be {wanted}; {text} is not", suggestion=suggestion)
 
 
 def check_place(at: Inference, number: Expr, rows: ListType) -> None:
@@ -363,9 +348,4 @@ def check_place(at: Inference, number: Expr, rows: ListType) -> None:
     if bound is None or not isinstance(number, Const) or not isinstance(number.value, int):
         return
     if not -bound <= number.value < bound:
-        at.note(
-            "E_TYPE",
-            f"the list has at most {bound} items, and never one at place {number.value}",
-            found=str(number.value),
-            expected=f"a place from {-bound} to {bound - 1}",
-        )
+        at.note("E_TYPE", f"the list has at most {bound} items, and never one at place {number.value}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import cast, get_args
 
 from tool_induction.checker.environment import Environment, Fact, Typed, facts_of, is_list, is_path, list_field
 from tool_induction.checker.nulls import Demand, as_condition, null_not_handled, own_lists, with_default
@@ -75,24 +74,9 @@ class Inference:
         #: whether the place is a parameter of a call, which may be done for each item of a list
         self.in_call = False
 
-    def note(
-        self,
-        code: Code,
-        message: str,
-        *,
-        found: str | Type | Expr = "",
-        expected: str | Type | Expr = "",
-        suggestion: str | Suggestion = "",
-    ) -> None:
-        """Note a finding at the current place; types and expressions are written as text."""
-        self.findings.add(
-            code,
-            self.path,
-            message,
-            found=_as_text(found),
-            expected=_as_text(expected),
-            suggestion=suggestion,
-        )
+    def note(self, code: Code, message: str, *, found: str = "", suggestion: str | Suggestion = "") -> None:
+        """Note a finding at the current place."""
+        self.findings.add(code, self.path, message, found=found, suggestion=suggestion)
 
     def knowing(self, facts: Iterable[Fact]) -> Inference:
         """The same place with more facts; findings there are dropped, since they were noted before."""
@@ -189,8 +173,6 @@ class Inference:
         self.note(
             "E_OPTIONAL",
             f"{base} is always null here, so it has no {expr.key!r}",
-            found=expr,
-            expected=f"a place where {base} is there",
             suggestion=f"ask the other way round: \"{{{{ {base} is not none }}}}\"; in an 'if' that is 'then' and 'else' swapped",
         )
 
@@ -213,14 +195,7 @@ class Inference:
         else:
             keys = inner.keys if isinstance(inner, RecordType) else ()
             suggestion = self.findings.near(expr.key, keys) or (f"its fields are {', '.join(keys)}" if keys else "")
-        expected = ", ".join(inner.keys) if isinstance(inner, RecordType) else "a record"
-        self.note(
-            "E_TYPE",
-            f"{base} is {show(inner)} and has no field {expr.key!r}",
-            found=inner,
-            expected=expected,
-            suggestion=suggestion,
-        )
+        self.note("E_TYPE", f"{base} is {show(inner)} and has no field {expr.key!r}", suggestion=suggestion)
 
     def _index(self, expr: Index) -> Typed:
         base = self.as_list(expr.base)
@@ -250,15 +225,10 @@ class Inference:
             return base
         one = list_field(inner)
         if one is None:
-            self.note("E_TYPE", f"a list is wanted, found {show(base.type)}", found=base.type, expected="a list")
+            self.note("E_TYPE", f"a list is wanted, found {show(base.type)}")
             return Typed(base.expr, ANY)
         written = Field(base.expr, one[0])
-        self.note(
-            "W_IMPLICIT_BINDING",
-            f"where a list is wanted, {to_text(base.expr)} is read as {to_text(written)}",
-            found=base.expr,
-            expected=written,
-        )
+        self.note("W_IMPLICIT_BINDING", f"where a list is wanted, {to_text(base.expr)} is read as {to_text(written)}")
         type_: Type = optional(one[1]) if isinstance(base.type, OptionalType) else one[1]
         return Typed(written, self.environment.narrowed(written, type_))
 
@@ -295,12 +265,10 @@ class Inference:
             self.note(
                 "W_COERCED",
                 f"{to_text(typed.expr)} may be null and then leaves nothing in the text",
-                found=typed.type,
-                expected="string",
                 suggestion=f"to have a word in its place, {{{{ {to_text(typed.expr)} | default('nothing') }}}}",
             )
         elif isinstance(typed.type, ListType | RecordType):
-            self.note("W_COERCED", f"{to_text(typed.expr)} is written into the text as JSON", found=typed.type)
+            self.note("W_COERCED", f"{to_text(typed.expr)} is written into the text as JSON")
         return typed.expr
 
     def _choice(self, expr: Choice) -> Typed:
@@ -313,19 +281,8 @@ class Inference:
         then, otherwise = sides
         type_ = join(then.type, otherwise.type)
         if type_ is None:
-            self.note(
-                "E_TYPE",
-                f"the two sides of 'if' / 'else' differ: {show(then.type)} and {show(otherwise.type)}",
-                found=otherwise.type,
-                expected=then.type,
-            )
+            self.note("E_TYPE", f"the two sides of 'if' / 'else' differ: {show(then.type)} and {show(otherwise.type)}")
         return Typed(Choice(condition, then.expr, otherwise.expr), ANY if type_ is None else type_)
-
-
-def _as_text(value: str | Type | Expr) -> str:
-    if isinstance(value, str):
-        return value
-    return show(value) if isinstance(value, get_args(Type)) else to_text(cast("Expr", value))
 
 
 def as_number(at: Inference, expr: Expr) -> Typed:
@@ -339,8 +296,6 @@ def _number(at: Inference, typed: Typed) -> Typed:
         at.note(
             "E_TYPE",
             f"arithmetic works on numbers; {to_text(typed.expr)} is {show(typed.type)}",
-            found=typed.type,
-            expected="number",
             suggestion=_instead_of_arithmetic(inner, to_text(typed.expr)),
         )
         return Typed(typed.expr, NUMBER)
@@ -358,13 +313,7 @@ def arithmetic(at: Inference, expr: Arithmetic) -> Typed:
         if all(is_list(plain(side.type)) for side in sides):
             step = {"type": "aggregate", "operation": "concat_lists", "inputs": [first, second]}
             suggestion = f'{json.dumps(step)[:-1]}, "save_as": ...}}'
-        at.note(
-            "E_TYPE",
-            f"'+' adds numbers; {first} is {show(sides[0].type)}",
-            found=f"{show(sides[0].type)} + {show(sides[1].type)}",
-            expected="numbers",
-            suggestion=suggestion,
-        )
+        at.note("E_TYPE", f"'+' adds numbers; {first} is {show(sides[0].type)}", suggestion=suggestion)
         return Typed(Arithmetic(sides[0].expr, expr.op, sides[1].expr), ANY)
     left, right = (_number(at, side) for side in sides)
     written = Arithmetic(left.expr, expr.op, right.expr)
@@ -406,8 +355,6 @@ def compare(at: Inference, expr: Compare) -> Expr:
         at.note(
             "E_TYPE",
             f"{show(left.type)} and {show(right.type)} have no order",
-            found=f"{show(left.type)} {expr.op} {show(right.type)}",
-            expected="two numbers or two strings",
             suggestion=_instead_of_arithmetic(first, to_text(left.expr))
             or _instead_of_arithmetic(second, to_text(right.expr)),
         )
@@ -427,8 +374,6 @@ def _with_null(at: Inference, written: Compare, left: Typed, right: Typed) -> Ex
         at.note(
             "W_COERCED",
             f"{to_text(value)} is null where nobody calibrated it, and then passes the threshold",
-            found=written,
-            expected=lenient,
             suggestion=f"to drop such items write {to_text(value)} | default(0)",
         )
         return lenient
@@ -443,7 +388,7 @@ def _not_empty(at: Inference, written: Compare, left: Typed, right: Typed) -> Ex
     if written.op != "!=" or value is None or not isinstance(value.type, OptionalType) or not is_path(value.expr):
         return written
     both = Logic("and", IsNone(value.expr, negated=True), written)
-    at.note("W_COERCED", f"{to_text(value.expr)} may be null, which is no text either", found=written, expected=both)
+    at.note("W_COERCED", f"{to_text(value.expr)} may be null, which is no text either")
     return both
 
 
@@ -454,18 +399,11 @@ def _equality(at: Inference, first: Type, second: Type, written: Compare) -> Non
             at.note(
                 "E_TYPE",
                 f"{to_text(written)}: {word.values[0]!r} is not one of the values",
-                found=word.values[0],
-                expected=", ".join(known.values),
                 suggestion=did_you_mean(word.values[0], known.values),
             )
         return
     if join(first, second) is None:
-        at.note(
-            "E_TYPE",
-            f"{to_text(written)} can never be equal: {show(first)} and {show(second)}",
-            found=second,
-            expected=first,
-        )
+        at.note("E_TYPE", f"{to_text(written)} can never be equal: {show(first)} and {show(second)}")
 
 
 def _membership(at: Inference, expr: Compare) -> Expr:
@@ -473,7 +411,7 @@ def _membership(at: Inference, expr: Compare) -> Expr:
     holder, item = plain(right.type), plain(left.type)
     if is_text(holder):
         if not is_text(item):
-            at.note("E_TYPE", f"only a string can be in a string, not {show(item)}", found=item, expected="string")
+            at.note("E_TYPE", f"only a string can be in a string, not {show(item)}")
         for side in (left, right):
             if isinstance(side.type, OptionalType):
                 null_not_handled(at, side, "an operand of 'in'")
@@ -500,7 +438,7 @@ def filtered(at: Inference, expr: Filtered) -> Typed:
             if isinstance(text.type, OptionalType):
                 null_not_handled(at, text, f"the operand of '{expr.name}'", with_default(text, "''"))
             elif not is_text(text.type):
-                at.note("E_TYPE", f"'{expr.name}' works on strings", found=text.type, expected="string")
+                at.note("E_TYPE", f"'{expr.name}' works on strings")
             return Typed(Filtered(text.expr, expr.name, ()), STRING)
     number = as_number(at, expr.value)
     arguments = tuple(as_number(at, argument).expr for argument in expr.arguments)
@@ -526,12 +464,7 @@ def _default(at: Inference, expr: Filtered) -> Typed:
     if isinstance(type_, EnumType) and not isinstance(plain(value.type), EnumType):
         type_ = STRING
     if type_ is None:
-        at.note(
-            "E_TYPE",
-            f"the default is {show(fallback.type)}, the value {show(plain(value.type))}",
-            found=fallback.type,
-            expected=plain(value.type),
-        )
+        at.note("E_TYPE", f"the default is {show(fallback.type)}, the value {show(plain(value.type))}")
         return Typed(written, plain(value.type))
     return Typed(written, type_)
 
@@ -548,8 +481,6 @@ def _extreme(at: Inference, expr: Filtered) -> Typed:
         at.note(
             "E_TYPE",
             f"'{expr.name}' works on numbers, found {show(rows.type)}",
-            found=rows.type,
-            expected="list<number>",
             suggestion=f'use the aggregate "{expr.name}" with a key',
         )
         return Typed(written, ANY)

@@ -71,8 +71,6 @@ def _condition(at: Inference, expr: Expr) -> Expr:
     at.note(
         "E_TYPE",
         f"a condition is true or false, found {show(typed.type)}",
-        found=typed.type,
-        expected="bool",
         suggestion=instead_of_score(at, typed.expr)
         if is_score(inner)
         else f"compare it: is {to_text(typed.expr)} > 0 meant?"
@@ -83,12 +81,7 @@ def _condition(at: Inference, expr: Expr) -> Expr:
 
 
 def _coerced(at: Inference, typed: Typed, written: Expr) -> Expr:
-    at.note(
-        "W_COERCED",
-        f"as a condition, {to_text(typed.expr)} is read as {to_text(written)}",
-        found=typed.type,
-        expected="bool",
-    )
+    at.note("W_COERCED", f"as a condition, {to_text(typed.expr)} is read as {to_text(written)}")
     return written
 
 
@@ -105,8 +98,6 @@ def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str | Sug
     at.note(
         "E_OPTIONAL",
         f"{text} may be null, and {where} may not",
-        found=typed.type,
-        expected=plain(typed.type),
         suggestion=way_out or instead_of_null(at, typed.expr, root),
     )
 
@@ -121,7 +112,7 @@ def missing(at: Inference, value: Expr, condition: Expr, message: str) -> None:
     if at.demands is not None:
         at.demands.append(Demand(path=at.path, of=value, condition=condition))
         return
-    at.note("E_OPTIONAL", message, found=value, suggestion=ask_for(at, condition, value))
+    at.note("E_OPTIONAL", message, suggestion=ask_for(at, condition, value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,8 +132,6 @@ def implicit_require(demand: Demand, findings: Findings, *, message: str = "", s
         "W_IMPLICIT_REQUIRE",
         path,
         message or f"this cannot be done without {text}: the tool ends with status 'empty' where it is missing",
-        found=text,
-        expected=f'{{"type": "require", "condition": "{{{{ {to_text(condition)} }}}}", "status": "empty"}}',
         suggestion=suggestion
         or "to go on without it, put the step into the 'then' of an 'if', or give the value a default",
     )

@@ -6,12 +6,12 @@ result is checked when the tool runs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from tool_induction.checker.environment import DISTINCT, KEPT, OPERATIONS, OPPOSITE, Typed, facts_of
+from tool_induction.checker.environment import OPERATIONS, OPPOSITE, Typed, facts_of
 from tool_induction.checker.nulls import as_condition, ask_for, missing
 from tool_induction.language.expressions import (
     Arithmetic,
@@ -69,6 +69,10 @@ class Range:
         return Range(min(self.least, other.least), max(self.most, other.most))
 
 
+#: fields of operations' results with bounds that their types do not say
+_BOUNDS = {"confidence": Range(0, 1), "duration": Range(least=0)}
+
+
 def range_of(at: Inference, expr: Expr) -> Range:
     """The bounds of the number that a written-out expression gives."""
     match expr:
@@ -78,6 +82,8 @@ def range_of(at: Inference, expr: Expr) -> Range:
             return Range()
         case Name(name) if name in at.environment.meanings:
             return range_of(at, at.environment.meanings[name])
+        case Field(base, key) if key in _BOUNDS and is_result(at.infer(base).type):
+            return _BOUNDS[key]
         case Name() | Field() | Index():
             return Range(least=0) if plain(at.infer(expr).type) == TIME else Range()
         case Filtered():
@@ -93,28 +99,28 @@ def range_of(at: Inference, expr: Expr) -> Range:
 
 
 def _filtered(at: Inference, expr: Filtered) -> Range:
-    if expr.name == "length":
-        if isinstance(expr.value, Filtered) and expr.value.name in (KEPT, DISTINCT):
-            whole = plain(at.infer(expr.value.value).type)
+    match expr:
+        case Filtered(Filtered(rows, "kept" | "distinct"), "length"):
+            whole = plain(at.infer(rows).type)
             most = whole.bound if isinstance(whole, ListType) else None
             return Range(at.environment.least_length(expr.value), _ANY if most is None else most)
-        rows = plain(at.infer(expr.value).type)
-        if isinstance(rows, ListType):
-            least = max(int(rows.filled), at.environment.least_length(expr.value))
-            return Range(least, _ANY if rows.bound is None else rows.bound)
-        return Range(least=0)
-    if expr.name in ("min", "max") and isinstance(expr.value, Items | JsonList) and expr.value.items:
-        parts = [range_of(at, item) for item in expr.value.items]
-        choose = min if expr.name == "min" else max
-        return Range(choose(part.least for part in parts), choose(part.most for part in parts))
-    inner = range_of(at, expr.value)
-    match expr.name:
-        case "default":
-            return inner.join(range_of(at, expr.arguments[0]))
-        case "abs":
+        case Filtered(rows, "length"):
+            whole = plain(at.infer(rows).type)
+            if not isinstance(whole, ListType):
+                return Range(least=0)
+            least = max(int(whole.filled), at.environment.least_length(rows))
+            return Range(least, _ANY if whole.bound is None else whole.bound)
+        case Filtered(Items(items) | JsonList(items), "min" | "max" as name) if items:
+            parts = [range_of(at, item) for item in items]
+            choose = min if name == "min" else max
+            return Range(choose(part.least for part in parts), choose(part.most for part in parts))
+        case Filtered(value, "default", (instead,)):
+            return range_of(at, value).join(range_of(at, instead))
+        case Filtered(value, "abs"):
+            inner = range_of(at, value)
             return Range(least=max(0.0, inner.least, -inner.most))
-        case "round":
-            return inner
+        case Filtered(value, "round"):
+            return range_of(at, value)
     return Range()
 
 
@@ -138,8 +144,6 @@ def check_divisor(at: Inference, expr: Arithmetic) -> None:
         at.note(
             "E_TYPE",
             f"{text} may be 0, and nothing can be divided by that",
-            found=text,
-            expected="a number that is not 0",
             suggestion="" if expr.right == Const(0) else ask_for(at, Compare(expr.right, ">", Const(0))),
         )
 
@@ -153,7 +157,7 @@ def within_video(at: Inference, operation: str, name: str, value: Expr) -> Expr:
         least = schema.get("minItems", 0)
         if len(value.items) < least:
             found, expected = f"{len(value.items)} items", f"at least {least} items"
-            at.note("E_TYPE", f"{name}: {found}, where {expected} are wanted", found=found, expected=expected)
+            at.note("E_TYPE", f"{name}: {found}, where {expected} are wanted")
         return value
     if schema.get("minLength", 0) > 0:
         _check_text(at, name, value)
@@ -171,7 +175,7 @@ def _check_text(at: Inference, name: str, value: Expr) -> None:
     if isinstance(value, Name):
         missing(at, value, Compare(Filtered(value, "length", ()), ">", Const(0)), message)
     else:
-        at.note("E_OPTIONAL", message, found=text, suggestion=_instead_of_nothing(at, value))
+        at.note("E_OPTIONAL", message, suggestion=_instead_of_nothing(at, value))
 
 
 def _instead_of_nothing(at: Inference, value: Expr) -> str:
@@ -206,10 +210,23 @@ def _leaves_nothing(at: Inference, part: Expr) -> bool:
 
 
 def may_be_negative(at: Inference, value: Expr) -> bool:
-    """Whether an expression subtracts from a number and does not keep it at 0 or more."""
+    """Whether a number was made smaller, and nothing keeps it at 0 or more."""
     if isinstance(value, Name):
         return value.name in at.environment.signed
-    return subtracts(value, at.environment.signed) and range_of(at, value).least < 0
+    return _subtracts(at, value) and range_of(at, value).least < 0
+
+
+def _subtracts(at: Inference, expr: Expr) -> bool:
+    match expr:
+        case Name(name):
+            return name in at.environment.signed
+        case Const(value):
+            return isinstance(value, int | float) and value < 0
+        case Negate() | Arithmetic(_, "-", _):
+            return True
+        case Arithmetic() | Filtered() | Choice() | Items():
+            return any(_subtracts(at, part) for part in children(expr))
+    return False
 
 
 def signed_type(at: Inference, value: Expr, type_: Type) -> Type:
@@ -223,30 +240,8 @@ def from_the_start(at: Inference, value: Expr) -> Expr:
     """Write a computed time that may be before the video's start as at least 0."""
     if not may_be_negative(at, value):
         return value
-    written = Filtered(Items((value, Const(0))), "max", ())
-    at.note(
-        "W_COERCED",
-        f"{to_text(value)} may lie before the video's start, and is then read as 0",
-        found=value,
-        expected=written,
-    )
-    return written
-
-
-def subtracts(expr: Expr, signed: Collection[str] = ()) -> bool:
-    """Whether a number may have been made smaller; ``signed`` holds the names of those that were."""
-    match expr:
-        case Name(name):
-            return name in signed
-        case Negate():
-            return True
-        case Const(value):
-            return isinstance(value, int | float) and value < 0
-        case Arithmetic(_, "-", _):
-            return True
-        case Arithmetic() | Filtered() | Choice() | Items():
-            return any(subtracts(part, signed) for part in children(expr))
-    return False
+    at.note("W_COERCED", f"{to_text(value)} may lie before the video's start, and is then read as 0")
+    return Filtered(Items((value, Const(0))), "max", ())
 
 
 def _schema(operation: str, name: str) -> Mapping[str, Any]:
@@ -286,8 +281,6 @@ def check_span(
         at.note(
             "E_TYPE",
             "the interval ends before it begins" if is_turned else "the interval ends where it begins",
-            found=f"{to_text(start)} to {to_text(end)}",
-            expected="an end after the start",
             suggestion="swap start and end, or add the seconds to the start" if is_turned else "",
         )
 
@@ -326,10 +319,6 @@ def is_shifted(at: Inference, time: Expr) -> bool:
     return _shifted(at, time)[0] != time
 
 
-#: fields of operations' results with bounds that their types do not say
-_BOUNDS = {"confidence": Range(0, 1), "duration": Range(least=0)}
-
-
 def is_result(type_: Type) -> bool:
     """Whether it is a record that an operation made; the fields of other records have no known bounds."""
     record = plain(type_)
@@ -343,6 +332,12 @@ def whole_condition(at: Inference, expr: Expr) -> Expr:
     return written
 
 
+def check_value(at: Inference, typed: Typed) -> None:
+    """Note a computed value that is always true, or never; a constant says so itself."""
+    if typed.type == BOOL and not isinstance(typed.expr, Const | Name | Field):
+        _check_constant(at, typed.expr)
+
+
 def _check_constant(at: Inference, condition: Expr) -> None:
     value = _truth(at.knowing(()), condition)
     if value is None:
@@ -352,19 +347,8 @@ def _check_constant(at: Inference, condition: Expr) -> None:
     suggestion = "leave it out, or compare with something that depends on the video"
     if any(isinstance(side, Field) and side.key == "confidence" for side in sides):
         suggestion = "compare it with a number from 0 to 1: a confidence is one"
-    at.note(
-        "W_CONSTANT_CONDITION",
-        f"{to_text(shown)} is {'always' if value else 'never'} true, so it decides nothing",
-        found=shown,
-        expected="a condition that can be true and can be false",
-        suggestion=suggestion,
-    )
-
-
-def check_value(at: Inference, typed: Typed) -> None:
-    """Note a computed value that is always true, or never; a constant says so itself."""
-    if typed.type == BOOL and not isinstance(typed.expr, Const | Name | Field):
-        _check_constant(at, typed.expr)
+    message = f"{to_text(shown)} is {'always' if value else 'never'} true, so it decides nothing"
+    at.note("W_CONSTANT_CONDITION", message, suggestion=suggestion)
 
 
 def _compared_confidence(condition: Expr) -> Expr:
@@ -410,38 +394,28 @@ def _compared(at: Inference, condition: Compare) -> bool | None:
         return (left.value == right.value) == (op == "==")
     if not (is_numeric(at.infer(left).type) or is_numeric(at.infer(right).type)):
         return None
-    first, second = _range(at, left), _range(at, right)
-    if op in (">", ">="):
-        first, second, op = second, first, "<" if op == ">" else "<="
-    match op:
-        case "<":
-            return True if first.most < second.least else False if first.least >= second.most else None
-        case "<=":
-            return True if first.most <= second.least else False if first.least > second.most else None
-    apart = first.most < second.least or second.most < first.least
-    same = first.least == first.most == second.least == second.most
-    return (op == "!=") if apart else (op == "==") if same else None
-
-
-def _range(at: Inference, expr: Expr) -> Range:
-    match expr:
-        case Field(base, key) if key in _BOUNDS and is_result(at.infer(base).type):
-            return _BOUNDS[key]
-        case Filtered(value, "default", (instead,)):
-            return _range(at, value).join(_range(at, instead))
-    return range_of(at, expr)
+    first, second = range_of(at, left), range_of(at, right)
+    if op in ("==", "!="):
+        if first.most < second.least or second.most < first.least:
+            return op == "!="
+        return (op == "==") if first.least == first.most == second.least == second.most else None
+    # the comparison holds at the ends that are farthest apart, or not even there
+    low, high = (first, second) if op in ("<", "<=") else (second, first)
+    ordered = OPERATIONS[op.replace(">", "<")]
+    if ordered(low.most, high.least):
+        return True
+    return None if ordered(low.least, high.most) else False
 
 
 def _contradicts(whole: Logic) -> bool:
     """Whether the parts of an 'and' contradict each other; for an 'or', the opposites of its parts."""
     conditions: dict[str, list[tuple[str, float | str]]] = {}
     for part in _parts(whole, whole.op):
-        if not isinstance(part, Compare) or part.op in ("in", "not in") or not isinstance(part.right, Const):
-            continue
-        value = part.right.value
-        if isinstance(value, int | float | str) and not isinstance(value, bool):
-            op = part.op if whole.op == "and" else OPPOSITE[part.op]
-            conditions.setdefault(to_text(part.left), []).append((op, value))
+        if isinstance(part, Compare) and part.op in OPPOSITE and isinstance(part.right, Const):
+            value = part.right.value
+            if isinstance(value, int | float | str) and not isinstance(value, bool):
+                op = part.op if whole.op == "and" else OPPOSITE[part.op]
+                conditions.setdefault(to_text(part.left), []).append((op, value))
     return any(_cannot_all_hold(found) for found in conditions.values())
 
 
@@ -452,17 +426,14 @@ def _parts(expr: Expr, op: str) -> list[Expr]:
 
 
 def _cannot_all_hold(conditions: list[tuple[str, float | str]]) -> bool:
-    texts = {value for op, value in conditions if isinstance(value, str) and op == "=="}
-    numbers = sorted({value for _, value in conditions if not isinstance(value, str)})
-    if len(texts) > 1:
+    if len({value for op, value in conditions if isinstance(value, str) and op == "=="}) > 1:
         return True
-    if not numbers:
-        return False
-    # Between and beyond the numbers, and at each of them, every comparison keeps its value: one of each will do.
-    tried = [numbers[0] - 1, numbers[-1] + 1, *numbers]
-    tried += [(one + other) / 2 for one, other in pairwise(numbers)]
     bounds = [(op, value) for op, value in conditions if not isinstance(value, str)]
-    return not any(all(OPERATIONS[op](one, value) for op, value in bounds) for one in tried)
+    numbers = sorted({value for _, value in bounds})
+    # Between and beyond the numbers, and at each of them, every comparison keeps its value: one of each will do.
+    tried = [*numbers, *(number + 1 for number in numbers[-1:]), *(number - 1 for number in numbers[:1])]
+    tried += [(one + other) / 2 for one, other in pairwise(numbers)]
+    return bool(bounds) and not any(all(OPERATIONS[op](one, value) for op, value in bounds) for one in tried)
 
 
 def is_percentage(number: float) -> bool:

@@ -110,8 +110,6 @@ def refuse_score_argument(at: Inference, value: Expr, wanted: Type, name: str) -
         "E_SCORE",
         f"{to_text(value)} holds rank scores, and {name}, declared {show(wanted)}, says nothing of them: they only order the "
         "hits of one search, and would be taken for other numbers",
-        found=found,
-        expected="no rank scores, or items whose type declares them",
         suggestion="declare the input with a named type that has scores, such as list<Segment>, or leave the scores out before "
         'with a step of type "project"',
     )
@@ -136,8 +134,6 @@ def refuse_score(at: Inference, score: Expr, why: str, comparison: Compare | Non
     at.note(
         "E_SCORE",
         f"{to_text(score)} is a rank score, which only orders the hits of one search: {why}",
-        found=comparison or score,
-        expected="confidence, or a ranking",
         suggestion=", or ".join(filter(None, (instead, instead_of_score(at, score)))),
     )
 

@@ -316,8 +316,6 @@ class StepChecker:
                 at.note(
                     "E_BRANCH_MISMATCH",
                     f"{name!r} is {show(first)} after 'then' and {show(second)} after 'else'",
-                    found=second,
-                    expected=first,
                     suggestion="give both branches the same shape, for instance by taking the list out of a record",
                 )
             environment = environment.bind(name, ANY if both is None else both)
@@ -336,7 +334,6 @@ class StepChecker:
             at.note(
                 "W_REQUIRE_IN_LOOP",
                 f"the whole tool ends at the first item for which {to_text(condition)} does not hold, not only that item",
-                found=condition,
                 suggestion="to leave out such items, filter the list before the loop, or put an 'if' around the steps",
             )
         if step.status == "ok":
@@ -442,7 +439,6 @@ def bounded(loop: Loop, rows: ListType, at: Inference) -> Loop:
             at.note(
                 "E_UNBOUNDED",
                 "nothing says how long this list can be",
-                expected="max_items",
                 suggestion=f'add "max_items": 20 to this step, or another number up to {limits.MAX_LOOP_ITEMS}',
             )
         return replace(loop, bound=1, typical=1)
@@ -453,7 +449,6 @@ def bounded(loop: Loop, rows: ListType, at: Inference) -> Loop:
         at.note(
             "W_IMPLICIT_BINDING",
             f"the list has no bound of its own; the loop takes its first {most} items",
-            expected=f'"max_items": {most}',
         )
     if loop.max_items is not None:
         most = min(most, loop.max_items)
@@ -492,7 +487,6 @@ def check_judge(step: JudgeStep, environment: Environment, at: Inference) -> tup
         at.note(
             "W_IMPLICIT_BINDING",
             f"the first {step.max_items} items are judged, since nothing says how many",
-            expected=f'"max_items": {step.max_items}',
         )
     bound = most if step.max_items is None else min(most, step.max_items)
     usual = limits.TYPICAL_LIST_ITEMS if type_.typical is None else type_.typical

@@ -71,13 +71,7 @@ def want(at: Inference, expr: Expr, wanted: Wanted) -> Expr:
         if inner.name == INTERVAL.name and len(expr.items) == len(INTERVAL.keys):
             return _interval(at, expr, wanted)
         example = ", ".join(f'"{key}": ...' for key in inner.keys)
-        at.note(
-            "E_TYPE",
-            f"{wanted.name}: expected {show(inner)}, found a list",
-            found="a list",
-            expected=inner,
-            suggestion=f"write {{{example}}}",
-        )
+        at.note("E_TYPE", f"{wanted.name}: expected {show(inner)}, found a list", suggestion=f"write {{{example}}}")
         return expr
     return _single(at, unwrapped(at, at.infer(expr), wanted.type), wanted)
 
@@ -89,9 +83,7 @@ def unwrapped(at: Inference, typed: Typed, wanted: Type) -> Typed:
     if one is None or isinstance(inner, AnyType):
         return typed
     written = Field(typed.expr, one[0])
-    at.note(
-        "W_IMPLICIT_BINDING", f"{to_text(typed.expr)} is read as {to_text(written)}", found=typed.expr, expected=written
-    )
+    at.note("W_IMPLICIT_BINDING", f"{to_text(typed.expr)} is read as {to_text(written)}")
     return at.infer(written)
 
 
@@ -101,8 +93,6 @@ def _single(at: Inference, typed: Typed, wanted: Wanted) -> Expr:
         at.note(
             "E_TYPE",
             f"expected {_in_words(wanted.type)}, found {_found(typed)}",
-            found=typed.type,
-            expected=wanted.type,
             suggestion=suggestion(at, typed, wanted),
         )
         return typed.expr
@@ -116,24 +106,15 @@ def _single(at: Inference, typed: Typed, wanted: Wanted) -> Expr:
         at.note(
             "E_TYPE",
             f"a whole number is wanted, and {to_text(typed.expr)} need not be one",
-            found=typed.type,
-            expected="int",
             suggestion=write_value(at.path, f"{{{{ {_as_operand(typed.expr)} | round }}}}"),
         )
     elif found.how == "coerced" and isinstance(have, EnumType):
         at.note(
             "E_TYPE",
             f"{to_text(typed.expr)} may also be {', '.join(word for word in have.values if word not in _words(inner))}",
-            found=typed.type,
-            expected=wanted.type,
         )
     elif found.how == "coerced":
-        at.note(
-            "W_COERCED",
-            f"{show(typed.type)} where {show(wanted.type)} is wanted: {found.note}",
-            found=typed.type,
-            expected=wanted.type,
-        )
+        at.note("W_COERCED", f"{show(typed.type)} where {show(wanted.type)} is wanted: {found.note}")
     return typed.expr
 
 
@@ -167,12 +148,7 @@ def _closed(wanted: RecordType, found: RecordType) -> bool:
 def _narrowed_record(at: Inference, typed: Typed, wanted: RecordType) -> Expr:
     """Pass only the declared keys of a richer record: operations take no others."""
     written = JsonRecord(tuple((key, Field(typed.expr, key)) for key in wanted.keys))
-    at.note(
-        "W_COERCED",
-        f"of {to_text(typed.expr)} only {', '.join(wanted.keys)} are handed on",
-        found=typed.type,
-        expected=wanted,
-    )
+    at.note("W_COERCED", f"of {to_text(typed.expr)} only {', '.join(wanted.keys)} are handed on")
     return written
 
 
@@ -186,7 +162,6 @@ def _record(at: Inference, expr: JsonRecord, inner: RecordType, wanted: Wanted) 
                     "E_UNKNOWN_PARAM",
                     f"{wanted.name} has no key {key!r}",
                     found=key,
-                    expected=", ".join(inner.keys),
                     suggestion=did_you_mean(key, inner.keys),
                 )
                 done.append((key, value))
@@ -198,7 +173,7 @@ def _record(at: Inference, expr: JsonRecord, inner: RecordType, wanted: Wanted) 
     given = [key for key, _ in expr.entries]
     for key, type_ in inner.fields:
         if key not in given and not isinstance(type_, OptionalType):
-            at.note("E_MISSING_PARAM", f"{wanted.name} needs the key {key!r}", found=", ".join(given), expected=key)
+            at.note("E_MISSING_PARAM", f"{wanted.name} needs the key {key!r}")
     return JsonRecord(tuple(done))
 
 
@@ -212,12 +187,7 @@ def _list(at: Inference, expr: JsonList, inner: ListType, wanted: Wanted) -> Exp
 
 def _interval(at: Inference, expr: JsonList, wanted: Wanted) -> Expr:
     """Read ``[start, end]`` as an interval."""
-    at.note(
-        "W_ALIAS",
-        f"{wanted.name}: [start, end] is read as an interval",
-        found="[start, end]",
-        expected='{"start_time": ..., "end_time": ...}',
-    )
+    at.note("W_ALIAS", f"{wanted.name}: [start, end] is read as an interval")
     done: list[tuple[str, Expr]] = []
     for place, (key, item) in enumerate(zip(INTERVAL.keys, expr.items, strict=True)):
         with at.at(place):
@@ -232,12 +202,7 @@ def want_list(at: Inference, expr: Expr, what: str) -> Typed:
     rows = at.as_list(expr)
     if isinstance(rows.type, OptionalType):
         written = Filtered(rows.expr, "default", (JsonList(()),))
-        at.note(
-            "W_COERCED",
-            f"{to_text(rows.expr)} may be null; {what} reads null as the empty list",
-            found=rows.type,
-            expected=plain(rows.type),
-        )
+        at.note("W_COERCED", f"{to_text(rows.expr)} may be null; {what} reads null as the empty list")
         return at.infer(written)
     return rows
 
@@ -315,7 +280,7 @@ def check_constant(at: Inference, operation: str, name: str, value: Const) -> No
     """Check a constant against the parameter's own schema: ranges, lengths."""
     error = next(iter(_parameter_validator(operation, name).iter_errors(value.value)), None)
     if error is not None:
-        at.note("E_TYPE", f"{name}: {error.message}", found=repr(value.value), expected=f"{name} of {operation}")
+        at.note("E_TYPE", f"{name}: {error.message}")
 
 
 def bind_outputs(tool: Tool, environment: Environment, findings: Findings) -> Tool:
@@ -341,8 +306,6 @@ def check_answers(tool: Tool, answers: Sequence[tuple[Require, Environment]], fi
             at.note(
                 "E_OPTIONAL",
                 f"the tool may end here as 'ok', and the output {output.name!r} is then null: it is declared {output.type_name}",
-                found=f"{output.name}: null",
-                expected=output.type_name,
                 suggestion=f'declare the output "{output.type_name}?" if null is the answer, '
                 f'or bind {to_text(source)} before this step; if there is no answer, write "status": "empty"',
             )
@@ -389,11 +352,7 @@ class _Binder:
             self._unbound(output, saved)
             return None
         self._findings.add(
-            "W_IMPLICIT_BINDING",
-            output.path,
-            f"the output {output.name!r} is bound to {to_text(source)}",
-            found=output.name,
-            expected=f'"from": "{{{{ {to_text(source)} }}}}"',
+            "W_IMPLICIT_BINDING", output.path, f"the output {output.name!r} is bound to {to_text(source)}"
         )
         return source
 
@@ -415,7 +374,6 @@ class _Binder:
             "E_OUTPUT_UNBOUND",
             output.path,
             f"nothing gives the output {output.name!r}: no step saves that name, the last step's result has no such field",
-            found=output.name,
             expected=", ".join(saved),
             suggestion=near or 'add "from": "{{ ... }}"',
         )
@@ -451,8 +409,6 @@ class _Binder:
             at.note(
                 "E_TYPE",
                 f"the output {output.name!r} is int, and {to_text(typed.expr)} need not be a whole number",
-                found=typed.type,
-                expected="int",
                 suggestion='declare it "float", or bind it to "{{ ... | round }}"',
             )
         elif found.how == "coerced" or _becomes_text(typed.type, output.type):
@@ -460,16 +416,12 @@ class _Binder:
             at.note(
                 "W_COERCED",
                 f"the output {output.name!r} is {output.type_name}, its value {show(typed.type)}: {note}",
-                found=typed.type,
-                expected=output.type_name,
                 suggestion=f'to keep the values, declare it "{_type_name(typed.type)}"' if not found.note else "",
             )
         else:
             at.note(
                 "E_TYPE",
                 f"the output {output.name!r} is declared {show(output.type)}, its value is {show(typed.type)}",
-                found=typed.type,
-                expected=output.type,
                 suggestion=suggestion(at, typed, Wanted(type=output.type, name=output.name))
                 or _declared(output, _type_name(typed.type)),
             )
@@ -506,12 +458,7 @@ def _with_unknown_confidence(at: Inference, typed: Typed, output: Output) -> Out
     unknown = isinstance(typed.expr, Field) and typed.expr.key == "confidence"
     if not unknown or not isinstance(typed.type, OptionalType) or isinstance(output.type, OptionalType):
         return output
-    at.note(
-        "W_COERCED",
-        f"the output {output.name!r} is null where nobody calibrated the confidence",
-        found=output.type_name,
-        expected=f"optional<{output.type_name}>",
-    )
+    at.note("W_COERCED", f"the output {output.name!r} is null where nobody calibrated the confidence")
     return replace(output, type=OptionalType(output.type), type_name=f"optional<{output.type_name}>")
 
 

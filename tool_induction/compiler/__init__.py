@@ -16,6 +16,7 @@ from tool_induction.compiler.faces import (
     writes_of,
 )
 from tool_induction.compiler.lint import fold
+from tool_induction.compiler.shape import check_shape
 from tool_induction.compiler.source import REDACTED, Position, at_line, locate, locate_all, without_secrets
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Price",
     "asks_judge",
     "at_line",
+    "check_shape",
     "compile_document",
     "description_of",
     "fold",

@@ -144,7 +144,7 @@ class _Compiler:
             self._compile(self._models[name], self._findings[name])
         if self._compiled:
             lint_library({name: item.tool for name, item in self._compiled.items()}, self._findings)
-        items = [item for findings in (self._about_file, *self._order) for item in findings.items]
+        items = [item.in_document(document) for findings in (self._about_file, *self._order) for item in findings.items]
         tools = {name: self._compiled[name] for name in self._names if name in self._compiled}
         if self._about_file.errors:
             tools = {}
@@ -198,7 +198,7 @@ class _Compiler:
         for target, path in calls_of(tool).items():
             if target in self._models and target not in self._compiled and not findings.errors:
                 message = f"{target!r} cannot be called before its own faults are mended"
-                findings.add("E_UNKNOWN_TOOL", path, message, found=target, follows=True)
+                findings.add("E_UNKNOWN_TOOL", path, message, follows=True)
         return tool
 
 
@@ -240,7 +240,6 @@ def compile_order(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) -
                 "E_DEPTH",
                 calls_of(tools[name])[deepest],
                 f"tools call tools {depths[name]} deep, more than {limits.MAX_TOOL_DEPTH}",
-                found=deepest,
                 suggestion="call the operations directly",
             )
     return order
@@ -265,7 +264,6 @@ def _visit(
                     "E_CYCLE",
                     calls_of(tools[member])[following],
                     "tools call each other in a circle: " + " -> ".join([*circle[place:], *circle[:place], member]),
-                    found=following,
                     suggestion="a tool may not call itself, directly or through others",
                 )
         else:
@@ -311,8 +309,6 @@ def price_of(tool: Tool, prices: Mapping[str, Price], findings: Findings) -> Pri
             "E_BUDGET",
             (*tool.path, "steps"),
             f"the tool may need {price.most.calls} calls, more than {limits.MAX_PLANNED_CALLS}",
-            found=str(price.most.calls),
-            expected=f"at most {limits.MAX_PLANNED_CALLS} calls",
             suggestion="give the loops smaller max_items, or the searches a smaller top_k",
         )
     if price.most.tokens > limits.MAX_PLANNED_TOKENS:
@@ -320,8 +316,6 @@ def price_of(tool: Tool, prices: Mapping[str, Price], findings: Findings) -> Pri
             "E_BUDGET",
             (*tool.path, "steps"),
             f"the tool may need {price.most.tokens} tokens of models, more than {limits.MAX_PLANNED_TOKENS}",
-            found=str(price.most.tokens),
-            expected=f"at most {limits.MAX_PLANNED_TOKENS} tokens",
             suggestion="give its judge steps and the loops in which models look smaller max_items, and judge outside of loops",
         )
     return price

@@ -30,8 +30,6 @@ def lint(tool: Tool, findings: Findings) -> None:
             "L_TOO_MANY_INPUTS",
             (*tool.path, "inputs"),
             f"{len(tool.inputs)} inputs are more than a caller fills in well",
-            found=str(len(tool.inputs)),
-            expected=f"at most {MAX_INPUTS}",
             suggestion="write into the steps what a question does not say",
         )
     unknowable = _unknowable(tool)
@@ -41,7 +39,6 @@ def lint(tool: Tool, findings: Findings) -> None:
                 "L_UNKNOWABLE_ID",
                 item.path,
                 f"a caller that has only the question does not know a {unknowable[item.name]}",
-                found=item.name,
                 suggestion="take a description instead and look the id up",
             )
     if not any(_carries_evidence(tool, index) for index in range(len(tool.outputs))):
@@ -56,7 +53,6 @@ def lint(tool: Tool, findings: Findings) -> None:
             "L_DESCRIPTION",
             (*tool.path, "description"),
             "the description does not say what the tool is for, and when not to use it",
-            found=tool.description,
         )
 
 
@@ -105,8 +101,6 @@ def lint_entities(tool: Tool, entities: Sequence[str], findings: Findings) -> No
                     "L_CONSTANT_ENTITY",
                     path,
                     f"{entity!r} comes from the examples; with it written in, the tool answers only such questions",
-                    found=text,
-                    expected="an input",
                     suggestion="take it as an input of the tool",
                 )
 
@@ -164,10 +158,10 @@ def lint_wrapper(tool: Tool, findings: Findings) -> None:
     call, path = calls[0], (*tool.path, "steps")
     if _is_the_same(tool, call):
         message = f"the tool does what {call.target} does: its inputs go in, its result comes out"
-        findings.add("L_DUPLICATE", path, message, found=call.target, suggestion="leave the tool out")
+        findings.add("L_DUPLICATE", path, message, suggestion="leave the tool out")
         return
     message = f"the tool only wraps {call.target}; the caller can call that itself"
-    findings.add("L_WRAPPER", path, message, found=call.target)
+    findings.add("L_WRAPPER", path, message)
 
 
 def _is_the_same(tool: Tool, call: Call) -> bool:
@@ -195,6 +189,5 @@ def lint_library(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) ->
                 "L_DUPLICATE",
                 (*tool.path, "steps"),
                 f"these are the steps of {other!r}",
-                found=other,
                 suggestion="keep one of the two",
             )

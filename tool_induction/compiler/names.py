@@ -61,10 +61,10 @@ def resolve(tool: Tool, tools: Mapping[str, Tool | None], findings: Findings, *,
         groups: the optional groups of operations that are on.
     """
     if tool.name in EVERY_OPERATION:
-        findings.add("E_NAME", (*tool.path, "tool_name"), f"{tool.name!r} is the name of an operation", found=tool.name)
+        findings.add("E_NAME", (*tool.path, "tool_name"), f"{tool.name!r} is the name of an operation")
     if tool.name in RESERVED_TOOL_NAMES:
         message = f"{tool.name!r} is the name of a function that controllers offer beside the tools"
-        findings.add("E_NAME", (*tool.path, "tool_name"), message, found=tool.name, suggestion="choose another name")
+        findings.add("E_NAME", (*tool.path, "tool_name"), message, suggestion="choose another name")
     return replace(tool, steps=_Resolver(tools, findings, groups).block(tool.steps))
 
 
@@ -108,7 +108,6 @@ class _Resolver:
                 "E_OPERATION_OFF",
                 (*step.path, "api"),
                 f"{step.target!r} is an operation of the optional group {found.group!r}, which is off",
-                found=step.target,
                 expected=", ".join(OPERATIONS),
                 suggestion=f"do without it; where all systems that are compared may have it, switch it on (--with {found.group})",
             )
@@ -140,7 +139,7 @@ class _Resolver:
         target = self._tools[step.target]
         if target is None:
             message = f"{step.target!r} cannot be called before its own faults are mended"
-            self._findings.add("E_UNKNOWN_TOOL", (*step.path, "tool"), message, found=step.target, follows=True)
+            self._findings.add("E_UNKNOWN_TOOL", (*step.path, "tool"), message, follows=True)
             return step
         required = frozenset(item.name for item in target.inputs if item.required)
         return self._parameters(step, [item.name for item in target.inputs], required)
@@ -169,8 +168,6 @@ class _Resolver:
                 "E_MISSING_PARAM",
                 (*step.path, "params") if step.params else step.path,
                 f"{step.target} needs the parameter {name!r}",
-                found=", ".join(given),
-                expected=name,
             )
         return replace(step, params=_without_unknown(step.params, known))
 
@@ -200,13 +197,7 @@ def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
         _unknown_aggregate(step, findings)
         return step
     if name != step.operation:
-        findings.add(
-            "W_ALIAS",
-            (*step.path, "operation"),
-            f"the aggregate {step.operation!r} is read as {name!r}",
-            found=step.operation,
-            expected=name,
-        )
+        findings.add("W_ALIAS", (*step.path, "operation"), f"the aggregate {step.operation!r} is read as {name!r}")
     inputs = _check_inputs(step, spec, findings)
     # Parameters that stand among the inputs have been reported there and are not missed again.
     misplaced = _keys(step.inputs) & set(spec.params) if inputs is not step.inputs else set()
@@ -227,7 +218,7 @@ def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> E
     """Records of names are for pairs; anything else in one is a misplaced parameter."""
     if step.inputs == Const(None) and spec.takes != "nothing":
         wanted = _inputs_in_words(spec)
-        findings.add("E_MISSING_PARAM", step.path, f"{spec.name} needs 'inputs': {wanted}", expected="inputs")
+        findings.add("E_MISSING_PARAM", step.path, f"{spec.name} needs 'inputs': {wanted}")
         return Broken("inputs")
     if not isinstance(step.inputs, JsonRecord):
         return step.inputs
@@ -237,7 +228,7 @@ def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> E
         return step.inputs
     if not keys and spec.takes == "list":
         wanted = _inputs_in_words(spec)
-        findings.add("E_TYPE", (*step.path, "inputs"), f"{spec.name} needs {wanted}", found="{}", expected=wanted)
+        findings.add("E_TYPE", (*step.path, "inputs"), f"{spec.name} needs {wanted}")
     meant: Expr = Broken("inputs")
     for key, value in step.inputs.entries:
         if key in pair:
@@ -251,14 +242,11 @@ def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> E
             (*step.path, "inputs", key),
             f"the inputs of {spec.name} are {_inputs_in_words(spec)}, not a record with {key!r}",
             found=key,
-            expected=_inputs_in_words(spec),
             suggestion=suggestion,
         )
     for key in pair:
         if key not in keys:
-            findings.add(
-                "E_MISSING_PARAM", (*step.path, "inputs"), f"{spec.name} needs the input {key!r}", expected=key
-            )
+            findings.add("E_MISSING_PARAM", (*step.path, "inputs"), f"{spec.name} needs the input {key!r}")
     return meant
 
 
@@ -287,7 +275,6 @@ def _check_aggregate_parameters(step: Aggregate, spec: AggregateSpec, findings: 
                     "E_TYPE",
                     (*step.path, "params", name),
                     f"{name!r} names a field of the items, as plain text",
-                    expected="the name of a field",
                     suggestion=field_name(value, (*step.path, "params", name)),
                 )
             continue
@@ -306,8 +293,6 @@ def _check_aggregate_parameters(step: Aggregate, spec: AggregateSpec, findings: 
             "E_MISSING_PARAM",
             (*step.path, "params") if step.params else step.path,
             f"{spec.name} needs the parameter {name!r}",
-            found=", ".join(given),
-            expected=name,
         )
 
 

@@ -15,10 +15,8 @@ from tool_induction.language.expressions import (
     Broken,
     Const,
     Expr,
-    Field,
     Name,
     located,
-    to_text,
     walk,
 )
 from tool_induction.language.model import (
@@ -76,7 +74,7 @@ class _Checker:
             self._hides(item.name, item.path)
             self._looks_like(item.name, [one.name for one in self.tool.inputs[:place]], item.path)
             if item.name not in self.used:
-                self.findings.add("W_UNUSED", item.path, f"the input {item.name!r} is never used", found=item.name)
+                self.findings.add("W_UNUSED", item.path, f"the input {item.name!r} is never used")
         for name, path in self.bound_at.items():
             if name not in self.used | self.silent:
                 self.findings.add("W_UNUSED", path, f"{name!r} is saved and never used", found=name)
@@ -150,7 +148,6 @@ class _Checker:
                 "E_REDEFINED",
                 (*step.path, "as"),
                 f"{step.save_as!r} is the loop's item and its result",
-                found=step.save_as,
                 suggestion="use two names",
             )
         if loop.variable in defined | loop_names:
@@ -159,7 +156,6 @@ class _Checker:
                 "W_SHADOW",
                 where,
                 f"inside this loop {loop.variable!r} is the loop's item and hides the outer one",
-                found=loop.variable,
                 suggestion='give the loop variable its own name with "as"',
             )
 
@@ -183,7 +179,6 @@ class _Checker:
                 (*step.path, lack) if lack == "then" or step.otherwise else step.path,
                 f"{name!r} is bound in {have!r} but not in {lack!r}",
                 found=name,
-                expected="both branches bind the same names",
                 suggestion=f'bind {name!r} in {lack!r} too, for instance with {{"type": "set", "value": null, '
                 f'"save_as": "{name}"}}',
             )
@@ -222,8 +217,6 @@ class _Checker:
                     "W_LITERAL",
                     where,
                     f"this is the text {leaf.value!r}, not the value of that name",
-                    found=leaf.value,
-                    expected=f'"{{{{ {leaf.value} }}}}"',
                     suggestion=f'write "{{{{ {leaf.value} }}}}" for the value; for the text, call the name something else',
                 )
 
@@ -305,12 +298,10 @@ class _Checker:
             suggestion = f"did you mean {meant}? the loop variable is named with 'as'"
         elif self.calling:
             suggestion = "add loop_over to this step: which list is it to be done for?"
-        fields = [to_text(node) for node in walk(leaf) if isinstance(node, Field) and node.base == Name(ITEM)]
         self.findings.add(
             "E_ITEM_OUTSIDE_LOOP",
             path,
             "'item' exists only in a loop, in 'where' and in 'fields'",
-            found=fields[0] if fields else ITEM,
             suggestion=suggestion,
         )
 

@@ -64,12 +64,7 @@ def _from_text(text: str, findings: Findings) -> Any:
     try:
         return parse_json(text, repeated="note", finite=False)
     except json.JSONDecodeError as error:
-        findings.add(
-            "E_JSON",
-            (),
-            f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}",
-            found="" if holds_secret(text) else text[max(0, error.pos - 20) : error.pos + 20],
-        )
+        findings.add("E_JSON", (), f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}")
     except ValueError as error:
         findings.add("E_JSON", (), f"not JSON: {error}")
     return _MISSING

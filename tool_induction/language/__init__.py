@@ -27,7 +27,7 @@ from tool_induction.language.expressions import (
     parse_value,
     to_json,
 )
-from tool_induction.language.model import STEP_MODELS, Tool, accepts, read_tool, walk_steps
+from tool_induction.language.model import STEP_MODELS, Tool, read_tool, walk_steps
 from tool_induction.language.types import (
     ANY,
     FLOAT,
@@ -75,7 +75,6 @@ __all__ = [
     "Tool",
     "Type",
     "WarningCode",
-    "accepts",
     "closest",
     "did_you_mean",
     "evaluate",

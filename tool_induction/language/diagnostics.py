@@ -158,6 +158,19 @@ class Diagnostic:
         """The path as text: ``$.tools[0].steps[2].params.timestamp``."""
         return format_path(self.path)
 
+    def in_document(self, document: Any) -> Diagnostic:
+        """The finding with what ``document`` has at its place as ``found``, unless it says that itself."""
+        if self.found or self.code in ("E_SECRET", "E_JSON"):
+            return self
+        try:
+            for part in self.path:
+                document = document[part]
+        except (KeyError, IndexError, TypeError):
+            return self
+        if isinstance(document, dict | list):
+            return self
+        return replace(self, found=shorten(document if isinstance(document, str) else json.dumps(document)))
+
     def record(self) -> dict[str, Any]:
         """The wire form."""
         return {

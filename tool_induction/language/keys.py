@@ -1,12 +1,11 @@
-"""What may be under a key of a tool document: as JSON Schema, as a check, and how it is read and written.
+"""What may be under a key of a tool document: its JSON Schema, and how it is read and written.
 
-The document model (``model.py``) names one of these kinds for each key. The JSON Schema, the reader and the writer of
-documents are all made from that, so that they cannot differ.
+The document model (``model.py``) names one of these kinds for each key. The published JSON Schema, the shape check, the reader
+and the writer of documents are all made from that.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
@@ -49,13 +48,11 @@ class Reading:
 class Kind:
     """A kind of value.
 
-    ``accepts`` says of a JSON value what ``schema`` says of it, only faster. ``read`` makes the model's value from an
-    accepted one, noting faults of expressions; ``write`` is the way back. A value ``is_read`` already where a tool is
-    written in Python, or a step is copied.
+    ``read`` makes the model's value from one that fits the ``schema``, noting faults of expressions; ``write`` is the way back.
+    A value ``is_read`` already where a tool is written in Python, or a step is copied.
     """
 
     schema: Schema
-    accepts: Callable[[Any], bool]
     read: Callable[[Any, Path, Reading], Any] = lambda raw, path, reading: raw
     write: Callable[[Any], Any] = lambda value: value
     is_read: Callable[[Any], bool] = lambda value: True
@@ -81,33 +78,24 @@ class Key:
 def text(*, least: int = 0, most: int | None = None) -> Kind:
     """A text of ``least`` to ``most`` characters."""
     bounds = ({"maxLength": most} if most is not None else {}) | ({"minLength": least} if least else {})
-
-    def accepts(value: Any) -> bool:
-        return isinstance(value, str) and least <= len(value) and (most is None or len(value) <= most)
-
-    return Kind(schema=bounds | {"type": "string"}, accepts=accepts)
+    return Kind(schema=bounds | {"type": "string"})
 
 
 def name(pattern: str = NAME_PATTERN, *, reserved: tuple[str, ...] = RESERVED) -> Kind:
     """A name that is none of the reserved words."""
     words: Schema = {"not": {"enum": list(reserved)}} if reserved else {}
-    found = re.compile(pattern).search
-    return Kind(
-        schema=words | {"pattern": pattern, "type": "string"},
-        accepts=lambda value: isinstance(value, str) and found(value) is not None and value not in reserved,
-    )
+    return Kind(schema=words | {"pattern": pattern, "type": "string"})
 
 
 def words(choices: tuple[str, ...]) -> Kind:
     """One of some words."""
-    return Kind(schema={"enum": list(choices)}, accepts=lambda value: isinstance(value, str) and value in choices)
+    return Kind(schema={"enum": list(choices)})
 
 
 def texts(*, least: int, most: int, each: Kind) -> Kind:
     """A list of ``least`` to ``most`` texts."""
     return Kind(
         schema={"items": each.schema, "maxItems": most, "minItems": least, "type": "array"},
-        accepts=lambda value: isinstance(value, list) and least <= len(value) <= most and all(map(each.accepts, value)),
         read=lambda raw, path, reading: tuple(raw),
         write=list,
         is_read=is_tuple,
@@ -116,14 +104,8 @@ def texts(*, least: int, most: int, each: Kind) -> Kind:
 
 def whole_number(most: int) -> Kind:
     """A whole number from 1 on; JSON does not tell 3.0 from 3."""
-
-    def accepts(value: Any) -> bool:
-        is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-        return is_whole and not isinstance(value, bool) and 1 <= value <= most
-
     return Kind(
         schema={"maximum": most, "minimum": 1, "type": "integer"},
-        accepts=accepts,
         read=lambda raw, path, reading: int(raw),
         is_read=lambda value: value is None or isinstance(value, int),
     )
@@ -176,12 +158,10 @@ def _is_optional_expression(value: Any) -> bool:
 
 def expression(*types: str) -> Kind:
     """An expression, as one of some JSON types; lists and records of expressions if these are among them."""
-    python = tuple({"string": str, "boolean": bool, "array": list, "object": dict}[type_] for type_ in types)
     inside: Schema = {"array": {"items": {}}, "object": {"additionalProperties": {}}}
     schema: Schema = {key: part for type_ in types for key, part in inside.get(type_, {}).items()}
     return Kind(
         schema=schema | {"type": list(types)},
-        accepts=lambda value: isinstance(value, python),
         read=read_expression,
         write=write_expression,
         is_read=_is_optional_expression,
@@ -212,7 +192,6 @@ def is_tuple(value: Any) -> bool:
 TEXT = text()
 NAME = name()
 LOOP_NAME = name(reserved=tuple(word for word in RESERVED if word != "item"))
-FIELD_NAME = name(reserved=())
 TOOL_NAME = name(TOOL_NAME_PATTERN, reserved=())
 TYPE_NAME = text(most=80)
 DESCRIPTION = text(most=500)
@@ -225,7 +204,7 @@ CONDITION = expression("string", "boolean")
 #: a saved name or an expression; a list or a record of them
 SOURCE = expression("string", "array", "object")
 LOOP_SOURCE = expression("string", "array")
-VALUE = Kind(schema={}, accepts=lambda value: True, read=read_value, write=to_json, is_read=is_expression)
+VALUE = Kind(schema={}, read=read_value, write=to_json, is_read=is_expression)
 #: any single value
 CONSTANT = replace(
     VALUE,
@@ -236,10 +215,9 @@ CONSTANT = replace(
 #: a value; a text without braces is an expression
 OUTPUT_VALUE = replace(VALUE, read=_read_output_value, is_read=_is_optional_expression)
 #: a text in which expressions may stand
-TEMPLATE = replace(VALUE, schema=TEXT.schema, accepts=TEXT.accepts)
+TEMPLATE = replace(VALUE, schema=TEXT.schema)
 VALUES = Kind(
     schema={"additionalProperties": {}, "type": "object"},
-    accepts=lambda value: isinstance(value, dict),
     read=_read_entries,
     write=lambda entries: {key: to_json(value) for key, value in entries},
     is_read=is_tuple,
@@ -260,5 +238,4 @@ FIELDS = replace(
         "propertyNames": {"pattern": NAME_PATTERN},
         "additionalProperties": {},
     },
-    accepts=lambda value: isinstance(value, dict) and bool(value) and all(map(FIELD_NAME.accepts, value)),
 )

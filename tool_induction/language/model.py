@@ -2,7 +2,7 @@
 
 One set of frozen dataclasses that the writer of a tool, the compiler, the checker and the runtime share. Values are parsed
 (``Expr``), and each part knows its place in the document. ``Key`` annotations say how a part looks as JSON: the JSON
-Schema (``documents/schema.py``), ``accepts``, ``read_tool`` and ``document_of`` are all made from them.
+Schema (``documents.py``), the shape check, ``read_tool`` and ``document_of`` are all made from them.
 
 In Python, texts may be given for values: ``Filter(inputs="hits", where="item.score > 0.5", save_as="good")``.
 """
@@ -29,7 +29,6 @@ from tool_induction.language.types import (
     UnknownType,
     constant_type,
     fit,
-    known_types,
     parse_type,
     show,
 )
@@ -191,7 +190,6 @@ class CallTool(Call):
 #: steps; the model of a step is found by its type
 BLOCK = Kind(
     schema={"$ref": "#/$defs/block"},
-    accepts=lambda value: isinstance(value, list) and 1 <= len(value) <= limits.MAX_STEPS and all(map(_is_step, value)),
     read=lambda raw, path, reading: _read_steps(raw, path, reading),  # noqa: PLW0108 - defined below
     write=lambda steps: [document_of(step) for step in steps],
     is_read=keys.is_tuple,
@@ -319,14 +317,6 @@ LOOPING = ("call_world_api", "call_tool", "loop")
 
 def _declarations(model: type[Input] | type[Output], *, least: int, most: int) -> Kind:
     """Inputs or outputs: name to type, or to a declaration."""
-
-    def accepts_one(name: str, raw: Any) -> bool:
-        if not keys.NAME.accepts(name):
-            return False
-        if isinstance(raw, str):
-            return keys.TYPE_NAME.accepts(raw)
-        return _accepts_keys(raw, keys_of(model)) and (model is Output or raw["type"] != "enum" or "enum" in raw)
-
     return Kind(
         schema={
             "maxProperties": most,
@@ -335,11 +325,6 @@ def _declarations(model: type[Input] | type[Output], *, least: int, most: int) -
             "type": "object",
             "additionalProperties": {"$ref": f"#/$defs/{model.__name__.lower()}"},
         },
-        accepts=lambda value: (
-            isinstance(value, dict)
-            and least <= len(value) <= most
-            and all(accepts_one(name, raw) for name, raw in value.items())
-        ),
         read=lambda raw, path, reading: tuple(
             _read_declaration(model, name, one, (*path, name), reading) for name, one in raw.items()
         ),
@@ -391,36 +376,6 @@ def _keys_of(model: type[Part]) -> Iterator[Key]:
 
 
 LOOP_KEYS = tuple(one.name for one in keys_of(Loop))
-
-
-def accepts(raw: Any) -> bool:
-    """Whether a JSON value is a tool's document: says what the JSON Schema says, only faster."""
-    return _accepts_keys(raw, keys_of(Tool))
-
-
-def _accepts_keys(raw: Any, known: tuple[Key, ...], *, beside: Collection[str] = ()) -> bool:
-    """Whether a record has all needed keys and no others than the known ones, each with an accepted value."""
-    if not isinstance(raw, dict):
-        return False
-    present = 0
-    for one in known:
-        if one.name in raw:
-            present += 1
-            if not one.kind.accepts(raw[one.name]):
-                return False
-        elif one.needed:
-            return False
-    return present + sum(key in raw for key in beside) == len(raw)
-
-
-def _is_step(raw: Any) -> bool:
-    model = STEP_MODELS.get(step_type_of(raw))
-    if model is None:
-        return False
-    if model.step_type not in LOOPING:
-        return _accepts_keys(raw, keys_of(model), beside=("type",))
-    loops = model is Block or "loop_over" in raw
-    return _accepts_keys(raw, (*keys_of(model), *(keys_of(Loop) if loops else ())), beside=("type",))
 
 
 def step_type_of(raw: Any) -> str:
@@ -477,10 +432,10 @@ def _read_declaration(
     words = tuple(declared.get("enum", ()))
     type_: Type = EnumType(words)
     if words and declared["type"] not in ("enum", "string"):
-        reading.findings.add("E_TYPE", type_path, "only strings can be an enum", found=declared["type"])
+        reading.findings.add("E_TYPE", type_path, "only strings can be an enum")
     elif not words and declared["type"] == "enum" and model is Input:
         suggestion = 'add "enum": ["...", "..."]'
-        reading.findings.add("E_SHAPE", path, "an enum names its values", expected="enum", suggestion=suggestion)
+        reading.findings.add("E_SHAPE", path, "an enum names its values", suggestion=suggestion)
         type_, declared["type"] = STRING, "string"
     if words:
         declared["type"] = "enum"
@@ -496,12 +451,11 @@ def _read_type(raw: str, path: Path, findings: Findings) -> tuple[Type, str]:
     try:
         found = parse_type(raw)
     except UnknownType as unknown:
-        known = ", ".join(known_types())
-        findings.add("E_TYPE", path, str(unknown), found=raw, expected=known, suggestion=unknown.suggestion)
+        findings.add("E_TYPE", path, str(unknown), suggestion=unknown.suggestion)
         return ANY, "any"
     if found.aliased:
         message = f"the type {raw!r} is read as {found.canonical!r}"
-        findings.add("W_ALIAS", path, message, found=raw, expected=found.canonical)
+        findings.add("W_ALIAS", path, message)
     return found.type, found.canonical
 
 
@@ -512,10 +466,10 @@ def _fits(default: Any, type_: Type, path: Path, findings: Findings) -> bool:
         return False
     if fit(constant_type(default), type_).how != "yes":
         message = f"the default is no {show(type_)}"
-        findings.add("E_TYPE", path, message, found=json.dumps(default), expected=show(type_))
+        findings.add("E_TYPE", path, message)
     elif type_ == TIME and default < 0:
         message, found = "no time is before the video's start", json.dumps(default)
-        findings.add("E_TYPE", path, message, found=found, expected="seconds from 0 on")
+        findings.add("E_TYPE", path, message, found=found)
     return True
 
 
