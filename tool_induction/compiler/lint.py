@@ -12,10 +12,10 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from tool_induction.language import expressions as ex
+from tool_induction.language import types as ty
 from tool_induction.language.diagnostics import Findings, Path
-from tool_induction.language.expressions import Const, Expr, Field, Name, located, walk
 from tool_induction.language.model import Call, Require, Set, Tool, document_of, values, walk_steps
-from tool_induction.language.types import TIME, EnumType, ListType, RecordType, operation_types, plain
 from world_api.core.canonical import canonical_json
 
 MAX_INPUTS = 6
@@ -60,11 +60,11 @@ def _carries_evidence(tool: Tool, index: int) -> bool:
     output = tool.outputs[index]
     if "evidence" in output.name or "time" in output.name:
         return True
-    type_ = plain(output.type)
-    item = plain(type_.item) if isinstance(type_, ListType) else type_
-    if item == TIME:
+    type_ = ty.plain(output.type)
+    item = ty.plain(type_.item) if isinstance(type_, ty.ListType) else type_
+    if item == ty.TIME:
         return True
-    return isinstance(item, RecordType) and bool({"start_time", "evidence", "timestamp"} & set(item.keys))
+    return isinstance(item, ty.RecordType) and bool({"start_time", "evidence", "timestamp"} & set(item.keys))
 
 
 def _unknowable(tool: Tool) -> dict[str, str]:
@@ -72,7 +72,7 @@ def _unknowable(tool: Tool) -> dict[str, str]:
     found = {item.name: item.name for item in tool.inputs if _is_id(item.name)}
     for step in walk_steps(tool.steps):
         for name, value in step.params if isinstance(step, Call) and step.kind == "api" else ():
-            if _is_id(name) and isinstance(value, Name):
+            if _is_id(name) and isinstance(value, ex.Name):
                 found.setdefault(value.name, name)
     return found
 
@@ -131,7 +131,7 @@ def _texts(tool: Tool) -> Iterator[tuple[Path, str]]:
         yield (*item.path, "description"), item.description
         if item.default is not None and isinstance(item.default.value, str):
             yield (*item.path, "default"), item.default.value
-        if isinstance(item.type, EnumType):
+        if isinstance(item.type, ty.EnumType):
             yield from (((*item.path, "enum", place), word) for place, word in enumerate(item.type.values))
     for output in tool.outputs:
         yield (*output.path, "description"), output.description
@@ -142,10 +142,10 @@ def _texts(tool: Tool) -> Iterator[tuple[Path, str]]:
             yield from _constants(value, (*step.path, *key.split(".", 1)))
 
 
-def _constants(value: Expr, path: Path) -> Iterator[tuple[Path, str]]:
-    for where, leaf in located(value, path):
-        for node in walk(leaf):
-            if isinstance(node, Const) and isinstance(node.value, str):
+def _constants(value: ex.Expr, path: Path) -> Iterator[tuple[Path, str]]:
+    for where, leaf in ex.located(value, path):
+        for node in ex.walk(leaf):
+            if isinstance(node, ex.Const) and isinstance(node.value, str):
                 yield where, node.value
 
 
@@ -167,16 +167,16 @@ def lint_wrapper(tool: Tool, findings: Findings) -> None:
 def _is_the_same(tool: Tool, call: Call) -> bool:
     """Whether every parameter is an input and every output a field of the result."""
     inputs = {item.name for item in tool.inputs}
-    whole = call.kind == "api" and {name for name, _ in call.params} >= operation_types(call.target).required
-    through = all(isinstance(value, Name) and value.name in inputs for _, value in call.params)
+    whole = call.kind == "api" and {name for name, _ in call.params} >= ty.operation_types(call.target).required
+    through = all(isinstance(value, ex.Name) and value.name in inputs for _, value in call.params)
     handed = all(_root(output.source) == call.save_as for output in tool.outputs)
     return whole and through and handed and not any(isinstance(step, Set) for step in tool.steps)
 
 
-def _root(value: Expr | None) -> str:
-    while isinstance(value, Field):
+def _root(value: ex.Expr | None) -> str:
+    while isinstance(value, ex.Field):
         value = value.base
-    return value.name if isinstance(value, Name) else ""
+    return value.name if isinstance(value, ex.Name) else ""
 
 
 def lint_library(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) -> None:

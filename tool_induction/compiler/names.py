@@ -13,6 +13,7 @@ from tool_induction.aggregates.spellings import (
     PARAMETERS_INSTEAD,
 )
 from tool_induction.checker.environment import joined_field
+from tool_induction.language import expressions as ex
 from tool_induction.language.diagnostics import (
     Code,
     Findings,
@@ -23,18 +24,6 @@ from tool_induction.language.diagnostics import (
     move_to,
     write,
     write_value,
-)
-from tool_induction.language.expressions import (
-    RESERVED_TOOL_NAMES,
-    Broken,
-    Const,
-    Expr,
-    Field,
-    JsonList,
-    JsonRecord,
-    Name,
-    to_json,
-    to_text,
 )
 from tool_induction.language.model import (
     Aggregate,
@@ -62,7 +51,7 @@ def resolve(tool: Tool, tools: Mapping[str, Tool | None], findings: Findings, *,
     """
     if tool.name in EVERY_OPERATION:
         findings.add("E_NAME", (*tool.path, "tool_name"), f"{tool.name!r} is the name of an operation")
-    if tool.name in RESERVED_TOOL_NAMES:
+    if tool.name in ex.RESERVED_TOOL_NAMES:
         message = f"{tool.name!r} is the name of a function that controllers offer beside the tools"
         findings.add("E_NAME", (*tool.path, "tool_name"), message, suggestion="choose another name")
     return replace(tool, steps=_Resolver(tools, findings, groups).block(tool.steps))
@@ -187,7 +176,7 @@ def _unknown(
 
 
 def _without_unknown(params: Entries, known: Collection[str]) -> Entries:
-    return tuple((name, value if name in known else Broken(to_text(value))) for name, value in params)
+    return tuple((name, value if name in known else ex.Broken(ex.to_text(value))) for name, value in params)
 
 
 def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
@@ -202,7 +191,7 @@ def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
     # Parameters that stand among the inputs have been reported there and are not missed again.
     misplaced = _keys(step.inputs) & set(spec.params) if inputs is not step.inputs else set()
     step = replace(
-        step, params=(*step.params, *((key, Broken(key)) for key in sorted(misplaced - dict(step.params).keys())))
+        step, params=(*step.params, *((key, ex.Broken(key)) for key in sorted(misplaced - dict(step.params).keys())))
     )
     _check_aggregate_parameters(step, spec, findings)
     return replace(step, operation=name, inputs=inputs, params=_without_unknown(step.params, spec.params))
@@ -214,13 +203,13 @@ def _unknown_aggregate(step: Aggregate, findings: Findings) -> None:
     _unknown("E_UNKNOWN_AGGREGATE", "aggregate", step.operation, path, AGGREGATES, suggestion, findings)
 
 
-def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> Expr:
+def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> ex.Expr:
     """Records of names are for pairs; anything else in one is a misplaced parameter."""
-    if step.inputs == Const(None) and spec.takes != "nothing":
+    if step.inputs == ex.Const(None) and spec.takes != "nothing":
         wanted = _inputs_in_words(spec)
         findings.add("E_MISSING_PARAM", step.path, f"{spec.name} needs 'inputs': {wanted}")
-        return Broken("inputs")
-    if not isinstance(step.inputs, JsonRecord):
+        return ex.Broken("inputs")
+    if not isinstance(step.inputs, ex.JsonRecord):
         return step.inputs
     keys = [key for key, _ in step.inputs.entries]
     pair = ["a", "b"] if spec.takes == "pair" else []
@@ -229,13 +218,13 @@ def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> E
     if not keys and spec.takes == "list":
         wanted = _inputs_in_words(spec)
         findings.add("E_TYPE", (*step.path, "inputs"), f"{spec.name} needs {wanted}")
-    meant: Expr = Broken("inputs")
+    meant: ex.Expr = ex.Broken("inputs")
     for key, value in step.inputs.entries:
         if key in pair:
             continue
         suggestion = moved_to_params(key, value, step, spec) or parameter_instead(key, spec)
         if spec.takes == "list" and key not in spec.params and (key in _LIST_WORDS or len(keys) == 1):
-            meant = value if not isinstance(value, JsonRecord | JsonList) else meant
+            meant = value if not isinstance(value, ex.JsonRecord | ex.JsonList) else meant
             suggestion = 'the list stands by itself under "inputs", and what says how under "params"'
         findings.add(
             "E_UNKNOWN_PARAM",
@@ -296,15 +285,15 @@ def _check_aggregate_parameters(step: Aggregate, spec: AggregateSpec, findings: 
         )
 
 
-def _keys(inputs: Expr) -> set[str]:
-    return {key for key, _ in inputs.entries} if isinstance(inputs, JsonRecord) else set()
+def _keys(inputs: ex.Expr) -> set[str]:
+    return {key for key, _ in inputs.entries} if isinstance(inputs, ex.JsonRecord) else set()
 
 
-def _is_key(value: Expr) -> bool:
-    return isinstance(value, Broken) or (isinstance(value, Const) and isinstance(value.value, str))
+def _is_key(value: ex.Expr) -> bool:
+    return isinstance(value, ex.Broken) or (isinstance(value, ex.Const) and isinstance(value.value, str))
 
 
-def moved_to_params(key: str, value: Expr, step: Aggregate, spec: AggregateSpec) -> str | Suggestion:
+def moved_to_params(key: str, value: ex.Expr, step: Aggregate, spec: AggregateSpec) -> str | Suggestion:
     """Suggest ``params`` as the place of a parameter among the inputs."""
     if key not in spec.params:
         return ""
@@ -312,9 +301,9 @@ def moved_to_params(key: str, value: Expr, step: Aggregate, spec: AggregateSpec)
     return move_to((*step.path, "params"), (*step.path, "inputs", key), values, exists=bool(step.params))
 
 
-def _plain_json(value: Expr) -> object:
+def _plain_json(value: ex.Expr) -> object:
     """An expression as JSON; a name becomes a text again."""
-    return value.name if isinstance(value, Name) else to_json(value)
+    return value.name if isinstance(value, ex.Name) else ex.to_json(value)
 
 
 def parameter_instead(name: str, spec: AggregateSpec) -> str:
@@ -329,11 +318,11 @@ def parameter_instead(name: str, spec: AggregateSpec) -> str:
     return said or did_you_mean(name, spec.params)
 
 
-def field_name(value: Expr, path: Path) -> str | Suggestion:
+def field_name(value: ex.Expr, path: Path) -> str | Suggestion:
     """The field of the items that an expression on ``item`` reads, as its bare name."""
-    text = to_text(value).removeprefix("item.")
-    is_field = isinstance(value, Field) and all(part.isidentifier() for part in text.split("."))
-    if is_field and to_text(value).startswith("item."):
+    text = ex.to_text(value).removeprefix("item.")
+    is_field = isinstance(value, ex.Field) and all(part.isidentifier() for part in text.split("."))
+    if is_field and ex.to_text(value).startswith("item."):
         return write_value(path, text)
     return "write the name of a field of the items, without braces; no value can name it"
 

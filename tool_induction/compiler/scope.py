@@ -7,17 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tool_induction.aggregates import AGGREGATES
+from tool_induction.language import expressions as ex
 from tool_induction.language.diagnostics import (
     Findings,
     Path,
-)
-from tool_induction.language.expressions import (
-    Broken,
-    Const,
-    Expr,
-    Name,
-    located,
-    walk,
 )
 from tool_induction.language.model import (
     Aggregate,
@@ -162,7 +155,7 @@ class _Checker:
     def _until(self, step: Call | Block, defined: set[str], loop_names: frozenset[str]) -> None:
         if step.loop is not None and step.loop.until is not None:
             inside = defined | {step.save_as}
-            self.used |= {step.save_as} & {node.name for node in walk(step.loop.until) if isinstance(node, Name)}
+            self.used |= {step.save_as} & {node.name for node in ex.walk(step.loop.until) if isinstance(node, ex.Name)}
             self._value(step.loop.until, (*step.path, "until"), inside, loop_names | {step.loop.variable})
 
     def _branches(self, step: If, defined: set[str], loop_names: frozenset[str]) -> None:
@@ -189,7 +182,7 @@ class _Checker:
         unknown = isinstance(step, Aggregate) and step.operation not in AGGREGATES
         for key, value in values(step):
             if unknown:  # the meaning of its inputs is unknown; names in them count as used
-                self.used |= {node.name for node in walk(value) if isinstance(node, Name)}
+                self.used |= {node.name for node in ex.walk(value) if isinstance(node, ex.Name)}
                 continue
             with_item = over_items and key != "inputs" and (not isinstance(step, Aggregate) or key == "params.where")
             if with_item and ITEM in loop_names and _reads_item(value):
@@ -206,10 +199,10 @@ class _Checker:
             if isinstance(step, Set) or (isinstance(step, Project) and key != "inputs"):
                 self._literals(value, path, defined | inside)
 
-    def _literals(self, value: Expr, path: Path, names: set[str] | frozenset[str]) -> None:
+    def _literals(self, value: ex.Expr, path: Path, names: set[str] | frozenset[str]) -> None:
         """Note literal texts that are exactly a name: braces were probably meant."""
-        for where, leaf in located(value, path):
-            if not isinstance(leaf, Const) or not isinstance(leaf.value, str):
+        for where, leaf in ex.located(value, path):
+            if not isinstance(leaf, ex.Const) or not isinstance(leaf.value, str):
                 continue
             found = _PATH.fullmatch(leaf.value)
             if found is not None and found[1] in names:
@@ -253,15 +246,15 @@ class _Checker:
                 suggestion="call the value by what it holds",
             )
 
-    def _value(self, value: Expr, path: Path, defined: set[str], loop_names: frozenset[str]) -> None:
-        for where, leaf in located(value, path):
-            for node in walk(leaf):
-                if isinstance(node, Name):
+    def _value(self, value: ex.Expr, path: Path, defined: set[str], loop_names: frozenset[str]) -> None:
+        for where, leaf in ex.located(value, path):
+            for node in ex.walk(leaf):
+                if isinstance(node, ex.Name):
                     self._name(node.name, where, leaf, defined, loop_names)
-                elif isinstance(node, Broken):  # it could not be parsed: every word in it counts as used
+                elif isinstance(node, ex.Broken):  # it could not be parsed: every word in it counts as used
                     self.used |= set(_WORD.findall(node.source))
 
-    def _name(self, name: str, path: Path, leaf: Expr, defined: set[str], loop_names: frozenset[str]) -> None:
+    def _name(self, name: str, path: Path, leaf: ex.Expr, defined: set[str], loop_names: frozenset[str]) -> None:
         if name in defined or name in loop_names:
             self.used.add(name)
         elif name == ITEM:
@@ -291,7 +284,7 @@ class _Checker:
                 suggestion=hint or self.findings.near(name, known),
             )
 
-    def _item_outside(self, path: Path, leaf: Expr, loop_names: frozenset[str]) -> None:
+    def _item_outside(self, path: Path, leaf: ex.Expr, loop_names: frozenset[str]) -> None:
         suggestion = "put the step into one of type 'loop' over a list, or take one item of the list first"
         if loop_names:
             meant = " or ".join(map(repr, sorted(loop_names)))
@@ -306,5 +299,5 @@ class _Checker:
         )
 
 
-def _reads_item(value: Expr) -> bool:
-    return any(isinstance(node, Name) and node.name == ITEM for node in walk(value))
+def _reads_item(value: ex.Expr) -> bool:
+    return any(isinstance(node, ex.Name) and node.name == ITEM for node in ex.walk(value))

@@ -366,11 +366,15 @@ def check_value(value: Any, schema: Mapping[str, Any], path: Path, findings: Fin
 def _has_type(value: Any, kinds: Sequence[str], path: Path, findings: Findings) -> bool:
     """Whether a value is of one of some JSON types; none named: of any."""
     is_whole = isinstance(value, float) and value.is_integer() and "integer" in kinds
-    if not kinds or is_whole or any(type(value) is _JSON_KINDS[kind][1] for kind in kinds):
+    if not kinds or is_whole or any(_is_a(value, _JSON_KINDS[kind][1]) for kind in kinds):
         return True
     expected = " or ".join(_JSON_KINDS[kind][0] for kind in kinds)
     findings.add("E_SHAPE", path, f"{expected} is wanted here")
     return False
+
+
+def _is_a(value: Any, type_: type) -> bool:
+    return isinstance(value, type_) and isinstance(value, bool) == (type_ is bool)
 
 
 def _check_name(text: Any, schema: Mapping[str, Any], path: Path, findings: Findings) -> None:
@@ -394,7 +398,7 @@ def _what(instance: Mapping[str, Any], where: Path) -> str:
 
 
 def _kind(value: Any) -> str:
-    return next((words for words, type_ in reversed(_JSON_KINDS.values()) if type(value) is type_), "a number")
+    return next((words for words, type_ in reversed(_JSON_KINDS.values()) if _is_a(value, type_)), "a number")
 
 
 #: characters of allowed words that a message lists

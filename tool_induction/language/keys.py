@@ -11,19 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from tool_induction import limits
+from tool_induction.language import expressions as ex
 from tool_induction.language.diagnostics import Findings, Path
-from tool_induction.language.expressions import (
-    Broken,
-    Const,
-    Expr,
-    ExpressionFault,
-    JsonList,
-    JsonRecord,
-    parse_expression,
-    parse_value,
-    to_json,
-    to_text,
-)
 
 Schema = dict[str, Any]
 
@@ -33,7 +22,7 @@ RESERVED = ("and", "or", "not", "in", "is", "if", "else", "true", "false", "none
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]{0,63}$(?!\n)"
 TOOL_NAME_PATTERN = r"^[a-z][a-z0-9_]{0,63}$(?!\n)"
 
-_EXPRESSIONS = get_args(Expr)
+_EXPRESSIONS = get_args(ex.Expr)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,40 +100,40 @@ def whole_number(most: int) -> Kind:
     )
 
 
-def read_expression(raw: Any, path: Path, reading: Reading) -> Expr:
+def read_expression(raw: Any, path: Path, reading: Reading) -> ex.Expr:
     """One expression, braces or not; a list or a record of expressions."""
-    return _read(raw, path, reading, parse_expression)
+    return _read(raw, path, reading, ex.parse_expression)
 
 
-def read_value(raw: Any, path: Path, reading: Reading) -> Expr:
+def read_value(raw: Any, path: Path, reading: Reading) -> ex.Expr:
     """A value: constants, texts with expressions, records and lists of values."""
-    return _read(raw, path, reading, parse_value)
+    return _read(raw, path, reading, ex.parse_value)
 
 
-def _read(raw: Any, path: Path, reading: Reading, parse: Callable[[str], Expr]) -> Expr:
+def _read(raw: Any, path: Path, reading: Reading, parse: Callable[[str], ex.Expr]) -> ex.Expr:
     if isinstance(raw, dict):
-        return JsonRecord(tuple((key, _read(item, (*path, key), reading, parse)) for key, item in raw.items()))
+        return ex.JsonRecord(tuple((key, _read(item, (*path, key), reading, parse)) for key, item in raw.items()))
     if isinstance(raw, list):
-        return JsonList(tuple(_read(item, (*path, place), reading, parse) for place, item in enumerate(raw)))
+        return ex.JsonList(tuple(_read(item, (*path, place), reading, parse) for place, item in enumerate(raw)))
     if not isinstance(raw, str):
-        return Const(raw)
+        return ex.Const(raw)
     try:
         return parse(raw)
-    except ExpressionFault as fault:
+    except ex.ExpressionFault as fault:
         reading.findings.add(fault.code, path, fault.message, found=fault.found or raw, suggestion=fault.suggestion)
-        return Broken(raw)
+        return ex.Broken(raw)
 
 
-def write_expression(expr: Expr) -> Any:
+def write_expression(expr: ex.Expr) -> Any:
     """An expression as a document has it: always with braces, so that it cannot be read as text."""
     match expr:
-        case JsonRecord(entries):
+        case ex.JsonRecord(entries):
             return {key: write_expression(value) for key, value in entries}
-        case JsonList(items):
+        case ex.JsonList(items):
             return [write_expression(item) for item in items]
-        case Const(bool() as value):
+        case ex.Const(bool() as value):
             return value
-    return f"{{{{ {to_text(expr)} }}}}"
+    return f"{{{{ {ex.to_text(expr)} }}}}"
 
 
 def is_expression(value: Any) -> bool:
@@ -168,18 +157,18 @@ def expression(*types: str) -> Kind:
     )
 
 
-def _read_entries(raw: Mapping[str, Any], path: Path, reading: Reading) -> tuple[tuple[str, Expr], ...]:
+def _read_entries(raw: Mapping[str, Any], path: Path, reading: Reading) -> tuple[tuple[str, ex.Expr], ...]:
     return tuple((key, read_value(item, (*path, key), reading)) for key, item in raw.items())
 
 
-def _read_conditioned(raw: Mapping[str, Any], path: Path, reading: Reading) -> tuple[tuple[str, Expr], ...]:
+def _read_conditioned(raw: Mapping[str, Any], path: Path, reading: Reading) -> tuple[tuple[str, ex.Expr], ...]:
     entries = _read_entries({key: item for key, item in raw.items() if key != "where"}, path, reading)
     if raw.get("where") is None:
         return entries
     return (*entries, ("where", read_expression(raw["where"], (*path, "where"), reading)))
 
 
-def _read_output_value(raw: Any, path: Path, reading: Reading) -> Expr:
+def _read_output_value(raw: Any, path: Path, reading: Reading) -> ex.Expr:
     read = read_expression if isinstance(raw, str) and "{{" not in raw else read_value
     return read(raw, path, reading)
 
@@ -204,11 +193,11 @@ CONDITION = expression("string", "boolean")
 #: a saved name or an expression; a list or a record of them
 SOURCE = expression("string", "array", "object")
 LOOP_SOURCE = expression("string", "array")
-VALUE = Kind(schema={}, read=read_value, write=to_json, is_read=is_expression)
+VALUE = Kind(schema={}, read=read_value, write=ex.to_json, is_read=is_expression)
 #: any single value
 CONSTANT = replace(
     VALUE,
-    read=lambda raw, path, reading: Const(raw),
+    read=lambda raw, path, reading: ex.Const(raw),
     write=lambda constant: constant.value,
     is_read=_is_optional_expression,
 )
@@ -219,7 +208,7 @@ TEMPLATE = replace(VALUE, schema=TEXT.schema)
 VALUES = Kind(
     schema={"additionalProperties": {}, "type": "object"},
     read=_read_entries,
-    write=lambda entries: {key: to_json(value) for key, value in entries},
+    write=lambda entries: {key: ex.to_json(value) for key, value in entries},
     is_read=is_tuple,
 )
 #: values, and a condition under ``where``
@@ -227,7 +216,7 @@ CONDITIONED_VALUES = replace(
     VALUES,
     read=_read_conditioned,
     write=lambda entries: {
-        key: write_expression(value) if key == "where" else to_json(value) for key, value in entries
+        key: write_expression(value) if key == "where" else ex.to_json(value) for key, value in entries
     },
 )
 FIELDS = replace(

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from tool_induction import limits
 from tool_induction.aggregates.functions import evidence_of, is_evidence, span_of
+from tool_induction.language import expressions as ex
 from tool_induction.language.evaluation import Json, as_text, evaluate, weight
-from tool_induction.language.expressions import Expr, Field, Index, Name, names, walk
 from tool_induction.language.model import Output, Tool, binds, values, walk_steps
 from tool_induction.language.types import INT, STRING, TIME, ListType, plain
 from tool_induction.runtime.budget import RunLimits
@@ -63,7 +63,7 @@ def outcome_of(
             if status == "ok":
                 status, reason, fault = "error", unreadable.message, unreadable
         outputs[output.name] = value
-        is_found = output.source is not None and bool(names(output.source) - inputs)
+        is_found = output.source is not None and bool(ex.names(output.source) - inputs)
         found_out = found_out or (is_found and value not in (None, [], ""))
     if status == "error" and found_out:
         status = "partial"
@@ -87,7 +87,7 @@ def _kept(fault: VideoWorldError | None, status: str) -> VideoWorldError | None:
 
 def _value(output: Output, scope: Mapping[str, Json]) -> Json:
     source = output.source
-    if source is None or not names(source) <= set(scope):
+    if source is None or not ex.names(source) <= set(scope):
         return None
     value = evaluate(source, scope)
     if weight(value, most=_LARGEST) > _LARGEST:
@@ -105,7 +105,7 @@ def _value(output: Output, scope: Mapping[str, Json]) -> Json:
 
 def _cited(tool: Tool, scope: Mapping[str, Json]) -> dict[str, list[Json]]:
     """The evidence of what each output is made of."""
-    at: dict[Expr, list[Json]] = {}
+    at: dict[ex.Expr, list[Json]] = {}
     cited: dict[str, list[Json]] = {}
     for output in tool.outputs:
         paths = () if output.source is None else _paths(output.source)
@@ -123,20 +123,22 @@ def _evidence(tool: Tool, scope: Mapping[str, Json], cited: Mapping[str, list[Js
     """
     found = [piece for pieces in cited.values() for piece in pieces]
     sources = [output.source for output in tool.outputs if output.source is not None]
-    level = {name for source in sources for name in names(source)}
+    level = {name for source in sources for name in ex.names(source)}
     made_by = {} if found else {name: step for step in walk_steps(tool.steps) for name in binds(step)}
     seen: set[str] = set()
     while level and not found:
         seen |= level
         level = {name for name in level if scope.get(name) not in ([], None)}
-        level = {name for made in level & made_by.keys() for _, value in values(made_by[made]) for name in names(value)}
+        level = {
+            name for made in level & made_by.keys() for _, value in values(made_by[made]) for name in ex.names(value)
+        }
         level = level - seen & scope.keys()
         found = [piece for name in sorted(level) for piece in evidence_of([scope[name]], most=_MOST_EVIDENCE)]
     return evidence_of(found, most=_MOST_EVIDENCE)
 
 
-def _evidence_at(part: Expr, scope: Mapping[str, Json]) -> list[Json]:
-    if not names(part) <= set(scope):
+def _evidence_at(part: ex.Expr, scope: Mapping[str, Json]) -> list[Json]:
+    if not ex.names(part) <= set(scope):
         return []
     try:
         return evidence_of([evaluate(part, scope)], most=_MOST_EVIDENCE)
@@ -144,9 +146,9 @@ def _evidence_at(part: Expr, scope: Mapping[str, Json]) -> list[Json]:
         return []
 
 
-def _paths(source: Expr) -> list[Expr]:
+def _paths(source: ex.Expr) -> list[ex.Expr]:
     """Every path a value reads, and every record on its way."""
-    return [node for node in walk(source) if isinstance(node, Name | Field | Index)]
+    return [node for node in ex.walk(source) if isinstance(node, ex.Name | ex.Field | ex.Index)]
 
 
 def _summary(tool: Tool, outputs: Mapping[str, Json], status: str, reason: str) -> str:
