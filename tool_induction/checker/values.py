@@ -321,9 +321,9 @@ class _Binder:
         if source is None:
             self._unbound(output, saved)
             return None
-        self._findings.add(
-            "W_IMPLICIT_BINDING", output.path, f"the output {output.name!r} is bound to {ex.to_text(source)}"
-        )
+        text = ex.to_text(source)
+        message, expected = f"the output {output.name!r} is bound to {text}", f'"from": "{{{{ {text} }}}}"'
+        self._findings.add("W_IMPLICIT_BINDING", output.path, message, expected=expected)
         return source
 
     def _unbound(self, output: Output, saved: list[str]) -> None:

@@ -350,7 +350,8 @@ def check_value(value: Any, schema: Mapping[str, Any], path: Path, findings: Fin
         return
     for least, most, type_ in _SIZES:
         if isinstance(value, type_) and len(value) > schema.get(most, len(value)):
-            findings.add("E_SIZE", path, f"{len(value)} is more than the {schema[most]} allowed here")
+            message, expected = f"{len(value)} is more than the {schema[most]} allowed here", f"at most {schema[most]}"
+            findings.add("E_SIZE", path, message, expected=expected)
         elif isinstance(value, type_) and len(value) < schema.get(least, 0):
             findings.add("E_SHAPE", path, _EMPTY)
     if "minimum" in schema and not schema["minimum"] <= value <= schema["maximum"]:
