@@ -85,7 +85,7 @@ class LibraryTools:
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """Return the declarations, in the library's order."""
-        from tool_induction.compiler.faces import description_of, inputs_schema, writes_of
+        from tool_induction.compiler.declarations import description_of, inputs_schema, writes_of
 
         return [
             ToolDeclaration(

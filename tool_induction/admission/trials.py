@@ -14,7 +14,7 @@ from tool_induction.admission.film import VIDEO, draw
 from tool_induction.admission.schema_world import SchemaWorld, schema_worlds
 from tool_induction.admission.verdicts import TrialRun
 from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.compiler.faces import result_schema
+from tool_induction.compiler.declarations import result_schema
 from tool_induction.language.expressions import Compare, Const, walk
 from tool_induction.language.model import Call, Tool, values, walk_steps
 from tool_induction.language.types import AnyType, OptionalType

@@ -53,12 +53,9 @@ def top(given: Lists, constants: Given) -> ty.Type:
 
 def concatenated(given: Lists, _: Given) -> ty.Type:
     """The items of all lists."""
-    item: ty.Type | None = given[0].item if given else ty.ANY
-    for one in given[1:]:
-        item = None if item is None else ty.join(item, one.item)
     bounds, typicals = [one.bound for one in given], [one.typical for one in given]
     return ty.ListType(
-        item=ty.ANY if item is None else item,
+        item=ty.join_all(one.item for one in given),
         bound=None if None in bounds else sum(value or 0 for value in bounds),
         typical=None if None in typicals else sum(value or 0 for value in typicals),
         stated=all(one.stated for one in given),

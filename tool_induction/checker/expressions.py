@@ -190,13 +190,8 @@ class Inference:
         return Typed(written, self.environment.narrowed(written, type_))
 
     def _list_of(self, types: list[ty.Type]) -> ty.Type:
-        item: ty.Type | None = types[0] if types else ty.ANY
-        for type_ in types[1:]:
-            item = None if item is None else ty.join(item, type_)
         size = len(types)
-        return ty.ListType(
-            item=ty.ANY if item is None else item, bound=size, typical=size, stated=True, filled=size > 0
-        )
+        return ty.ListType(item=ty.join_all(types), bound=size, typical=size, stated=True, filled=size > 0)
 
     def _json_list(self, items: tuple[ex.Expr, ...]) -> Typed:
         parts: list[Typed] = []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
 from tool_induction.admission.schema_world import schema_worlds
 from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.compiler.faces import mcp_face, openai_face, signature_card, writes_of
+from tool_induction.compiler.declarations import mcp_declaration, openai_declaration, signature_card, writes_of
 from tool_induction.language.model import Input, Tool
 from tool_induction.language.types import STRING, ListType
 from tool_induction.runtime.calls import Caller, WorldState
@@ -193,16 +193,16 @@ def formatted_tools(tools: Mapping[str, CompiledTool], wanted: Format) -> list[d
 
 def _openai_tool(item: CompiledTool, *, strict: bool) -> dict[str, Any]:
     try:
-        return openai_face(item, strict=strict)
+        return openai_declaration(item, strict=strict)
     except ToolFault as fault:
         if fault.code != "not_strict":
             raise
-        return openai_face(item, strict=False)
+        return openai_declaration(item, strict=False)
 
 
 def mcp_tools(tools: Mapping[str, CompiledTool]) -> list[dict[str, Any]]:
     """Return the tools as MCP tools, with input and output schemas and annotations."""
-    return [mcp_face(item, writes=writes_of(name, tools)) for name, item in tools.items()]
+    return [mcp_declaration(item, writes=writes_of(name, tools)) for name, item in tools.items()]
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:

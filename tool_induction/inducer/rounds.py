@@ -9,7 +9,7 @@ from typing import Literal
 
 from tool_induction import limits
 from tool_induction.admission import ExampleWorld
-from tool_induction.compiler.faces import signature_card
+from tool_induction.compiler.declarations import signature_card
 from tool_induction.compiler.source import holds_secret, without_secrets
 from tool_induction.domains import Domain
 from tool_induction.inducer.drafts import Draft, Slot, Status

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from tool_induction import limits
@@ -173,20 +174,16 @@ def _number(expr: ex.Expr, value: Json) -> int | float:
 
 def _compare(expr: ex.Compare, left: Json, right: Json) -> bool:
     match expr.op:
-        case "==":
-            return same(left, right)
-        case "!=":
-            return not same(left, right)
-        case "in":
-            return _contains(expr, left, right)
-        case "not in":
-            return not _contains(expr, left, right)
+        case "==" | "!=":
+            return same(left, right) == (expr.op == "==")
+        case "in" | "not in":
+            return _contains(expr, left, right) == (expr.op == "in")
     if isinstance(left, str) and isinstance(right, str):
-        order = (left > right) - (left < right)
+        order: float = (left > right) - (left < right)
     else:
         first, second = _number(expr, left), _number(expr, right)
         order = (first > second) - (first < second)
-    return {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[expr.op]
+    return bool(_COMPUTED[expr.op](order, 0))
 
 
 def _contains(expr: ex.Expr, item: Json, holder: Json) -> bool:
@@ -197,28 +194,27 @@ def _contains(expr: ex.Expr, item: Json, holder: Json) -> bool:
     raise _fault(expr, f"'in' looks into a list, or for a string in a string; found {kind(holder)}")
 
 
+_COMPUTED: dict[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "%": operator.mod,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
 def _arithmetic(expr: ex.Arithmetic, left: Json, right: Json) -> int | float:
     first, second = _number(expr, left), _number(expr, right)
     if expr.op in ("/", "%") and second == 0:
         raise _fault(expr, "division by zero")
-    result = _compute(first, expr.op, second)
+    result = _COMPUTED[expr.op](first, second)
     if not math.isfinite(result) or abs(result) > limits.MAX_NUMBER:
         raise _fault(expr, "the result is too large")
     return result
-
-
-def _compute(first: float, op: ex.Operator, second: float) -> int | float:
-    match op:
-        case "+":
-            return first + second
-        case "-":
-            return first - second
-        case "*":
-            return first * second
-        case "/":
-            return first / second
-        case "%":
-            return first % second
 
 
 def _filter(expr: ex.Filtered, scope: Scope) -> Json:
@@ -239,21 +235,15 @@ def _filter(expr: ex.Filtered, scope: Scope) -> Json:
         case "abs":
             return abs(_number(expr, value))
         case "min" | "max":
-            return _extreme(expr, value)
+            if not isinstance(value, list):
+                raise _fault(expr, f"a list of numbers is wanted, found {kind(value)}")
+            numbers = [_number(expr, item) for item in value if item is not None]
+            return (min if expr.name == "min" else max)(numbers, default=None)
         case "lower" | "upper":
             if not isinstance(value, str):
                 raise _fault(expr, f"a string is wanted, found {kind(value)}")
             return _text(expr, [value.lower() if expr.name == "lower" else value.upper()])
     raise _fault(expr, f"there is no filter {expr.name!r}")
-
-
-def _extreme(expr: ex.Filtered, value: Json) -> Json:
-    if not isinstance(value, list):
-        raise _fault(expr, f"a list of numbers is wanted, found {kind(value)}")
-    numbers = [_number(expr, item) for item in value if item is not None]
-    if not numbers:
-        return None
-    return min(numbers) if expr.name == "min" else max(numbers)
 
 
 def _text(expr: ex.Expr, parts: list[str]) -> str:

@@ -14,7 +14,7 @@ from tool_induction.aggregates.functions import span_of
 from tool_induction.checker.environment import list_field
 from tool_induction.language.evaluation import Json
 from tool_induction.language.types import INT, RecordType, operation_types, plain
-from tool_induction.runtime.budget import Meter
+from tool_induction.runtime.budget import RunMeter
 from tool_induction.runtime.trace import Trace
 from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.canonical import canonical_json
@@ -35,7 +35,7 @@ _SAME_SPAN = 0.5  #: intersection over union from which two spans are taken for 
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class CallResult:
     """A result, and about how many bytes it takes written out. Of one that is larger than allowed only the size is kept."""
 
     result: dict[str, Any]
@@ -76,10 +76,10 @@ class Memo:
         self._capacity = capacity
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._answers: OrderedDict[str, Answer] = OrderedDict()
+        self._answers: OrderedDict[str, CallResult] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, key: str) -> Answer | None:
+    def get(self, key: str) -> CallResult | None:
         """The answer under a key, if it is there; it counts as used."""
         with self._lock:
             found = self._answers.get(key)
@@ -87,11 +87,11 @@ class Memo:
                 self._answers.move_to_end(key)
             return found
 
-    def peek(self, key: str) -> Answer | None:
+    def peek(self, key: str) -> CallResult | None:
         """The answer under a key, if it is there; it does not count as used."""
         return self._answers.get(key)
 
-    def put(self, key: str, answer: Answer) -> None:
+    def put(self, key: str, answer: CallResult) -> None:
         """Remember an answer."""
         with self._lock:
             before = self._answers.pop(key, None)
@@ -102,7 +102,7 @@ class Memo:
                 self._bytes -= forgotten.size
 
 
-class World:
+class WorldCalls:
     """The world of one run: makes calls and computes their cache keys."""
 
     def __init__(self, call: Caller, state: WorldState | None, *, most: int) -> None:
@@ -112,7 +112,7 @@ class World:
         self._run = next(_RUNS)
         self.writes = 0
 
-    def ask(self, name: str, arguments: Mapping[str, Json]) -> Answer:
+    def ask(self, name: str, arguments: Mapping[str, Json]) -> CallResult:
         """Make a call. Of a result that is too large only the size is kept.
 
         Raises:
@@ -125,7 +125,7 @@ class World:
             size = check_json(result, most=self._most)
         except Unfit as why:
             raise ToolFault("bad_result", f"{name} gave a result that cannot be used: {why}") from None
-        return Answer(result={} if size > self._most else _with_item_evidence(name, result), size=size)
+        return CallResult(result={} if size > self._most else _with_item_evidence(name, result), size=size)
 
     def key(self, name: str, arguments: Mapping[str, Json]) -> str | None:
         """The key an answer is remembered under; None for operations that write."""
@@ -143,7 +143,7 @@ class World:
 class OperationCalls:
     """Makes the calls of one run, one after the other. Answers that worker threads have ``prepared`` are taken as they are."""
 
-    def __init__(self, world: World, *, meter: Meter, memo: Memo, trace: Trace) -> None:
+    def __init__(self, world: WorldCalls, *, meter: RunMeter, memo: Memo, trace: Trace) -> None:
         self._world = world
         self._meter = meter
         self._memo = memo
@@ -187,7 +187,7 @@ class OperationCalls:
             node.size = len(rows) if isinstance(rows, list) else None
             return result
 
-    def _read(self, name: str, arguments: Mapping[str, Json], key: str) -> Answer:
+    def _read(self, name: str, arguments: Mapping[str, Json], key: str) -> CallResult:
         prepared = self.prepared
         if prepared is None:
             answer = self._world.ask(name, arguments)
@@ -202,7 +202,7 @@ class OperationCalls:
             prepared.drop(key)
         return answer
 
-    def _written(self, name: str, arguments: Mapping[str, Json]) -> Answer:
+    def _written(self, name: str, arguments: Mapping[str, Json]) -> CallResult:
         self._world.writes += 1
         self._writes.append(self.logical)
         answer = self._world.ask(name, arguments)

@@ -6,7 +6,8 @@ threads get the answers of independent items and steps first (``tool_induction.r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from tool_induction.aggregates import AGGREGATES, AggregateSpec
@@ -30,18 +31,15 @@ from tool_induction.language.model import (
     Tool,
     binds,
 )
-from tool_induction.runtime.budget import BudgetExhausted, Meter, Stopped
-from tool_induction.runtime.calls import Answer, Asks, Memo
+from tool_induction.runtime.budget import BudgetExhausted, RunMeter, Stopped
+from tool_induction.runtime.calls import Asks, CallResult, Memo
 from tool_induction.runtime.parallel import Abandoned, Parallel, Steps, Task
-from tool_induction.runtime.results import Judged, Outcome, outcome_of
-from tool_induction.runtime.trace import Calls, Origins, Source, Trace, Untraced
+from tool_induction.runtime.results import Judged, ToolOutcome, named, outcome_of
+from tool_induction.runtime.trace import Calls, Origins, Source, Trace
 from tool_induction.runtime.values import Unfit, completed, fitted
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault, VideoWorldError
-
-#: words that a warning names at most
-_MAX_WORDS = 8
 
 
 class Interpreter:
@@ -56,9 +54,9 @@ class Interpreter:
         *,
         tools: Mapping[str, CompiledTool],
         calls: Asks,
-        meter: Meter,
+        meter: RunMeter,
         trace: Trace,
-        judging: Judging | None = None,
+        judging: JudgeCalls | None = None,
         parallel: Parallel | None = None,
         follow_origins: bool = False,
     ) -> None:
@@ -73,7 +71,7 @@ class Interpreter:
         self._follow_origins = follow_origins
         self._lost = False
 
-    def run(self, name: str, arguments: Mapping[str, Json], origins: Mapping[str, Calls] | None = None) -> Outcome:
+    def run(self, name: str, arguments: Mapping[str, Json], origins: Mapping[str, Calls] | None = None) -> ToolOutcome:
         """Run a tool on checked arguments. Faults inside do not raise."""
         tool = self._tools[name].tool
         scope = Scope({item.name: item.default.value for item in tool.inputs if item.default is not None})
@@ -111,7 +109,7 @@ class Interpreter:
                 }
             return replace(outcome, stopped=stopped)
 
-    def _doubted(self, outcome: Callable[[str, str], Outcome], status: str, reason: str) -> Outcome:
+    def _doubted(self, outcome: Callable[[str, str], ToolOutcome], status: str, reason: str) -> ToolOutcome:
         """The outcome; partial where it rests on what was not judged, for neither a number nor "none" follows from that."""
         made = outcome(status, reason)
         self.judged.rest_on(made.evidence)
@@ -129,24 +127,22 @@ class Interpreter:
         Raises:
             VideoWorldError, Stopped: what ended them.
         """
-        if self._parallel is None:
-            for step in steps:
-                self._do(step, scope)
-            return
-        for group in self._parallel.groups(steps):
-            tasks = self._parallel.of_group(group, scope.values)
-            if not tasks:
-                for step in group:
-                    self._do(step, scope)
-                continue
-            with self._parallel.prepared(tasks, self._prepare) as wait_for_next:
+        for group in (steps,) if self._parallel is None else self._parallel.groups(steps):
+            tasks = () if self._parallel is None else self._parallel.of_group(group, scope.values)
+            with self._prepared(tasks) as wait_for_next:
                 for step in group:
                     wait_for_next()
                     self._do(step, scope)
 
+    def _prepared(self, tasks: Iterable[Task]) -> AbstractContextManager[Callable[[], None]]:
+        """Have workers make the calls of tasks, if there are any; the function that is given waits for the next task's."""
+        if self._parallel is None or not tasks:
+            return nullcontext(lambda: None)
+        return self._parallel.prepared(tasks, self._prepare)
+
     def _prepare(self, calls: Asks, task: Task) -> None:
         """Run steps on a worker thread only for their calls. A fault occurs again when the run itself does them."""
-        worker = Interpreter(tools=self._tools, calls=calls, meter=self._meter.for_worker(), trace=Untraced())
+        worker = Interpreter(tools=self._tools, calls=calls, meter=self._meter.for_worker(), trace=Trace(keep=False))
         steps, values = task
         try:
             worker._block(steps, Scope(values))
@@ -157,7 +153,7 @@ class Interpreter:
         if not isinstance(step, Require | Set | Aggregate | Filter | Project):
             self._meter.call()
         if not self._meter.exhausted:
-            self._meter.step()
+            self._meter.count("steps")
         before = self._calls.logical
         with self._trace.step(step):
             self._step(step, scope)
@@ -246,7 +242,8 @@ class Interpreter:
             made_from = () if origins is None else sorted(origins.of(*(value for _, value in step.params)))
             result = self._calls(step.target, arguments, made_from)
             self.judged.note(result)
-            self._warn_of_unused_words(step.target, result)
+            if isinstance(unused := result.get("unused_words"), list) and unused:
+                self._warn(f"words that {step.target} could not use: {named(list(map(as_text, unused)))}")
             return result
         given = {} if origins is None else {key: origins.of(value) for key, value in step.params}
         outcome = self.run(step.target, fitting(self._tools[step.target].tool, arguments), given)
@@ -257,13 +254,6 @@ class Interpreter:
         if outcome.stopped:
             raise Stopped(outcome.status, f"{step.target}: {outcome.reason or outcome.status}")
         return as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
-
-    def _warn_of_unused_words(self, operation: str, result: Mapping[str, Json]) -> None:
-        """Warn of words of a description that an operation says made no difference to its result."""
-        unused = result.get("unused_words")
-        if isinstance(unused, list) and unused:
-            more = f" and {len(unused) - _MAX_WORDS} more" if len(unused) > _MAX_WORDS else ""
-            self._warn(f"words that {operation} could not use: {', '.join(map(as_text, unused[:_MAX_WORDS]))}{more}")
 
     def _lose(self, step: Call | Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
         """Continue without what failed, and warn of it."""
@@ -286,11 +276,8 @@ class Interpreter:
             self._warn(f"{step.save_as}: the first {loop.bound} of {len(rows)} items were looked at")
         progress = _Progress()
         tasks = () if self._parallel is None else self._parallel.of_items(step, rows[: loop.bound], scope.values)
-        if self._parallel is None or not tasks:
-            self._items(step, loop, rows, scope, progress, lambda: None)
-        else:
-            with self._parallel.prepared(tasks, self._prepare) as wait_for_next:
-                self._items(step, loop, rows, scope, progress, wait_for_next)
+        with self._prepared(tasks) as wait_for_next:
+            self._items(step, loop, rows, scope, progress, wait_for_next)
         faults = progress.faults
         if faults and len(faults) == progress.done:
             raise faults[0]
@@ -314,7 +301,7 @@ class Interpreter:
             inside.values[step.save_as] = progress.collected  # what ``until`` looks at
             begin()
             try:
-                with self._trace.step(step, place):
+                with self._trace.item(place):
                     self._item(step, item, inside, progress)
             except BudgetExhausted:
                 self._warn(f"{step.save_as}: the budget ran out after {progress.done} of {len(rows)} items")
@@ -329,7 +316,7 @@ class Interpreter:
                 return
 
     def _item(self, step: Call | Block, item: Json, inside: Scope, progress: _Progress) -> None:
-        self._meter.item()
+        self._meter.count("items")
         self._meter.call()
         if isinstance(step, Call):
             value = self._once(step, inside)
@@ -500,10 +487,10 @@ def projected(item: Json, fields: dict[str, Json]) -> dict[str, Json]:
     return kept | fields
 
 
-class Judging:
+class JudgeCalls:
     """The judgements of one run."""
 
-    def __init__(self, judge: Judge | None, *, memo: Memo, meter: Meter) -> None:
+    def __init__(self, judge: Judge | None, *, memo: Memo, meter: RunMeter) -> None:
         self._judge = judge
         self._memo = memo
         self._meter = meter
@@ -526,7 +513,7 @@ class Judging:
             raise no_judge()
         sent, made = question_text(question), []
         for item in rows:
-            self._meter.item()
+            self._meter.count("items")
             self._meter.call()
             made.append(_with_answer(item, self._answer(self._judge, sent, step.answers, item_text(item))))
         return made
@@ -540,7 +527,7 @@ class Judging:
             if len(given) != 1 or not isinstance(given[0], str):
                 raise ToolFault("bad_judgement", f"{judge.name} gave {len(given)} answers about one item")
             answer = chosen(given[0], answers, judge=judge.name)
-            known = Answer(result={"answer": answer}, size=len(key) + len(answer))
+            known = CallResult(result={"answer": answer}, size=len(key) + len(answer))
             self._memo.put(key, known)
         return str(known.result["answer"])
 

@@ -20,8 +20,8 @@ from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.evaluation import Json
 from tool_induction.language.expressions import names
 from tool_induction.language.model import Block, Call, JudgeStep, Require, Step, binds, blocks, values
-from tool_induction.runtime.budget import Meter
-from tool_induction.runtime.calls import Answer, Asks, Memo, OperationCalls, World, whole_numbers
+from tool_induction.runtime.budget import RunMeter
+from tool_induction.runtime.calls import Asks, CallResult, Memo, OperationCalls, WorldCalls, whole_numbers
 from world_api.core.execution import ordered_map
 from world_api.operations import EVERY_OPERATION
 
@@ -63,14 +63,14 @@ class PreparedCalls:
 
     logical = 0
 
-    def __init__(self, world: World, *, memo: Memo, meter: Meter, turns: Semaphore) -> None:
+    def __init__(self, world: WorldCalls, *, memo: Memo, meter: RunMeter, turns: Semaphore) -> None:
         self.closed = False
         self._world = world
         self._memo = memo
         self._meter = meter
         self._turns = turns
         self._lock = Lock()
-        self._futures: dict[str, Future[Answer]] = {}
+        self._futures: dict[str, Future[CallResult]] = {}
         self._bytes = 0
 
     def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class PreparedCalls:
             raise Abandoned
         return self.take(key, name, arguments).result
 
-    def take(self, key: str, name: str, arguments: Mapping[str, Json]) -> Answer:
+    def take(self, key: str, name: str, arguments: Mapping[str, Json]) -> CallResult:
         """The answer to a call: the one that was or is being got, or got now. ``drop`` it once it counts.
 
         Raises:
@@ -126,7 +126,13 @@ class Parallel:
     """Decides which steps and items of a run are independent, and has workers make their calls."""
 
     def __init__(
-        self, tools: Mapping[str, CompiledTool], *, calls: OperationCalls, world: World, memo: Memo, meter: Meter
+        self,
+        tools: Mapping[str, CompiledTool],
+        *,
+        calls: OperationCalls,
+        world: WorldCalls,
+        memo: Memo,
+        meter: RunMeter,
     ) -> None:
         self._tools = tools
         self._calls = calls

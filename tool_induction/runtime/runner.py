@@ -8,18 +8,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.compiler.faces import asks_judge, inputs_schema
+from tool_induction.compiler.declarations import asks_judge, inputs_schema
 from tool_induction.judge.port import Judge
 from tool_induction.language.diagnostics import closest
 from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Output
 from tool_induction.language.types import RecordType, plain
-from tool_induction.runtime.budget import Meter, RunLimits
-from tool_induction.runtime.calls import Caller, Memo, OperationCalls, World, WorldState
-from tool_induction.runtime.interpreter import Interpreter, Judging, no_judge
+from tool_induction.runtime.budget import RunLimits, RunMeter
+from tool_induction.runtime.calls import Caller, Memo, OperationCalls, WorldCalls, WorldState
+from tool_induction.runtime.interpreter import Interpreter, JudgeCalls, no_judge
 from tool_induction.runtime.parallel import Parallel
-from tool_induction.runtime.results import Outcome, cited, note_evidence, presented
-from tool_induction.runtime.trace import Trace, Untraced
+from tool_induction.runtime.results import ToolOutcome, cited, note_evidence, presented
+from tool_induction.runtime.trace import Trace
 from tool_induction.runtime.values import Unfit, check_json, fitted
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault
@@ -74,11 +74,11 @@ def run_tool(
     if judge is None and asks_judge(name, tools):
         raise no_judge()
     memo = Memo() if memo is None else memo
-    meter = Meter(limits, monotonic)
-    target = World(call, world, most=limits.result_bytes)
-    tracer = Untraced() if trace is None else trace
+    meter = RunMeter(limits, monotonic)
+    target = WorldCalls(call, world, most=limits.result_bytes)
+    tracer = Trace(keep=False) if trace is None else trace
     calls = OperationCalls(target, meter=meter, memo=memo, trace=tracer)
-    judging = Judging(judge, memo=memo, meter=meter)
+    judging = JudgeCalls(judge, memo=memo, meter=meter)
     interpreter = Interpreter(
         tools=tools,
         calls=calls,
@@ -151,7 +151,7 @@ def _explain(error: Any) -> str:
 
 def _record(
     compiled: CompiledTool,
-    outcome: Outcome,
+    outcome: ToolOutcome,
     calls: OperationCalls,
     limits: RunLimits,
     warnings: list[str],

@@ -90,7 +90,7 @@ def _visible(type_: ty.Type) -> ty.Type:
     return type_
 
 
-def openai_face(compiled: CompiledTool, *, strict: bool) -> dict[str, Any]:
+def openai_declaration(compiled: CompiledTool, *, strict: bool) -> dict[str, Any]:
     """The tool as an OpenAI function tool, loose or strict.
 
     Raises:
@@ -99,7 +99,7 @@ def openai_face(compiled: CompiledTool, *, strict: bool) -> dict[str, Any]:
     return openai_tool(compiled.name, description_of(compiled), inputs_schema(compiled.tool), strict=strict)
 
 
-def mcp_face(compiled: CompiledTool, *, writes: bool) -> dict[str, Any]:
+def mcp_declaration(compiled: CompiledTool, *, writes: bool) -> dict[str, Any]:
     """The tool as an MCP tool, with output schema and annotations."""
     parameters, result = inputs_schema(compiled.tool), result_schema(compiled.tool)
     return mcp_tool(compiled.name, description_of(compiled), parameters, result, writes=writes)
