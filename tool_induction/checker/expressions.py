@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from tool_induction.checker.environment import Environment, Fact, Typed, facts_of, is_list, is_path, list_field
 from tool_induction.checker.nulls import Demand, as_condition, null_not_handled, own_lists, with_default
-from tool_induction.checker.ranges import check_divisor, check_span, signed_type, whole_condition
+from tool_induction.checker.ranges import check_divisor, check_span, named_type, whole_condition
 from tool_induction.checker.scores import is_score, refuse_comparison, refuse_mixture
 from tool_induction.language import expressions as ex
 from tool_induction.language import types as ty
@@ -207,9 +207,7 @@ class Inference:
             with self.at(key):
                 part = self.infer(value)
             written.append((key, part.expr))
-            fields.append(
-                (key, ty.STRING if isinstance(part.type, ty.EnumType) else signed_type(self, part.expr, part.type))
-            )
+            fields.append((key, named_type(self, part.expr, part.type)))
         check_span(self, dict(written), moments=True)
         return Typed(ex.JsonRecord(tuple(written)), ty.RecordType(fields=tuple(fields)))
 

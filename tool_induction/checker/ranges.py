@@ -195,8 +195,10 @@ def _subtracts(at: Inference, expr: ex.Expr) -> bool:
     return False
 
 
-def signed_type(at: Inference, value: ex.Expr, type_: ty.Type) -> ty.Type:
-    """The type of a value under a name of its own: a time that may be before the video's start is any number."""
+def named_type(at: Inference, value: ex.Expr, type_: ty.Type) -> ty.Type:
+    """The type of a value under a name of its own: a word is a string, a time that may be before the start any number."""
+    if isinstance(type_, ty.EnumType):
+        return ty.STRING
     if ty.plain(type_) != ty.TIME or not may_be_negative(at, value):
         return type_
     return ty.optional(ty.FLOAT) if isinstance(type_, ty.OptionalType) else ty.FLOAT

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tool_induction import limits
 from tool_induction.checker.aggregates import check_aggregate
-from tool_induction.checker.environment import Environment, Fact, Typed, facts_of, is_path, joined_field, list_field
+from tool_induction.checker.environment import Environment, Fact, facts_of, is_path, joined_field, list_field
 from tool_induction.checker.expressions import Inference
 from tool_induction.checker.nulls import base_name, implicit_require
 from tool_induction.checker.ranges import (
@@ -17,7 +17,7 @@ from tool_induction.checker.ranges import (
     is_shifted,
     may_be_empty,
     may_be_negative,
-    signed_type,
+    named_type,
     whole_condition,
     within_video,
 )
@@ -211,48 +211,46 @@ class StepChecker:
         loop = self._until(loop, Inference(after_body.bind(step.save_as, collected), self._findings, step.path))
         return replace(step, body=body, loop=loop, flattens=flattens), environment.bind(step.save_as, collected)
 
-    def _filter(self, step: Filter, environment: Environment) -> tuple[Step, Environment]:
+    def _rows(
+        self, step: Filter | Project, environment: Environment, what: str
+    ) -> tuple[ex.Expr, ty.ListType, Inference]:
+        """The list a step works on, its type, and the place of an item of it."""
         at = Inference(environment, self._findings, step.path)
         with at.at("inputs"):
-            rows = want_list(at, step.inputs, "a filter")
+            rows = want_list(at, step.inputs, what)
         type_ = rows.type if isinstance(rows.type, ty.ListType) else ty.ListType(item=ty.ANY)
-        inside = Inference(environment.walk("item", type_.item, rows.expr), self._findings, step.path)
+        inside = environment.walk("item", type_.item, rows.expr)
+        return rows.expr, type_, Inference(inside, self._findings, step.path)
+
+    def _filter(self, step: Filter, environment: Environment) -> tuple[Step, Environment]:
+        rows, type_, inside = self._rows(step, environment, "a filter")
         with inside.at("where"):
             where = whole_condition(inside, step.where)
         facts = facts_of(where, inside.environment)
         typical = None if type_.typical is None else max(1, (type_.typical + 1) // 2)
         kept = replace(type_, item=known_item(type_.item, facts), filled=False, typical=typical, name="")
-        return replace(step, inputs=rows.expr, where=where), environment.bind(step.save_as, kept)
+        return replace(step, inputs=rows, where=where), environment.bind(step.save_as, kept)
 
     def _project(self, step: Project, environment: Environment) -> tuple[Step, Environment]:
-        at = Inference(environment, self._findings, step.path)
-        with at.at("inputs"):
-            rows = want_list(at, step.inputs, "a projection")
-        type_ = rows.type if isinstance(rows.type, ty.ListType) else ty.ListType(item=ty.ANY)
-        inside = Inference(environment.walk("item", type_.item, rows.expr), self._findings, step.path)
+        rows, type_, inside = self._rows(step, environment, "a projection")
         item = ty.plain(type_.item)
-        made: dict[str, ty.Type] = {}
-        for key in (*TIMES, "evidence"):
-            have = item.get(key) if isinstance(item, ty.RecordType) else None
-            if have is not None:
-                made[key] = have
+        kept = {key: item.get(key) for key in (*TIMES, "evidence")} if isinstance(item, ty.RecordType) else {}
+        made = {key: have for key, have in kept.items() if have is not None}
         fields: list[tuple[str, ex.Expr]] = []
         for key, value in step.fields:
             with inside.at("fields", key):
                 typed = inside.infer(value)
                 check_value(inside, typed)
-                if key in (*TIMES, "timestamp"):
-                    typed = Typed(from_the_start(inside, typed.expr), typed.type)
-            fields.append((key, typed.expr))
+                is_time = key in (*TIMES, "timestamp")
+                written = from_the_start(inside, typed.expr) if is_time else typed.expr
+            fields.append((key, written))
             made.pop(key, None)
-            made[key] = (
-                ty.STRING if isinstance(typed.type, ty.EnumType) else signed_type(inside, typed.expr, typed.type)
-            )
+            made[key] = named_type(inside, written, typed.type)
         with inside.at("fields"):
             check_span(inside, {key: ex.Field(ex.Name("item"), key) for key in made} | dict(fields), moments=True)
         record = ty.RecordType(fields=tuple(made.items()))
-        after = environment.bind(step.save_as, replace(type_, item=record, name="")).measure(step.save_as, rows.expr)
-        return replace(step, inputs=rows.expr, fields=tuple(fields)), after
+        after = environment.bind(step.save_as, replace(type_, item=record, name="")).measure(step.save_as, rows)
+        return replace(step, inputs=rows, fields=tuple(fields)), after
 
     def _set(self, step: Set, environment: Environment) -> tuple[Step, Environment]:
         at = Inference(environment, self._findings, step.path)
@@ -261,8 +259,7 @@ class StepChecker:
             check_value(at, typed)
         counts = isinstance(typed.expr, ex.Filtered) and typed.expr.name == "length"
         meaning = typed.expr if typed.type == ty.BOOL or counts or is_shifted(at, typed.expr) else None
-        type_ = ty.STRING if isinstance(typed.type, ty.EnumType) else signed_type(at, typed.expr, typed.type)
-        after = environment.bind(step.save_as, type_, meaning=meaning)
+        after = environment.bind(step.save_as, named_type(at, typed.expr, typed.type), meaning=meaning)
         if isinstance(typed.expr, ex.JsonList | ex.Items):
             after = after.assume(after.length_facts(ex.Name(step.save_as), len(typed.expr.items)))
         elif isinstance(typed.type, ty.ListType) and is_path(typed.expr):
@@ -422,10 +419,7 @@ def bounded(loop: Loop, rows: ty.ListType, at: Inference) -> Loop:
     if loop.max_items is None and not rows.stated:
         most = min(most, limits.DEFAULT_LOOP_ITEMS)
         loop = replace(loop, max_items=most)
-        at.note(
-            "W_IMPLICIT_BINDING",
-            f"the list has no bound of its own; the loop takes its first {most} items",
-        )
+        at.note("W_IMPLICIT_BINDING", f"the list has no bound of its own; the loop takes its first {most} items")
     if loop.max_items is not None:
         most = min(most, loop.max_items)
     typical = limits.TYPICAL_LIST_ITEMS if rows.typical is None else rows.typical
@@ -460,10 +454,7 @@ def check_judge(step: JudgeStep, environment: Environment, at: Inference) -> tup
     most = limits.MAX_JUDGED_ITEMS if type_.bound is None else min(type_.bound, limits.MAX_JUDGED_ITEMS)
     if step.max_items is None and (not type_.stated or most > limits.DEFAULT_JUDGED_ITEMS):
         step = replace(step, max_items=limits.DEFAULT_JUDGED_ITEMS)
-        at.note(
-            "W_IMPLICIT_BINDING",
-            f"the first {step.max_items} items are judged, since nothing says how many",
-        )
+        at.note("W_IMPLICIT_BINDING", f"the first {step.max_items} items are judged, since nothing says how many")
     bound = most if step.max_items is None else min(most, step.max_items)
     usual = limits.TYPICAL_LIST_ITEMS if type_.typical is None else type_.typical
     certain = type_.filled and not isinstance(type_.item, ty.OptionalType)

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import Any
 
 from tool_induction import limits
@@ -38,7 +38,7 @@ def decode(source: str | bytes | object, findings: Findings) -> Any:
         return None
     if not isinstance(source, str) and not _fits(value, findings):
         return None
-    _Walk(findings).check(value, (), depth=0)
+    _check(value, (), findings, count(1))
     return value
 
 
@@ -76,42 +76,32 @@ def _depth(text: str) -> int:
     return max(accumulate((letter in "[{") - (letter in "]}") for letter in brackets), default=0)
 
 
-class _Walk:
-    """Checks every value of a document once; stops if there are too many."""
-
-    def __init__(self, findings: Findings) -> None:
-        self._findings = findings
-        self._parts = 0
-
-    def check(self, value: Any, path: Path, *, depth: int) -> None:
-        """Note values that are no JSON, too deep or too many."""
-        self._parts += 1
-        if self._parts > limits.MAX_JSON_PARTS:
-            if self._parts == limits.MAX_JSON_PARTS + 1:
-                self._findings.add("E_SIZE", path, f"the document holds more than {limits.MAX_JSON_PARTS} values")
-        elif depth > limits.MAX_JSON_DEPTH:
-            self._findings.add("E_SIZE", path, f"the document is nested more than {limits.MAX_JSON_DEPTH} deep")
-        elif isinstance(value, dict):
-            self._members(value, path, depth)
-        elif isinstance(value, list):
-            for place, item in enumerate(value):
-                self.check(item, (*path, place), depth=depth + 1)
-        else:
-            _check_scalar(value, path, self._findings)
-
-    def _members(self, value: dict[Any, Any], path: Path, depth: int) -> None:
+def _check(value: Any, path: Path, findings: Findings, parts: Iterator[int]) -> None:
+    """Note values that are no JSON, too deep or too many, each once; ``parts`` counts them."""
+    number = next(parts)
+    if number > limits.MAX_JSON_PARTS:
+        if number == limits.MAX_JSON_PARTS + 1:
+            findings.add("E_SIZE", path, f"the document holds more than {limits.MAX_JSON_PARTS} values")
+    elif len(path) > limits.MAX_JSON_DEPTH:
+        findings.add("E_SIZE", path, f"the document is nested more than {limits.MAX_JSON_DEPTH} deep")
+    elif isinstance(value, dict):
         repeated = value.repeated if isinstance(value, JsonObject) else ()
         for key in (key for key in repeated if not holds_secret(key)):
-            self._findings.add("E_JSON", (*path, key), f"the key {key!r} stands here more than once", found=key)
+            findings.add("E_JSON", (*path, key), f"the key {key!r} stands here more than once", found=key)
         for key, item in value.items():
             if not isinstance(key, str):
-                self._findings.add("E_JSON", path, f"a key is not a string: {key!r}")
+                findings.add("E_JSON", path, f"a key is not a string: {key!r}")
             elif printable(key) != key:
-                self._findings.add("E_JSON", path, "a key is not valid Unicode")
+                findings.add("E_JSON", path, "a key is not valid Unicode")
             elif holds_secret(key):
-                _secret(path, self._findings)
+                _secret(path, findings)
             else:
-                self.check(item, (*path, key), depth=depth + 1)
+                _check(item, (*path, key), findings, parts)
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            _check(item, (*path, place), findings, parts)
+    else:
+        _check_scalar(value, path, findings)
 
 
 def _check_scalar(value: Any, path: Path, findings: Findings) -> None:
