@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 from tool_induction import limits
@@ -25,7 +24,7 @@ from tool_induction.aggregates.spellings import (
 from tool_induction.judge.port import plain_answer
 from tool_induction.language.diagnostics import Findings, Path, Suggestion, did_you_mean, move_to, shorten, write
 from tool_induction.language.evaluation import weight
-from tool_induction.language.keys import TOOL_NAME_PATTERN, TYPE_NAME, Key, Kind
+from tool_induction.language.keys import TOOL_NAME_PATTERN, TYPE_NAME, Key
 from tool_induction.language.model import (
     BLOCK,
     INPUTS,
@@ -35,6 +34,7 @@ from tool_induction.language.model import (
     STEP_MODELS,
     Block,
     Input,
+    JudgeStep,
     Loop,
     Output,
     Part,
@@ -220,119 +220,119 @@ def name_of(tool: Any, path: Path) -> str:
 def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool = False) -> bool:
     """Whether a tool has the language's shape; every fault is noted."""
     before = findings.errors
-    if _is_too_long(tool, path, findings):
-        return False  # nothing in a list whose length is wrong is looked at
-    check_judges(tool, path, findings, allowed=allow_judge)
-    _check_part(tool, keys_of(Tool), path, findings)
+    if _count_steps(tool) > limits.MAX_TOOL_STEPS:
+        findings.add("E_SIZE", (*path, "steps"), f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all")
+    else:
+        _ShapeChecker(findings, allow_judge=allow_judge).part(tool, keys_of(Tool), path)
     return findings.errors == before
 
 
-def _steps_in(tool: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    """Yield every step of a tool, those in blocks too, each with its place."""
-    for key in _BLOCKS:
-        block = tool.get(key) if isinstance(tool, dict) else None
-        for place, step in enumerate(block if isinstance(block, list) else ()):
-            yield (*path, key, place), step
-            yield from _steps_in(step, (*path, key, place))
+def _count_steps(part: Any) -> int:
+    """How many steps a part holds, those of blocks that are too long aside."""
+    blocks = [part[key] for key in _BLOCKS if isinstance(part.get(key), list)] if isinstance(part, dict) else []
+    return sum(1 + _count_steps(step) for block in blocks if len(block) <= limits.MAX_STEPS for step in block)
 
 
-def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
-    """Whether a tool or one of its blocks holds more steps, or a part of it more entries, than is allowed."""
-    for number, (where, part) in enumerate(chain([(path, tool)], _steps_in(tool, path))):
-        if number > limits.MAX_TOOL_STEPS:
-            message = f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all"
-            findings.add("E_SIZE", (*path, "steps"), message)
-            return True
-        if isinstance(part, dict) and _has_too_much(part, where, findings):
-            return True
-    return False
+class _ShapeChecker:
+    """Checks a tool against the document model; nothing inside of what is too long is looked at."""
 
+    def __init__(self, findings: Findings, *, allow_judge: bool) -> None:
+        self._findings = findings
+        self._allow_judge = allow_judge
 
-def _has_too_much(part: Mapping[str, Any], path: Path, findings: Findings) -> bool:
-    """Whether something directly in a tool or a step is too long."""
-    sizes = {"inputs": limits.MAX_INPUTS, "outputs": limits.MAX_OUTPUTS} if "steps" in part else {}
-    sizes |= dict.fromkeys(_BLOCKS, limits.MAX_STEPS) | dict.fromkeys(("params", "fields"), limits.MAX_FIELDS)
-    for key, inside in part.items():
-        message = ""
-        if key in sizes and isinstance(inside, list | dict) and len(inside) > sizes[key]:
-            message = f"{len(inside)} is more than the {sizes[key]} allowed here"
-        elif key not in _BLOCKS and weight(inside, most=limits.MAX_VALUES) > limits.MAX_VALUES:
+    def part(
+        self, raw: Any, known: Sequence[Key], path: Path, *, beside: Sequence[str] = (), needs: Sequence[str] = ()
+    ) -> None:
+        """Check the keys of a part and the values under them; ``beside`` are further keys, ``needs`` further needed ones."""
+        if not _has_type(raw, ["object"], path, self._findings):
+            return
+        names = (*beside, *(key.name for key in known))
+        required = [*needs, *(key.name for key in known if key.needed)]
+        unknown = [key for key in raw if key not in names][: limits.MAX_FINDINGS + 1]
+        meant = {key: other_key(key, names) for key in unknown}
+        for name in (name for name in required if name not in raw):
+            is_enum = name == "enum"
+            if f"did you mean {name!r}?" in meant.values() or (is_enum and not raw.keys().isdisjoint(OTHER_KEYS[name])):
+                continue  # it is there under another name, which is noted
+            near = did_you_mean(name, set(raw) - set(required)).replace("did you mean", "rename")
+            message, add = f"{_what(raw, path)} needs the key {name!r}", 'add "enum": ["...", "..."]' if is_enum else ""
+            self._findings.add("E_SHAPE", path, message, suggestion=near or add)
+        for key in unknown:
+            message, words = f"{_what(raw, path)} has no key {key!r}", ", ".join(names)
+            suggestion = misplaced(key, raw, path) or meant[key]
+            self._findings.add("E_SHAPE", (*path, key), message, found=key, expected=words, suggestion=suggestion)
+        for one in known:
+            if one.name in raw:
+                self._key(raw[one.name], one, (*path, one.name))
+
+    def _key(self, value: Any, key: Key, path: Path) -> None:
+        most = {"inputs": limits.MAX_INPUTS, "outputs": limits.MAX_OUTPUTS} if key.kind in (INPUTS, OUTPUTS) else {}
+        most |= {"params": limits.MAX_FIELDS, "fields": limits.MAX_FIELDS}
+        size = len(value) if isinstance(value, list | dict) else 0
+        allowed = limits.MAX_STEPS if key.kind is BLOCK else most.get(key.name, size)
+        message = f"{size} is more than the {allowed} allowed here" if size > allowed else ""
+        if not message and key.kind is not BLOCK and weight(value, most=limits.MAX_VALUES) > limits.MAX_VALUES:
             message = f"this holds more than {limits.MAX_VALUES} values"
-            if isinstance(inside, str):
-                message = f"this text has {len(inside)} characters, more than any place of a tool takes"
+            if isinstance(value, str):
+                message = f"this text has {len(value)} characters, more than any place of a tool takes"
         if message:
-            findings.add("E_SIZE", (*path, key), message)
-            return True
-    return False
-
-
-def _check_part(
-    raw: Any, known: Sequence[Key], path: Path, findings: Findings, *, beside: Sequence[str] = (), needs: str = ""
-) -> None:
-    """Check the keys of a part and the values under them; ``beside`` are further keys, ``needs`` is a further one it must have."""
-    if not _has_type(raw, ["object"], path, findings):
-        return
-    names = (*beside, *(key.name for key in known))
-    required = [*filter(None, [needs]), *(key.name for key in known if key.needed)]
-    misspelt = {other_key(key, names): key for key in raw if key not in names}
-    for name in (name for name in required if name not in raw):
-        if f"did you mean {name!r}?" in misspelt or (
-            name == "enum" and any(other in raw for other in OTHER_KEYS["enum"])
-        ):
-            continue  # it is there under another name, which is noted
-        near = did_you_mean(name, set(raw) - set(required))
-        add = 'add "enum": ["...", "..."]' if name == "enum" else ""
-        message = f"{_what(raw, path)} needs the key {name!r}"
-        findings.add("E_SHAPE", path, message, suggestion=near.replace("did you mean", "rename") if near else add)
-    for key in [key for key in raw if key not in names][: limits.MAX_FINDINGS + 1]:
-        message, suggestion = (
-            f"{_what(raw, path)} has no key {key!r}",
-            misplaced(key, raw, path) or other_key(key, names),
-        )
-        findings.add("E_SHAPE", (*path, key), message, found=key, expected=", ".join(names), suggestion=suggestion)
-    for one in known:
-        if one.name in raw:
-            _check_key(raw[one.name], one.kind, (*path, one.name), findings)
-
-
-def _check_key(value: Any, kind: Kind, path: Path, findings: Findings) -> None:
-    if kind is BLOCK:
-        if _has_type(value, ["array"], path, findings):
-            if not value:
-                findings.add("E_SHAPE", path, _EMPTY)
-            for place, step in enumerate(value):
-                _check_step(step, (*path, place), findings)
-        return
-    check_value(value, kind.schema, path, findings)
-    if kind in (INPUTS, OUTPUTS) and isinstance(value, dict):
-        for name, declared in value.items():
-            _check_declaration(declared, Input if kind is INPUTS else Output, (*path, name), findings)
-
-
-def _check_declaration(raw: Any, model: type[Part], path: Path, findings: Findings) -> None:
-    if isinstance(raw, str):
-        check_value(raw, TYPE_NAME.schema, path, findings)
-    elif _has_type(raw, ["string", "object"], path, findings):
-        needs = "enum" if model is Input and raw.get("type") == "enum" else ""
-        _check_part(raw, keys_of(model), path, findings, needs=needs)
-
-
-def _check_step(raw: Any, path: Path, findings: Findings) -> None:
-    if not _has_type(raw, ["object"], path, findings):
-        return
-    model = STEP_MODELS.get(step_type_of(raw))
-    if model is None:
-        if "type" in raw:
-            _unknown_word(raw["type"], list(STEP_MODELS), (*path, "type"), findings, step=raw)
+            self._findings.add("E_SIZE", path, message)
+        elif key.kind is BLOCK:
+            self._block(value, path)
         else:
-            findings.add("E_SHAPE", path, "a step needs the key 'type'")
-        return
-    loop = keys_of(Loop) if model.step_type in LOOPING else ()
-    known = (*keys_of(model), *(loop if model is Block or LOOP_KEYS[0] in raw else loop[1:]))
-    _check_part(raw, known, path, findings, beside=("type",))
-    if LOOP_KEYS[0] not in raw:
-        for one in (one for one in loop if one.name in raw):
-            findings.add("E_SHAPE", (*path, one.name), f"{one.name!r} needs 'loop_over' beside it")
+            check_value(value, key.kind.schema, path, self._findings)
+            if key.kind in (INPUTS, OUTPUTS) and isinstance(value, dict):
+                for name, declared in value.items():
+                    self._declaration(declared, Input if key.kind is INPUTS else Output, (*path, name))
+
+    def _block(self, steps: Any, path: Path) -> None:
+        if _has_type(steps, ["array"], path, self._findings):
+            if not steps:
+                self._findings.add("E_SHAPE", path, _EMPTY)
+            for place, step in enumerate(steps):
+                self._step(step, (*path, place))
+
+    def _declaration(self, raw: Any, model: type[Part], path: Path) -> None:
+        if isinstance(raw, str):
+            check_value(raw, TYPE_NAME.schema, path, self._findings)
+        elif _has_type(raw, ["string", "object"], path, self._findings):
+            self.part(raw, keys_of(model), path, needs=["enum"] if model is Input and raw.get("type") == "enum" else [])
+
+    def _step(self, raw: Any, path: Path) -> None:
+        if not _has_type(raw, ["object"], path, self._findings):
+            return
+        model = STEP_MODELS.get(step_type_of(raw))
+        if model is None and "type" in raw:
+            _unknown_word(raw["type"], list(STEP_MODELS), (*path, "type"), self._findings, step=raw)
+        elif model is None:
+            self._findings.add("E_SHAPE", path, "a step needs the key 'type'")
+        else:
+            if model is JudgeStep:
+                self._judge(raw, path)
+            loop = keys_of(Loop) if model.step_type in LOOPING else ()
+            known = (*keys_of(model), *(loop if model is Block or LOOP_KEYS[0] in raw else loop[1:]))
+            self.part(raw, known, path, beside=("type",))
+            for one in (one for one in loop if one.name in raw and LOOP_KEYS[0] not in raw):
+                self._findings.add("E_SHAPE", (*path, one.name), f"{one.name!r} needs 'loop_over' beside it")
+
+    def _judge(self, step: Mapping[str, Any], path: Path) -> None:
+        """Note a judge step if none is allowed, and answers that cannot be distinguished or are too long together."""
+        answers = step.get("answers")
+        if not self._allow_judge:
+            message = "the step type 'judge' is switched off (--allow-judge): a tool asks no language model"
+            suggestion = "return the ordered material and leave the judgement to the caller"
+            self._findings.add("E_SHAPE", (*path, "type"), message, suggestion=suggestion)
+        elif isinstance(answers, list) and all(isinstance(answer, str) for answer in answers):
+            seen: set[str] = set()
+            for place, answer in enumerate(answers):
+                word = plain_answer(answer)
+                if not word or word in seen:
+                    why = "says nothing" if not word else "is another one in other spelling"
+                    self._findings.add("E_SHAPE", (*path, "answers", place), f"the answer {answer!r} {why}")
+                seen.add(word)
+            if sum(map(len, answers)) > limits.MAX_ANSWERS_CHARACTERS:
+                message = f"all answers together have more than {limits.MAX_ANSWERS_CHARACTERS} characters"
+                self._findings.add("E_SIZE", (*path, "answers"), message)
 
 
 _EMPTY = "this must not be empty"
@@ -477,35 +477,3 @@ def _step_suggestion(word: str, step: Mapping[str, Any], where: Path) -> str | S
     if "call" in word and "api" in step:
         return "did you mean 'call_world_api'?"
     return "did you mean 'call_tool'?" if "call" in word and "tool" in step else ""
-
-
-def check_judges(tool: Any, path: Path, findings: Findings, *, allowed: bool) -> None:
-    """Note every judge step if none is allowed, and answers that cannot be distinguished."""
-    for where, step in _steps_in(tool, path):
-        if not isinstance(step, dict) or step.get("type") != "judge":
-            continue
-        if allowed:
-            _answers(step.get("answers"), (*where, "answers"), findings)
-            continue
-        findings.add(
-            "E_SHAPE",
-            (*where, "type"),
-            "the step type 'judge' is switched off (--allow-judge): a tool asks no language model",
-            suggestion="return the ordered material and leave the judgement to the caller",
-        )
-
-
-def _answers(answers: Any, path: Path, findings: Findings) -> None:
-    """Check that the answers of a judge step differ in more than spelling and are short enough together."""
-    if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
-        return  # the schema says so
-    seen: set[str] = set()
-    for place, answer in enumerate(answers):
-        word = plain_answer(answer)
-        if not word or word in seen:
-            why = "says nothing" if not word else "is another one in other spelling"
-            findings.add("E_SHAPE", (*path, place), f"the answer {answer!r} {why}")
-        seen.add(word)
-    if sum(map(len, answers)) > limits.MAX_ANSWERS_CHARACTERS:
-        message = f"all answers together have more than {limits.MAX_ANSWERS_CHARACTERS} characters"
-        findings.add("E_SIZE", path, message)

@@ -89,14 +89,12 @@ def _check(value: Any, path: Path, findings: Findings, parts: Iterator[int]) -> 
         for key in (key for key in repeated if not holds_secret(key)):
             findings.add("E_JSON", (*path, key), f"the key {key!r} stands here more than once", found=key)
         for key, item in value.items():
-            if not isinstance(key, str):
-                findings.add("E_JSON", path, f"a key is not a string: {key!r}")
-            elif printable(key) != key:
-                findings.add("E_JSON", path, "a key is not valid Unicode")
-            elif holds_secret(key):
-                _secret(path, findings)
-            else:
+            if isinstance(key, str) and printable(key) == key and not holds_secret(key):
                 _check(item, (*path, key), findings, parts)
+            elif isinstance(key, str):
+                _check_scalar(key, path, findings)
+            else:
+                findings.add("E_JSON", path, f"a key is not a string: {key!r}")
     elif isinstance(value, list):
         for place, item in enumerate(value):
             _check(item, (*path, place), findings, parts)

@@ -210,9 +210,11 @@ class Interpreter:
         return made
 
     def _projected(self, step: Project, inner: dict[str, Json], item: Json) -> Json:
+        """A projected item: its times and evidence stay unless overwritten."""
         self._meter.look()
         inner["item"] = item
-        return projected(item, {key: evaluate(value, inner) for key, value in step.fields})
+        kept = {key: item[key] for key in (*_TIMES, "evidence") if key in item} if isinstance(item, dict) else {}
+        return kept | {key: evaluate(value, inner) for key, value in step.fields}
 
     def _holds(self, where: Expr, inner: dict[str, Json], item: Json) -> bool:
         self._meter.look()
@@ -387,41 +389,37 @@ def aggregated(step: Aggregate, scope: Mapping[str, Json], holds: Holds, weigh: 
     if spec.takes == "nothing":
         return spec.run(**params)
     value = evaluate(step.inputs, scope)
+    if spec.takes in ("mix", "lists"):
+        weigh(value)
     match spec.takes:
         case "pair":
             sides = value if isinstance(value, dict) else {}
             return spec.run(_without_null(sides.get("a")), _without_null(sides.get("b")), **params)
         case "mix":
-            weigh(value)
             whole = isinstance(value, dict) and "evidence" in value
             rows = [*value.values()] if isinstance(value, dict) else value
             return spec.run([value] if whole or not isinstance(rows, list) else rows, **params)
         case "lists":
-            weigh(value)
             return spec.run([_without_null(one) for one in value] if isinstance(value, list) else [], **params)
         case "slots":
             return spec.run(value if isinstance(value, list) else [], **params)
     items = _without_null(value)
-    return spec.run(_flags(step, items, holds) if step.operation in ("any", "all") else items, **params)
+    if step.operation in ("any", "all"):
+        where = dict(step.params).get("where", Const(None))
+        return spec.run([item is not False if where == Const(None) else holds(where, item) for item in items])
+    return spec.run(items, **params)
 
 
 def _parameters(step: Aggregate, spec: AggregateSpec, scope: Mapping[str, Json]) -> dict[str, Json]:
-    params: dict[str, Json] = {}
-    for name, expr in step.params:
-        if spec.params[name].role == "condition":
-            continue
-        try:
-            params[name] = fitted(evaluate(expr, scope), spec.params[name].type, place=name)
-        except Unfit as why:
-            raise ToolFault("bad_parameter", f"{step.operation} ({step.save_as}): {why}") from None
-    return params
-
-
-def _flags(step: Aggregate, items: list[Json], holds: Holds) -> list[bool]:
-    where = dict(step.params).get("where", Const(None))
-    if where != Const(None):
-        return [holds(where, item) for item in items]
-    return [item if isinstance(item, bool) else True for item in items]
+    params = ((name, expr, spec.params[name]) for name, expr in step.params)
+    try:
+        return {
+            name: fitted(evaluate(expr, scope), parameter.type, place=name)
+            for name, expr, parameter in params
+            if parameter.role != "condition"
+        }
+    except Unfit as why:
+        raise ToolFault("bad_parameter", f"{step.operation} ({step.save_as}): {why}") from None
 
 
 def _without_null(rows: Json) -> list[Json]:
@@ -477,14 +475,6 @@ def _times_of(item: Json) -> dict[str, Json]:
         return {key: item[key] for key in _TIMES if key in item}
     span = span_of(item)
     return {} if span is None else times(span)
-
-
-def projected(item: Json, fields: dict[str, Json]) -> dict[str, Json]:
-    """A projection: times and evidence stay unless overwritten."""
-    kept: dict[str, Json] = {}
-    if isinstance(item, dict):
-        kept = {key: item[key] for key in (*_TIMES, "evidence") if key in item}
-    return kept | fields
 
 
 class JudgeCalls:
