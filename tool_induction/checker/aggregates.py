@@ -35,8 +35,9 @@ def check_aggregate(step: Aggregate, environment: Environment, at: Inference) ->
     constants = {name: value.value for name, value in params if isinstance(value, ex.Const)}
     result = spec.result(lists, constants) if lists or spec.takes in ("mix", "nothing", "lists") else ty.ANY
     written = replace(step, inputs=inputs, params=params)
-    quiet = Inference(environment, Findings(), at.path)
-    return written, _learn(written, result, lists, environment, drops=_holds_nulls(written.inputs, quiet))
+    type_ = Inference(environment, Findings(), at.path).infer(inputs).type
+    drops = isinstance(type_, ty.ListType) and isinstance(type_.item, ty.OptionalType)
+    return written, _learn(written, result, lists, environment, drops=drops)
 
 
 def _learn(
@@ -62,28 +63,22 @@ def _learn(
     nothing: Fact = ("empty", ex.to_text(seen))
     if drops:
         environment = environment.imply(source, ("filled", ex.to_text(step.inputs)))
-    after = environment.bind(step.save_as, result, meaning=meaning)
     name = step.save_as
+    after = environment.bind(name, result, meaning=meaning)
     if step.operation == "concat_text":
         return replace(after, joined=after.joined | {name})
     if isinstance(step.inputs, ex.JsonRecord):
         return after
+    same: list[tuple[Fact, Fact]] = []  # facts of which each follows from the other
     if isinstance(result, ty.OptionalType) and step.operation.startswith(("pick_", "first")):
-        after = after.imply(source, ("present", name)).imply(("present", name), source)
-        after = after.imply(nothing, ("absent", name)).imply(("absent", name), nothing)
+        same = [(source, ("present", name)), (nothing, ("absent", name))]
     elif isinstance(result, ty.ListType) and step.operation in ("sort_by", "dedupe_by", "dedupe_overlaps", "group_by"):
-        after = after.imply(source, ("filled", name)).imply(("filled", name), source)
-        after = after.imply(nothing, ("empty", name)).imply(("empty", name), nothing)
-        if step.operation == "sort_by":
-            after = after.measure(name, seen)
+        same = [(source, ("filled", name)), (nothing, ("empty", name))]
     elif isinstance(result, ty.ListType) and step.operation == "merge_intervals" and surely_timed(lists[0].item):
         after = after.imply(source, ("filled", name))
-    return after
-
-
-def _holds_nulls(inputs: ex.Expr, at: Inference) -> bool:
-    rows = at.infer(inputs).type
-    return isinstance(rows, ty.ListType) and isinstance(rows.item, ty.OptionalType)
+    for one, other in same:
+        after = after.imply(one, other).imply(other, one)
+    return after.measure(name, seen) if step.operation == "sort_by" and same else after
 
 
 def _inputs(inputs: ex.Expr, spec: AggregateSpec, at: Inference) -> tuple[ex.Expr, list[ty.ListType]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -34,25 +34,8 @@ def least_length(op: str, number: float) -> int:
     return 0
 
 
-def is_none_left(op: str, number: float) -> bool:
-    """Whether ``length op number`` holds of the empty list alone."""
-    return (op == "<" and 0 < number <= 1) or (op in ("<=", "==") and 0 <= number < 1)
-
-
-def length_facts(rows: str, least: int) -> frozenset[HasItem]:
-    """Facts about a list (``rows`` is its text) with at least ``least`` items."""
-    return frozenset(("has_item", f"{rows}[{place}]") for place in range(min(least, PLACES)))
-
-
-def has_item(facts: Collection[tuple[str, str]], rows: str, number: int) -> bool:
-    """Whether a list is known to have an item at a place; the places from the end are negative."""
-    place = number if number >= 0 else -number - 1
-    return ("has_item", f"{rows}[{place}]") in facts
-
-
-def known_length(facts: Collection[tuple[str, str]], rows: str) -> int:
-    """How many items a list is known to have at least."""
-    return next((place for place in range(PLACES) if not has_item(facts, rows, place)), PLACES)
+def _place(rows: str, place: int) -> HasItem:
+    return ("has_item", f"{rows}[{place}]")
 
 
 def shifted(left: ex.Expr, number: float) -> tuple[ex.Expr, float]:
@@ -112,23 +95,27 @@ class Environment:
         return held or ("absent", ex.to_text(path)) in self.facts
 
     def has_place(self, rows: ex.Expr, number: int) -> bool:
-        """Whether it is known that a list has an item at a place."""
-        return has_item(self.facts, self._measured(ex.to_text(rows)), number)
+        """Whether it is known that a list has an item at a place; the places from the end are negative."""
+        return _place(self._measured(rows), number if number >= 0 else -number - 1) in self.facts
 
     def least_length(self, rows: ex.Expr) -> int:
         """How many items a list is known to have at least."""
-        return max(known_length(self.facts, self._measured(ex.to_text(rows))), int(self.is_filled(rows)))
+        text = self._measured(rows)
+        known = next((place for place in range(PLACES) if _place(text, place) not in self.facts), PLACES)
+        return max(known, int(self.is_filled(rows)))
 
     def length_facts(self, rows: ex.Expr, least: int) -> frozenset[Fact]:
         """Facts about a list with at least ``least`` items."""
-        return frozenset(length_facts(self._measured(ex.to_text(rows)), least))
+        text = self._measured(rows)
+        return frozenset(_place(text, place) for place in range(min(least, PLACES)))
 
     def measure(self, name: str, rows: ex.Expr) -> Environment:
         """The environment with the fact that a list is exactly as long as another one."""
-        return replace(self, as_long={**self.as_long, name: self._measured(ex.to_text(rows))})
+        return replace(self, as_long={**self.as_long, name: self._measured(rows)})
 
-    def _measured(self, rows: str) -> str:
-        return self.as_long.get(rows, rows)
+    def _measured(self, rows: ex.Expr) -> str:
+        text = ex.to_text(rows)
+        return self.as_long.get(text, text)
 
     def bind(self, name: str, type_: ty.Type, *, meaning: ex.Expr | None = None) -> Environment:
         """The environment with one more name."""
@@ -142,24 +129,20 @@ class Environment:
 
     def shadow(self, name: str, type_: ty.Type) -> Environment:
         """The environment with a loop variable; facts about another value of that name are dropped."""
-        facts = _without(self.facts, name)
-        meanings = {key: value for key, value in self.meanings.items() if key != name and name not in ex.names(value)}
-        tells = {
-            key: (_without(both[0], name), _without(both[1], name)) for key, both in self.tells.items() if key != name
-        }
-        follows = {fact: _without(thens, name) for fact, thens in self.follows.items() if not _mentions(fact, name)}
-        as_long = {key: rows for key, rows in self.as_long.items() if name not in _WORD.findall(f"{key} {rows}")}
-        walked = {key: rows for key, rows in self.walked.items() if key != name}
         return replace(
             self.bind(name, type_),
-            facts=facts,
-            meanings=meanings,
-            tells=tells,
-            follows=follows,
+            facts=_without(self.facts, name),
+            meanings={key: value for key, value in self.meanings.items() if name not in {key, *ex.names(value)}},
+            tells={
+                key: (_without(holds, name), _without(fails, name))
+                for key, (holds, fails) in self.tells.items()
+                if key != name
+            },
+            follows={fact: _without(then, name) for fact, then in self.follows.items() if not _mentions(fact, name)},
             joined=self.joined - {name},
             signed=self.signed - {name},
-            as_long=as_long,
-            walked=walked,
+            as_long={key: rows for key, rows in self.as_long.items() if name not in _WORD.findall(f"{key} {rows}")},
+            walked={key: rows for key, rows in self.walked.items() if key != name},
         )
 
     def walk(self, name: str, type_: ty.Type, rows: ex.Expr, *, loop: bool = False) -> Environment:
@@ -227,7 +210,9 @@ def facts_of(condition: ex.Expr, environment: Environment, *, holds: bool = True
             # "a and b" that holds tells both; "a or b" that fails tells both negations; otherwise only what both say.
             return both[0] | both[1] if (op == "and") == holds else both[0] & both[1]
         case ex.IsNone(value, negated):
-            return _present(value, environment) if negated == holds else _absent(value)
+            if negated == holds:
+                return _present(value, environment)
+            return frozenset([("absent", ex.to_text(value))] if is_path(value) else ())
         case ex.Compare():
             return _compared(condition, environment, holds=holds)
     return frozenset()
@@ -238,17 +223,13 @@ def _present(value: ex.Expr, environment: Environment) -> frozenset[Fact]:
     facts: set[Fact] = set()
     while is_path(value):
         facts.add(("present", ex.to_text(value)))
-        if not isinstance(value, ex.Field | ex.Index):
-            break
         if isinstance(value, ex.Index):
             facts.add(("filled", ex.to_text(value.base)))
             facts |= environment.length_facts(value.base, value.number + 1 if value.number >= 0 else -value.number)
+        if not isinstance(value, ex.Field | ex.Index):
+            break
         value = value.base
     return frozenset(facts)
-
-
-def _absent(value: ex.Expr) -> frozenset[Fact]:
-    return frozenset([("absent", ex.to_text(value))]) if is_path(value) else frozenset()
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
@@ -293,7 +274,7 @@ def _measured(left: ex.Expr, op: str, number: float, environment: Environment) -
         left = environment.meanings[left.name]
     if isinstance(left, ex.Filtered) and left.name == "length":
         least = least_length(op, number)
-        if is_none_left(op, number):
+        if (op == "<" and 0 < number <= 1) or (op in ("<=", "==") and 0 <= number < 1):  # of the empty list alone
             facts.add(("empty", ex.to_text(left.value)))
         if least:
             facts |= _present(left.value, environment) | {("filled", ex.to_text(left.value))}

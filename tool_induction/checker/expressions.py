@@ -301,7 +301,7 @@ def compare(at: Inference, expr: ex.Compare) -> ex.Expr:
     left, right = at.infer(expr.left), at.infer(expr.right)
     written = ex.Compare(left.expr, expr.op, right.expr)
     first, second = ty.plain(left.type), ty.plain(right.type)
-    if refuse_comparison(at, written, left, right):
+    if refuse_comparison(at, left, right):
         return written
     if expr.op in ("==", "!="):
         _equality(at, first, second, written)
@@ -340,12 +340,12 @@ def _with_null(at: Inference, written: ex.Compare, left: Typed, right: Typed) ->
 
 def _not_empty(at: Inference, written: ex.Compare, left: Typed, right: Typed) -> ex.Expr:
     """Write ``text != ""`` as a check that the text is neither null nor empty."""
-    value = left if right.expr == ex.Const("") else right if left.expr == ex.Const("") else None
-    if written.op != "!=" or value is None or not isinstance(value.type, ty.OptionalType) or not is_path(value.expr):
+    value = left if right.expr == ex.Const("") else right
+    is_asked = written.op == "!=" and ex.Const("") in (left.expr, right.expr)
+    if not is_asked or not isinstance(value.type, ty.OptionalType) or not is_path(value.expr):
         return written
-    both = ex.Logic("and", ex.IsNone(value.expr, negated=True), written)
     at.note("W_COERCED", f"{ex.to_text(value.expr)} may be null, which is no text either")
-    return both
+    return ex.Logic("and", ex.IsNone(value.expr, negated=True), written)
 
 
 def _equality(at: Inference, first: ty.Type, second: ty.Type, written: ex.Compare) -> None:
@@ -368,20 +368,18 @@ def _equality(at: Inference, first: ty.Type, second: ty.Type, written: ex.Compar
 
 def _membership(at: Inference, expr: ex.Compare) -> ex.Expr:
     left, right = at.infer(expr.left), at.infer(expr.right)
-    holder, item = ty.plain(right.type), ty.plain(left.type)
-    if ty.is_text(holder):
+    item, is_in_text = ty.plain(left.type), ty.is_text(ty.plain(right.type))
+    rows = right if is_in_text else at.listed(right)
+    written = ex.Compare(left.expr, expr.op, rows.expr)
+    if is_in_text:
         if not ty.is_text(item):
             at.note("E_TYPE", f"only a string can be in a string, not {ty.show(item)}")
         for side in (left, right):
             if isinstance(side.type, ty.OptionalType):
                 null_not_handled(at, side, "an operand of 'in'")
-        return ex.Compare(left.expr, expr.op, right.expr)
-    rows = at.listed(right)
-    if refuse_comparison(at, ex.Compare(left.expr, expr.op, rows.expr), left, rows):
-        return ex.Compare(left.expr, expr.op, rows.expr)
-    if isinstance(rows.type, ty.OptionalType):
+    elif not refuse_comparison(at, left, rows) and isinstance(rows.type, ty.OptionalType):
         null_not_handled(at, rows, "the list of 'in'")
-    return ex.Compare(left.expr, expr.op, rows.expr)
+    return written
 
 
 def filtered(at: Inference, expr: ex.Filtered) -> Typed:

@@ -30,30 +30,23 @@ def as_condition(at: Inference, expr: ex.Expr) -> ex.Expr:
 
 def _condition(at: Inference, expr: ex.Expr) -> ex.Expr:
     typed = at.infer(expr)
-    inner = ty.plain(typed.type)
+    inner, one = ty.plain(typed.type), list_field(ty.plain(typed.type))
+    is_optional = isinstance(typed.type, ty.OptionalType)
     if typed.type == ty.BOOL or isinstance(typed.type, ty.AnyType):
         return typed.expr
     if inner == ty.BOOL:
         null_not_handled(at, typed, "a condition", with_default(typed, "false"))
         return typed.expr
-    if isinstance(inner, ty.ListType) and not isinstance(typed.type, ty.OptionalType):
-        return _coerced(at, typed, ex.Compare(ex.Filtered(typed.expr, "length", ()), ">", ex.Const(0)))
-    if isinstance(typed.type, ty.OptionalType) or (isinstance(inner, ty.RecordType) and list_field(inner) is None):
+    if is_optional or (isinstance(inner, ty.RecordType) and one is None):
         return _coerced(at, typed, ex.IsNone(typed.expr, negated=True))
-    one = list_field(inner)
-    if one is not None:
-        return _coerced(
-            at, typed, ex.Compare(ex.Filtered(ex.Field(typed.expr, one[0]), "length", ()), ">", ex.Const(0))
-        )
-    at.note(
-        "E_TYPE",
-        f"a condition is true or false, found {ty.show(typed.type)}",
-        suggestion=instead_of_score(at, typed.expr)
-        if is_score(inner)
-        else f"compare it: is {ex.to_text(typed.expr)} > 0 meant?"
-        if ty.is_numeric(inner)
-        else "compare it with something",
+    if isinstance(inner, ty.ListType) or one is not None:
+        rows = typed.expr if one is None else ex.Field(typed.expr, one[0])
+        return _coerced(at, typed, ex.Compare(ex.Filtered(rows, "length", ()), ">", ex.Const(0)))
+    meant = (
+        f"compare it: is {ex.to_text(typed.expr)} > 0 meant?" if ty.is_numeric(inner) else "compare it with something"
     )
+    suggestion = instead_of_score(at, typed.expr) if is_score(inner) else meant
+    at.note("E_TYPE", f"a condition is true or false, found {ty.show(typed.type)}", suggestion=suggestion)
     return typed.expr
 
 
@@ -189,23 +182,18 @@ def require(condition: ex.Expr) -> str:
 
 def _default(at: Inference, value: ex.Expr | None) -> str:
     """Suggest a default for a value, if its type has one."""
-    if value is None:
-        return ""
-    fallback = _of_type(ty.plain(at.infer(value).type))
-    if fallback is None:
+    type_ = ty.NULL if value is None else ty.plain(at.infer(value).type)
+    defaults: list[tuple[bool, ex.Expr]] = [
+        (type_ == ty.BOOL, ex.Const(False)),
+        (isinstance(type_, ty.ListType), ex.JsonList(())),
+        (ty.is_numeric(type_), ex.Const(0)),
+        (ty.is_text(type_), ex.Const("unknown")),
+    ]
+    fallback = next((default for fits, default in defaults if fits), None)
+    if value is None or fallback is None:
         return ""
     written = _braced(ex.Filtered(value, "default", (fallback,)))
     return f"give it a default that says what is so, for instance: {json.dumps(written, ensure_ascii=False)}"
-
-
-def _of_type(type_: ty.Type) -> ex.Expr | None:
-    if type_ == ty.BOOL:
-        return ex.Const(False)
-    if isinstance(type_, ty.ListType):
-        return ex.JsonList(())
-    if ty.is_numeric(type_):
-        return ex.Const(0)
-    return ex.Const("unknown") if ty.is_text(type_) else None
 
 
 def own_lists(item: ty.Type, *, having: Collection[str] = ("start_time", "timestamp")) -> str:

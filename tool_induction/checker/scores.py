@@ -30,22 +30,15 @@ def is_other_number(type_: ty.Type) -> bool:
     return isinstance(inner, ty.ScalarType) and ty.is_numeric(inner) and inner != ty.SCORE
 
 
-def refuse_comparison(at: Inference, written: ex.Compare, left: Typed, right: Typed) -> bool:
-    """Note a rank score that is compared with another kind of number; return whether it is."""
-    first, second = (_compared(side.type) for side in (left, right))
+def refuse_comparison(at: Inference, left: Typed, right: Typed) -> bool:
+    """Note a rank score that is compared with another kind of number; return whether it is. Of lists the items are compared."""
+    inner = (ty.plain(left.type), ty.plain(right.type))
+    first, second = (type_.item if isinstance(type_, ty.ListType) else type_ for type_ in inner)
     if not (is_score(first) and is_other_number(second)) and not (is_score(second) and is_other_number(first)):
         return False
-    score = left if is_score(first) else right
-    refuse_score(
-        at, score.expr, f"it cannot be compared with {ex.to_text((right if score is left else left).expr)}", written
-    )
+    score, other = (left, right) if is_score(first) else (right, left)
+    refuse_score(at, score.expr, f"it cannot be compared with {ex.to_text(other.expr)}")
     return True
-
-
-def _compared(type_: ty.Type) -> ty.Type:
-    """The type that is compared: for a list, its items."""
-    inner = ty.plain(type_)
-    return inner.item if isinstance(inner, ty.ListType) else inner
 
 
 def refuse_mixture(at: Inference, rows: ex.Expr) -> None:

@@ -24,23 +24,9 @@ from tool_induction.checker.ranges import (
 from tool_induction.checker.scores import refuse_score_argument
 from tool_induction.checker.values import Wanted, check_constant, want, want_list
 from tool_induction.language import expressions as ex
+from tool_induction.language import model
 from tool_induction.language import types as ty
 from tool_induction.language.diagnostics import Findings
-from tool_induction.language.model import (
-    Aggregate,
-    Block,
-    Call,
-    Filter,
-    If,
-    JudgeStep,
-    Loop,
-    Project,
-    Require,
-    Set,
-    Step,
-    Tool,
-    binds,
-)
 from world_api.operations import EVERY_OPERATION
 
 
@@ -60,19 +46,19 @@ class StepChecker:
         self._findings = findings
         self._inputs: frozenset[str] = frozenset()
         #: the steps at which the tool may end as ``ok``, and what is known there
-        self.answers: list[tuple[Require, Environment]] = []
+        self.answers: list[tuple[model.Require, Environment]] = []
 
-    def tool(self, tool: Tool) -> tuple[tuple[Step, ...], Environment]:
+    def tool(self, tool: model.Tool) -> tuple[tuple[model.Step, ...], Environment]:
         """Type the steps of a tool; return them written out, and the environment after them."""
         inputs = {item.name: item.type for item in tool.inputs}
         self._inputs = frozenset(inputs)
         return self.block(tool.steps, Environment(types=inputs), outermost=True)
 
     def block(
-        self, steps: tuple[Step, ...], environment: Environment, *, loops: int = 0, outermost: bool = False
-    ) -> tuple[tuple[Step, ...], Environment]:
+        self, steps: tuple[model.Step, ...], environment: Environment, *, loops: int = 0, outermost: bool = False
+    ) -> tuple[tuple[model.Step, ...], Environment]:
         """Type-check a block; return its steps made explicit and the environment after it."""
-        done: list[Step] = []
+        done: list[model.Step] = []
         for step in steps:
             if outermost:
                 required, environment = self._demanded(step, environment)
@@ -81,20 +67,20 @@ class StepChecker:
             done.append(written)
         return tuple(done), environment
 
-    def _demanded(self, step: Step, environment: Environment) -> tuple[list[Step], Environment]:
+    def _demanded(self, step: model.Step, environment: Environment) -> tuple[list[model.Step], Environment]:
         """Require the values that an unconditional step needs: the tool ends as ``empty`` without them.
 
         In a branch, in a loop or with ``on_error`` there are other things to do about it, and the writer must say which.
         """
-        required: list[Step] = []
-        if not isinstance(step, Aggregate) and not (
-            isinstance(step, Call) and not step.loop and step.on_error == "fail"
+        required: list[model.Step] = []
+        if not isinstance(step, model.Aggregate) and not (
+            isinstance(step, model.Call) and not step.loop and step.on_error == "fail"
         ):
             return required, environment
         while len(required) < limits.MAX_STEPS:
             at = Inference(environment, Findings(), step.path)
             at.demands = []
-            if isinstance(step, Aggregate):
+            if isinstance(step, model.Aggregate):
                 check_aggregate(step, environment, at)
             else:
                 self._params(step, at)
@@ -106,28 +92,28 @@ class StepChecker:
             environment = environment.assume(facts_of(require.condition, environment))
         return required, environment
 
-    def _step(self, step: Step, environment: Environment, loops: int) -> tuple[Step, Environment]:
+    def _step(self, step: model.Step, environment: Environment, loops: int) -> tuple[model.Step, Environment]:
         match step:
-            case Call():
+            case model.Call():
                 return self._call(step, environment, loops)
-            case Block():
+            case model.Block():
                 return self._loop_block(step, environment, loops)
-            case Filter():
+            case model.Filter():
                 return self._filter(step, environment)
-            case Project():
+            case model.Project():
                 return self._project(step, environment)
-            case Aggregate():
+            case model.Aggregate():
                 return check_aggregate(step, environment, Inference(environment, self._findings, step.path))
-            case Set():
+            case model.Set():
                 return self._set(step, environment)
-            case JudgeStep():
+            case model.JudgeStep():
                 return check_judge(step, environment, Inference(environment, self._findings, step.path))
-            case If():
+            case model.If():
                 return self._if(step, environment, loops)
-            case Require():
+            case model.Require():
                 return self._require(step, environment)
 
-    def _call(self, step: Call, environment: Environment, loops: int) -> tuple[Step, Environment]:
+    def _call(self, step: model.Call, environment: Environment, loops: int) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
         inside, loop, rows = environment, None, None
         if step.loop is not None:
@@ -148,7 +134,9 @@ class StepChecker:
         loop = self._until(loop, Inference(inside.bind(step.save_as, collected), self._findings, step.path))
         return replace(step, loop=loop, flattens=flattens), after
 
-    def _loop(self, step: Call | Block, loop: Loop, at: Inference, loops: int) -> tuple[Loop, ty.ListType]:
+    def _loop(
+        self, step: model.Call | model.Block, loop: model.Loop, at: Inference, loops: int
+    ) -> tuple[model.Loop, ty.ListType]:
         if loops >= limits.MAX_LOOP_DEPTH:
             at.note("E_DEPTH", f"loops nest more than {limits.MAX_LOOP_DEPTH} deep", suggestion="loop over a flat list")
         with at.at("loop_over"):
@@ -156,13 +144,13 @@ class StepChecker:
         rows = over.type if isinstance(over.type, ty.ListType) else ty.ListType(item=ty.ANY)
         return bounded(replace(loop, over=over.expr), rows, at), rows
 
-    def _until(self, loop: Loop, at: Inference) -> Loop:
+    def _until(self, loop: model.Loop, at: Inference) -> model.Loop:
         if loop.until is None:
             return loop
         with at.at("until"):
             return replace(loop, until=whole_condition(at, loop.until))
 
-    def _params(self, step: Call, at: Inference) -> tuple[tuple[str, ex.Expr], ...]:
+    def _params(self, step: model.Call, at: Inference) -> tuple[tuple[str, ex.Expr], ...]:
         wanted: Mapping[str, ty.Type] = {}
         if step.kind == "tool":
             wanted = self._signatures[step.target].inputs if step.target in self._signatures else {}
@@ -188,18 +176,18 @@ class StepChecker:
                 check_span(at, dict(done))
         return tuple(done)
 
-    def _result(self, step: Call) -> ty.Type:
+    def _result(self, step: model.Call) -> ty.Type:
         if step.kind == "tool":
             known = self._signatures.get(step.target)
             return ty.ANY if known is None else tool_result(known.outputs)
         return operation_result(step.target, dict(step.params)) if step.target in EVERY_OPERATION else ty.ANY
 
-    def _loop_block(self, step: Block, environment: Environment, loops: int) -> tuple[Step, Environment]:
+    def _loop_block(self, step: model.Block, environment: Environment, loops: int) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
         loop, rows = self._loop(step, step.loop, at, loops)
         inside = environment.walk(loop.variable, rows.item, loop.over, loop=True)
         body, after_body = self.block(step.body, inside, loops=loops + 1)
-        last = next((binds(inner)[-1] for inner in reversed(body) if binds(inner)), None)
+        last = next((model.binds(inner)[-1] for inner in reversed(body) if model.binds(inner)), None)
         result = after_body.type_of(last) if last is not None else ty.ANY
         if last is None:
             at.note("E_SHAPE", "the block of a loop binds nothing; its last binding step gives each item's value")
@@ -212,7 +200,7 @@ class StepChecker:
         return replace(step, body=body, loop=loop, flattens=flattens), environment.bind(step.save_as, collected)
 
     def _rows(
-        self, step: Filter | Project, environment: Environment, what: str
+        self, step: model.Filter | model.Project, environment: Environment, what: str
     ) -> tuple[ex.Expr, ty.ListType, Inference]:
         """The list a step works on, its type, and the place of an item of it."""
         at = Inference(environment, self._findings, step.path)
@@ -222,7 +210,7 @@ class StepChecker:
         inside = environment.walk("item", type_.item, rows.expr)
         return rows.expr, type_, Inference(inside, self._findings, step.path)
 
-    def _filter(self, step: Filter, environment: Environment) -> tuple[Step, Environment]:
+    def _filter(self, step: model.Filter, environment: Environment) -> tuple[model.Step, Environment]:
         rows, type_, inside = self._rows(step, environment, "a filter")
         with inside.at("where"):
             where = whole_condition(inside, step.where)
@@ -231,7 +219,7 @@ class StepChecker:
         kept = replace(type_, item=known_item(type_.item, facts), filled=False, typical=typical, name="")
         return replace(step, inputs=rows, where=where), environment.bind(step.save_as, kept)
 
-    def _project(self, step: Project, environment: Environment) -> tuple[Step, Environment]:
+    def _project(self, step: model.Project, environment: Environment) -> tuple[model.Step, Environment]:
         rows, type_, inside = self._rows(step, environment, "a projection")
         item = ty.plain(type_.item)
         kept = {key: item.get(key) for key in (*TIMES, "evidence")} if isinstance(item, ty.RecordType) else {}
@@ -252,7 +240,7 @@ class StepChecker:
         after = environment.bind(step.save_as, replace(type_, item=record, name="")).measure(step.save_as, rows)
         return replace(step, inputs=rows, fields=tuple(fields)), after
 
-    def _set(self, step: Set, environment: Environment) -> tuple[Step, Environment]:
+    def _set(self, step: model.Set, environment: Environment) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
         with at.at("value"):
             typed = at.infer(step.value)
@@ -270,7 +258,7 @@ class StepChecker:
             after = replace(after, signed=after.signed | {step.save_as})
         return replace(step, value=typed.expr), after
 
-    def _if(self, step: If, environment: Environment, loops: int) -> tuple[Step, Environment]:
+    def _if(self, step: model.If, environment: Environment, loops: int) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
         with at.at("condition"):
             condition = whole_condition(at, step.condition)
@@ -278,7 +266,7 @@ class StepChecker:
         then, after_then = self.block(step.then, environment.assume(known[0]), loops=loops)
         otherwise, after_else = self.block(step.otherwise, environment.assume(known[1]), loops=loops)
         written = replace(step, condition=condition, then=then, otherwise=otherwise)
-        for name in binds(step):
+        for name in model.binds(step):
             first, second = after_then.type_of(name), after_else.type_of(name)
             both = ty.join(first, second)
             if both is None or _loses(first, both):
@@ -293,7 +281,7 @@ class StepChecker:
             environment = environment.bind(name, ty.ANY)
         return written, environment
 
-    def _require(self, step: Require, environment: Environment) -> tuple[Step, Environment]:
+    def _require(self, step: model.Require, environment: Environment) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
         with at.at("condition"):
             condition = whole_condition(at, step.condition)
@@ -403,7 +391,7 @@ def flattened_size(rows: ty.ListType, result: ty.Type, bound: int, typical: int)
     return bound * each, typical * usual
 
 
-def bounded(loop: Loop, rows: ty.ListType, at: Inference) -> Loop:
+def bounded(loop: model.Loop, rows: ty.ListType, at: Inference) -> model.Loop:
     """The loop with its bounds; ``max_items`` is written out if only a default bounds the list."""
     if loop.max_items is None and rows.bound is None:
         if isinstance(rows.item, ty.AnyType) and at.findings.errors:
@@ -444,7 +432,7 @@ def known_item(item: ty.Type, facts: frozenset[Fact], path: str = "item") -> ty.
 ANSWER = "answer"
 
 
-def check_judge(step: JudgeStep, environment: Environment, at: Inference) -> tuple[JudgeStep, Environment]:
+def check_judge(step: model.JudgeStep, environment: Environment, at: Inference) -> tuple[model.JudgeStep, Environment]:
     """Type a step; return it with everything implicit written out, and the environment after it."""
     with at.at("inputs"):
         rows = want_list(at, step.inputs, "a judge step")

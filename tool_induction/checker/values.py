@@ -54,31 +54,25 @@ def unwrapped(at: Inference, typed: Typed, wanted: ty.Type) -> Typed:
 
 
 def _single(at: Inference, typed: Typed, wanted: Wanted) -> ex.Expr:
-    found = ty.fit(typed.type, wanted.type)
-    if found.how == "no":
-        at.note(
-            "E_TYPE",
-            f"expected {_in_words(wanted.type)}, found {_found(typed)}",
-            suggestion=suggestion(at, typed, wanted),
-        )
-        return typed.expr
-    if found.how == "optional":
-        null_not_handled(at, typed, wanted.name)
-        return typed.expr
+    found, text = ty.fit(typed.type, wanted.type), ex.to_text(typed.expr)
     inner, have = ty.plain(wanted.type), ty.plain(typed.type)
-    if isinstance(inner, ty.RecordType) and isinstance(have, ty.RecordType) and _closed(inner, have):
-        return _narrowed_record(at, typed, inner)
-    if found.how == "coerced" and inner == ty.INT and have == ty.FLOAT and _is_computed(typed.expr):
-        at.note(
-            "E_TYPE",
-            f"a whole number is wanted, and {ex.to_text(typed.expr)} need not be one",
-            suggestion=write_value(at.path, f"{{{{ {_as_operand(typed.expr)} | round }}}}"),
-        )
+    if found.how == "no":
+        word = typed.expr.value if isinstance(typed.expr, ex.Const) else None
+        shown = f"the text {shorten(repr(word), 60)}" if isinstance(word, str) else ty.show(typed.type)
+        message = f"expected {'Time (seconds)' if inner == ty.TIME else ty.show(wanted.type)}, found {shown}"
+        at.note("E_TYPE", message, suggestion=suggestion(at, typed, wanted))
+    elif found.how == "optional":
+        null_not_handled(at, typed, wanted.name)
+    elif isinstance(inner, ty.RecordType) and isinstance(have, ty.RecordType) and _is_richer(have, inner):
+        at.note("W_COERCED", f"of {text} only {', '.join(inner.keys)} are handed on")  # operations take no other keys
+        return ex.JsonRecord(tuple((key, ex.Field(typed.expr, key)) for key in inner.keys))
+    elif found.how == "coerced" and inner == ty.INT and have == ty.FLOAT and _is_computed(typed.expr):
+        rounded = f"{{{{ {text if isinstance(typed.expr, ex.Filtered) else f'({text})'} | round }}}}"
+        message = f"a whole number is wanted, and {text} need not be one"
+        at.note("E_TYPE", message, suggestion=write_value(at.path, rounded))
     elif found.how == "coerced" and isinstance(have, ty.EnumType):
-        at.note(
-            "E_TYPE",
-            f"{ex.to_text(typed.expr)} may also be {', '.join(word for word in have.values if word not in _words(inner))}",
-        )
+        allowed = inner.values if isinstance(inner, ty.EnumType) else ()
+        at.note("E_TYPE", f"{text} may also be {', '.join(word for word in have.values if word not in allowed)}")
     elif found.how == "coerced":
         at.note("W_COERCED", f"{ty.show(typed.type)} where {ty.show(wanted.type)} is wanted: {found.note}")
     return typed.expr
@@ -91,31 +85,8 @@ def _is_computed(expr: ex.Expr) -> bool:
     return not isinstance(expr, ex.Name | ex.Field | ex.Index)
 
 
-def _as_operand(expr: ex.Expr) -> str:
-    text = ex.to_text(expr)
-    return text if isinstance(expr, ex.Filtered) else f"({text})"
-
-
-def _found(typed: Typed) -> str:
-    """The found value in words: a text as it is written, anything else by its type."""
-    if isinstance(typed.expr, ex.Const) and isinstance(typed.expr.value, str):
-        return f"the text {shorten(repr(typed.expr.value), 60)}"
-    return ty.show(typed.type)
-
-
-def _words(type_: ty.Type) -> tuple[str, ...]:
-    return type_.values if isinstance(type_, ty.EnumType) else ()
-
-
-def _closed(wanted: ty.RecordType, found: ty.RecordType) -> bool:
+def _is_richer(found: ty.RecordType, wanted: ty.RecordType) -> bool:
     return bool(wanted.fields) and not wanted.is_open and bool(set(found.keys) - set(wanted.keys))
-
-
-def _narrowed_record(at: Inference, typed: Typed, wanted: ty.RecordType) -> ex.Expr:
-    """Pass only the declared keys of a richer record: operations take no others."""
-    written = ex.JsonRecord(tuple((key, ex.Field(typed.expr, key)) for key in wanted.keys))
-    at.note("W_COERCED", f"of {ex.to_text(typed.expr)} only {', '.join(wanted.keys)} are handed on")
-    return written
 
 
 def _record(at: Inference, expr: ex.JsonRecord, inner: ty.RecordType, wanted: Wanted) -> ex.Expr:
@@ -173,16 +144,13 @@ def want_list(at: Inference, expr: ex.Expr, what: str) -> Typed:
     return rows
 
 
-def _in_words(type_: ty.Type) -> str:
-    return "Time (seconds)" if ty.plain(type_) == ty.TIME else ty.show(type_)
-
-
 def suggestion(at: Inference, typed: Typed, wanted: Wanted) -> str | Suggestion:
     """Suggest what was most likely meant."""
     inner, goal = ty.plain(typed.type), ty.plain(wanted.type)
     text = ex.to_text(typed.expr)
     if isinstance(goal, ty.ListType | ty.AnyType):
-        return "join lists first with the aggregate concat_lists" if _nested(inner, goal) else ""
+        nested = isinstance(inner, ty.ListType) and isinstance(ty.plain(inner.item), ty.ListType)
+        return "join lists first with the aggregate concat_lists" if nested and goal != ty.ANY else ""
     inside = list_field(inner)
     rows = inner if isinstance(inner, ty.ListType) else inside[1] if inside else None
     if rows is not None:
@@ -190,37 +158,23 @@ def suggestion(at: Inference, typed: Typed, wanted: Wanted) -> str | Suggestion:
         field = f".{key}" if key else ""
         if at.in_call and base_name(typed.expr) not in at.environment.walked:
             return f'did you mean loop_over: "{text}" with "{{{{ item{field} }}}}"?'
-        return f'did you mean "{{{{ {text}[0]{field} }}}}", of the first?' if key or not _is_record(rows.item) else ""
+        is_whole = not key and isinstance(ty.plain(rows.item), ty.RecordType)
+        return "" if is_whole else f'did you mean "{{{{ {text}[0]{field} }}}}", of the first?'
     if isinstance(inner, ty.RecordType):
         key = _likely_field(inner, wanted)
         return f'did you mean "{{{{ {text}.{key} }}}}"?' if key else ""
     if isinstance(goal, ty.EnumType) and isinstance(inner, ty.EnumType):
         return did_you_mean(inner.values[0], goal.values)
     if ty.is_numeric(goal) and isinstance(inner, ty.EnumType) and isinstance(typed.expr, ex.Const):
-        return _as_a_number(at, inner.values[0])
+        word = inner.values[0]
+        if word in at.environment.types:
+            return f'did you mean "{{{{ {word} }}}}"?'
+        return write_value(at.path, int(word)) if word.isdigit() else "write a number, without quotes"
     if goal == ty.BOOL and isinstance(typed.expr, ex.Const) and typed.expr.value in ("true", "false"):
         return write_value(at.path, typed.expr.value == "true")
     if goal == ty.STRING and ty.is_numeric(inner):
         return f'a text is wanted, such as "about {{{{ {text} }}}}"'
     return ""
-
-
-def _as_a_number(at: Inference, text: str) -> str | Suggestion:
-    if text in at.environment.types:
-        return f'did you mean "{{{{ {text} }}}}"?'
-    return write_value(at.path, int(text)) if text.isdigit() else "write a number, without quotes"
-
-
-def _is_record(type_: ty.Type) -> bool:
-    return isinstance(ty.plain(type_), ty.RecordType)
-
-
-def _nested(found: ty.Type, goal: ty.Type) -> bool:
-    return (
-        isinstance(found, ty.ListType)
-        and isinstance(ty.plain(found.item), ty.ListType)
-        and isinstance(goal, ty.ListType)
-    )
 
 
 def _likely_field(item: ty.Type, wanted: Wanted) -> str | None:
@@ -267,18 +221,18 @@ def check_answers(tool: Tool, answers: Sequence[tuple[Require, Environment]], fi
     for step, environment in answers:
         at = Inference(environment, findings, (*step.path, "status"))
         for output in tool.outputs:
-            source, wanted = output.source, output.type
+            source, wanted, name = output.source, output.type, output.type_name
             if source is None or isinstance(source, ex.Broken) or isinstance(wanted, ty.OptionalType | ty.AnyType):
                 continue
             bound = ex.names(source) <= set(environment.types)
-            if bound and ty.fit(at.knowing(()).infer(source).type, wanted).how != "optional":
-                continue
-            at.note(
-                "E_OPTIONAL",
-                f"the tool may end here as 'ok', and the output {output.name!r} is then null: it is declared {output.type_name}",
-                suggestion=f'declare the output "{output.type_name}?" if null is the answer, '
-                f'or bind {ex.to_text(source)} before this step; if there is no answer, write "status": "empty"',
-            )
+            if not bound or ty.fit(at.knowing(()).infer(source).type, wanted).how == "optional":
+                message = (
+                    f"the tool may end here as 'ok', and the output {output.name!r} is then null: it is declared {name}"
+                )
+                hint = (
+                    f'declare the output "{name}?" if null is the answer, or bind {ex.to_text(source)} before this step'
+                )
+                at.note("E_OPTIONAL", message, suggestion=f'{hint}; if there is no answer, write "status": "empty"')
 
 
 class _Binder:
@@ -327,27 +281,23 @@ class _Binder:
         return source
 
     def _unbound(self, output: Output, saved: list[str]) -> None:
+        types = {name: ty.plain(self._environment.type_of(name)) for name in saved}
         holders = [
-            f"{name}.{output.name}"
-            for name in saved
-            if isinstance(record := ty.plain(self._environment.type_of(name)), ty.RecordType)
-            and output.name in record.keys
+            f"{{{{ {name}.{output.name} }}}}"
+            for name, type_ in types.items()
+            if isinstance(type_, ty.RecordType) and output.name in type_.keys
         ]
         near: str | Suggestion = did_you_mean(output.name, saved)
         if len(holders) == 1:
-            source = f"{{{{ {holders[0]} }}}}"
-            near = Suggestion(f'write "from": "{source}"', (_redeclared(output, output.type_name, source),))
+            near = Suggestion(f'write "from": "{holders[0]}"', (_redeclared(output, output.type_name, holders[0]),))
         elif holders:
-            near = f'"from" is one of {", ".join(f"{{{{ {holder} }}}}" for holder in holders)}'
+            near = f'"from" is one of {", ".join(holders)}'
         elif output.name in {item.name for item in self._tool.inputs}:
             near = f'to hand the input back, "from": "{{{{ {output.name} }}}}"'
-        self._findings.add(
-            "E_OUTPUT_UNBOUND",
-            output.path,
-            f"nothing gives the output {output.name!r}: no step saves that name, the last step's result has no such field",
-            expected=", ".join(saved),
-            suggestion=near or 'add "from": "{{ ... }}"',
-        )
+        message = f"nothing gives the output {output.name!r}: no step saves that name, the last step's result has no such field"
+        known = ", ".join(saved)
+        near = near or 'add "from": "{{ ... }}"'
+        self._findings.add("E_OUTPUT_UNBOUND", output.path, message, found=output.name, expected=known, suggestion=near)
 
     def _present(self, at: Inference, typed: Typed, output: Output) -> Typed:
         """A plain output bound to an optional: the tool ends as ``empty`` where there is nothing to say."""
@@ -371,31 +321,21 @@ class _Binder:
         return at.infer(typed.expr)
 
     def _check(self, at: Inference, typed: Typed, output: Output) -> None:
-        found = ty.fit(typed.type, output.type)
-        if found.how == "yes":
-            return
+        found, shown = ty.fit(typed.type, output.type), ty.show(typed.type)
         if found.how == "optional":
             null_not_handled(at, typed, f"the output {output.name!r}", _declared(output, f"{output.type_name}?"))
         elif found.how == "coerced" and ty.plain(output.type) == ty.INT and ty.plain(typed.type) == ty.FLOAT:
-            at.note(
-                "E_TYPE",
-                f"the output {output.name!r} is int, and {ex.to_text(typed.expr)} need not be a whole number",
-                suggestion='declare it "float", or bind it to "{{ ... | round }}"',
-            )
-        elif found.how == "coerced" or _becomes_text(typed.type, output.type):
+            message = f"the output {output.name!r} is int, and {ex.to_text(typed.expr)} need not be a whole number"
+            at.note("E_TYPE", message, suggestion='declare it "float", or bind it to "{{ ... | round }}"')
+        elif found.how == "coerced" or (found.how == "no" and _becomes_text(typed.type, output.type)):
             note = found.note or "it is written out as text"
-            at.note(
-                "W_COERCED",
-                f"the output {output.name!r} is {output.type_name}, its value {ty.show(typed.type)}: {note}",
-                suggestion=f'to keep the values, declare it "{_type_name(typed.type)}"' if not found.note else "",
-            )
-        else:
-            at.note(
-                "E_TYPE",
-                f"the output {output.name!r} is declared {ty.show(output.type)}, its value is {ty.show(typed.type)}",
-                suggestion=suggestion(at, typed, Wanted(type=output.type, name=output.name))
-                or _declared(output, _type_name(typed.type)),
-            )
+            message = f"the output {output.name!r} is {output.type_name}, its value {shown}: {note}"
+            keeping = f'to keep the values, declare it "{_type_name(typed.type)}"'
+            at.note("W_COERCED", message, suggestion=keeping if not found.note else "")
+        elif found.how == "no":
+            message = f"the output {output.name!r} is declared {ty.show(output.type)}, its value is {shown}"
+            meant = suggestion(at, typed, Wanted(type=output.type, name=output.name))
+            at.note("E_TYPE", message, suggestion=meant or _declared(output, _type_name(typed.type)))
 
 
 def _declared(output: Output, type_name: str) -> Suggestion:

@@ -8,22 +8,8 @@ from dataclasses import dataclass, field
 
 from tool_induction.aggregates import AGGREGATES
 from tool_induction.language import expressions as ex
+from tool_induction.language import model
 from tool_induction.language.diagnostics import Findings, Path
-from tool_induction.language.model import (
-    Aggregate,
-    Block,
-    Call,
-    Filter,
-    If,
-    Project,
-    Require,
-    Set,
-    Step,
-    Tool,
-    binds,
-    values,
-    walk_steps,
-)
 from tool_induction.language.types import takes_words
 from world_api.operations import EVERY_OPERATION
 
@@ -34,7 +20,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _OWN_NAME = 'give the loop variable its own name with "as"'
 
 
-def check_scope(tool: Tool, findings: Findings) -> None:
+def check_scope(tool: model.Tool, findings: Findings) -> None:
     """Note every name that is undefined, used too early, bound twice, shadowed or never used."""
     _ScopeChecker(tool=tool, findings=findings).run()
 
@@ -43,7 +29,7 @@ def check_scope(tool: Tool, findings: Findings) -> None:
 class _ScopeChecker:
     """Checks one tool. ``defined`` are the names bound so far in a block; ``loops`` the variables of the loops around it."""
 
-    tool: Tool
+    tool: model.Tool
     findings: Findings
     later: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
@@ -57,7 +43,9 @@ class _ScopeChecker:
     variables: frozenset[str] = frozenset()  #: of the loops around the value being looked at
 
     def run(self) -> None:
-        self.later = {step.save_as for step in walk_steps(self.tool.steps) if not isinstance(step, If | Require)}
+        self.later = {
+            step.save_as for step in model.walk_steps(self.tool.steps) if not isinstance(step, model.If | model.Require)
+        }
         defined = {item.name for item in self.tool.inputs}
         self._block(self.tool.steps, defined, frozenset())
         self.variables = frozenset()
@@ -74,7 +62,7 @@ class _ScopeChecker:
                 self.findings.add("W_UNUSED", path, f"{name!r} is saved and never used")
 
     def _outputs(self, defined: set[str]) -> None:
-        last = next((binds(step)[0] for step in reversed(self.tool.steps) if binds(step)), None)
+        last = next((model.binds(step)[0] for step in reversed(self.tool.steps) if model.binds(step)), None)
         for output in self.tool.outputs:
             if output.source is not None:
                 self._value(output.source, (*output.path, "from"), defined)
@@ -83,30 +71,30 @@ class _ScopeChecker:
             elif last is not None:
                 self.used.add(last)
 
-    def _block(self, steps: tuple[Step, ...], defined: set[str], loops: frozenset[str]) -> None:
+    def _block(self, steps: tuple[model.Step, ...], defined: set[str], loops: frozenset[str]) -> None:
         for step in steps:
             self.variables = loops
             match step:
-                case If():
+                case model.If():
                     self._value(step.condition, (*step.path, "condition"), defined | loops)
                     self._branches(step, defined, loops)
                     continue
-                case Block():
+                case model.Block():
                     self._loop_block(step, defined, loops)
-                case Call():
+                case model.Call():
                     self._call(step, defined, loops)
                 case _:
                     self._plain(step, defined, loops)
-            if not isinstance(step, Require):
+            if not isinstance(step, model.Require):
                 self._bind(step.save_as, step.path, defined)
 
-    def _loop_block(self, step: Block, defined: set[str], loops: frozenset[str]) -> None:
+    def _loop_block(self, step: model.Block, defined: set[str], loops: frozenset[str]) -> None:
         self._loop(step, defined, loops)
         body = set(defined)
         self.taken.append({step.save_as, step.loop.variable})
         self._block(step.body, body, loops | {step.loop.variable})
         self.taken.pop()
-        bound = [name for inner in step.body for name in binds(inner)]
+        bound = [name for inner in step.body for name in model.binds(inner)]
         last = bound[-1] if bound else ""
         self.used.add(last)  # it is the value of an iteration
         for name in body - defined:
@@ -114,7 +102,7 @@ class _ScopeChecker:
             self.local[name] = f"outside the loop there is {step.save_as!r}, {what}"
         self._until(step, body, loops)
 
-    def _call(self, step: Call, defined: set[str], loops: frozenset[str]) -> None:
+    def _call(self, step: model.Call, defined: set[str], loops: frozenset[str]) -> None:
         self._loop(step, defined, loops)
         self.variables = loops | ({step.loop.variable} if step.loop is not None else set())
         known = defined | self.variables
@@ -129,7 +117,7 @@ class _ScopeChecker:
         if operation is not None and operation.state == "writes":
             self.silent.add(step.save_as)
 
-    def _loop(self, step: Call | Block, defined: set[str], loops: frozenset[str]) -> None:
+    def _loop(self, step: model.Call | model.Block, defined: set[str], loops: frozenset[str]) -> None:
         loop = step.loop
         if loop is None:
             return
@@ -142,13 +130,13 @@ class _ScopeChecker:
             message = f"inside this loop {loop.variable!r} is the loop's item and hides the outer one"
             self.findings.add("W_SHADOW", where, message, suggestion=_OWN_NAME)
 
-    def _until(self, step: Call | Block, defined: set[str], loops: frozenset[str]) -> None:
+    def _until(self, step: model.Call | model.Block, defined: set[str], loops: frozenset[str]) -> None:
         if step.loop is not None and step.loop.until is not None:
             self.used |= {step.save_as} & ex.names(step.loop.until)
             self.variables = loops | {step.loop.variable}
             self._value(step.loop.until, (*step.path, "until"), defined | self.variables | {step.save_as})
 
-    def _branches(self, step: If, defined: set[str], loops: frozenset[str]) -> None:
+    def _branches(self, step: model.If, defined: set[str], loops: frozenset[str]) -> None:
         names: list[set[str]] = []
         for block in (step.then, step.otherwise):
             inside = set(defined)
@@ -164,22 +152,22 @@ class _ScopeChecker:
             self.findings.add("E_BRANCH_MISMATCH", path, message, suggestion=suggestion)
         defined |= then | otherwise
 
-    def _plain(self, step: Step, defined: set[str], loops: frozenset[str]) -> None:
-        for key, value in values(step):
-            if isinstance(step, Aggregate) and step.operation not in AGGREGATES:
+    def _plain(self, step: model.Step, defined: set[str], loops: frozenset[str]) -> None:
+        for key, value in model.values(step):
+            if isinstance(step, model.Aggregate) and step.operation not in AGGREGATES:
                 self.used |= ex.names(value)  # the meaning of its inputs is unknown; names in them count as used
                 continue
             path: Path = (*step.path, *key.split(".", 1))
             known = defined | loops
-            if (isinstance(step, Filter | Project) and key != "inputs") or (
-                isinstance(step, Aggregate) and key == "params.where"
+            if (isinstance(step, model.Filter | model.Project) and key != "inputs") or (
+                isinstance(step, model.Aggregate) and key == "params.where"
             ):
                 if ITEM in loops and ITEM in ex.names(value):
                     message = "here 'item' is an item of the list, not of the loop around it"
                     self.findings.add("W_SHADOW", path, message, found=ITEM, suggestion=_OWN_NAME)
                 known = known | {ITEM}
             self._value(value, path, known)
-            if isinstance(step, Set) or (isinstance(step, Project) and key != "inputs"):
+            if isinstance(step, model.Set) or (isinstance(step, model.Project) and key != "inputs"):
                 self._literals(value, path, known)
 
     def _literals(self, value: ex.Expr, path: Path, known: set[str]) -> None:

@@ -17,21 +17,10 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_t
 
 from tool_induction import limits
 from tool_induction.language import keys
+from tool_induction.language import types as ty
 from tool_induction.language.diagnostics import Findings, Path
 from tool_induction.language.expressions import Const, Expr
 from tool_induction.language.keys import Key, Kind, Reading
-from tool_induction.language.types import (
-    ANY,
-    STRING,
-    TIME,
-    EnumType,
-    Type,
-    UnknownType,
-    constant_type,
-    fit,
-    parse_type,
-    show,
-)
 
 OnError = Literal["fail", "skip", "null"]
 StopStatus = Literal["ok", "empty", "ambiguous", "partial", "error"]
@@ -78,7 +67,7 @@ class Input(Part):
         Const | None, Key(keys.CONSTANT, "The value where none is given; without it the input is required.")
     ] = None
     enum: Annotated[tuple[str, ...], Key(keys.ENUM, "The strings that may be given.")] = ()
-    type: Type = ANY  #: what the compiler reads the name of the type as
+    type: ty.Type = ty.ANY  #: what the compiler reads the name of the type as
 
     @property
     def required(self) -> bool:
@@ -97,7 +86,7 @@ class Output(Part):
     source: Annotated[
         Expr | None, Key(keys.OUTPUT_VALUE, 'The value, for instance "{{ first_hit.start_time }}".', "from")
     ] = None
-    type: Type = ANY  #: what the compiler reads the name of the type as
+    type: ty.Type = ty.ANY  #: what the compiler reads the name of the type as
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -430,44 +419,44 @@ def _read_declaration(
     declared: dict[str, Any] = {"type": raw} if isinstance(raw, str) else dict(raw)
     type_path: Path = path if isinstance(raw, str) else (*path, "type")
     words = tuple(declared.get("enum", ()))
-    type_: Type = EnumType(words)
+    type_: ty.Type = ty.EnumType(words)
     if words and declared["type"] not in ("enum", "string"):
         reading.findings.add("E_TYPE", type_path, "only strings can be an enum")
     elif not words and declared["type"] == "enum" and model is Input:
         suggestion = 'add "enum": ["...", "..."]'
         reading.findings.add("E_SHAPE", path, "an enum names its values", suggestion=suggestion)
-        type_, declared["type"] = STRING, "string"
+        type_, declared["type"] = ty.STRING, "string"
     if words:
         declared["type"] = "enum"
-    elif type_ != STRING:
+    elif type_ != ty.STRING:
         type_, declared["type"] = _read_type(declared["type"], type_path, reading.findings)
     if "default" in declared and not _fits(declared["default"], type_, (*path, "default"), reading.findings):
         del declared["default"]
     return model(**_values(model, declared, path, reading), name=name, type=type_, path=path)
 
 
-def _read_type(raw: str, path: Path, findings: Findings) -> tuple[Type, str]:
+def _read_type(raw: str, path: Path, findings: Findings) -> tuple[ty.Type, str]:
     """A declared type and its canonical spelling."""
     try:
-        found = parse_type(raw)
-    except UnknownType as unknown:
+        found = ty.parse_type(raw)
+    except ty.UnknownType as unknown:
         findings.add("E_TYPE", path, str(unknown), suggestion=unknown.suggestion)
-        return ANY, "any"
+        return ty.ANY, "any"
     if found.aliased:
         message = f"the type {raw!r} is read as {found.canonical!r}"
         findings.add("W_ALIAS", path, message)
     return found.type, found.canonical
 
 
-def _fits(default: Any, type_: Type, path: Path, findings: Findings) -> bool:
+def _fits(default: Any, type_: ty.Type, path: Path, findings: Findings) -> bool:
     """Whether a default is a single value. It is noted if it is none, or not of the input's type."""
     if isinstance(default, list | dict):
         findings.add("E_TYPE", path, "a default is a single value, not a list or a record")
         return False
-    if fit(constant_type(default), type_).how != "yes":
-        message = f"the default is no {show(type_)}"
+    if ty.fit(ty.constant_type(default), type_).how != "yes":
+        message = f"the default is no {ty.show(type_)}"
         findings.add("E_TYPE", path, message)
-    elif type_ == TIME and default < 0:
+    elif type_ == ty.TIME and default < 0:
         message, found = "no time is before the video's start", json.dumps(default)
         findings.add("E_TYPE", path, message, found=found)
     return True

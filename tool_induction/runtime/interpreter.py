@@ -14,23 +14,9 @@ from tool_induction.aggregates import AGGREGATES, AggregateSpec
 from tool_induction.aggregates.functions import evidence_of, span_of, times
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
+from tool_induction.language import model
 from tool_induction.language.evaluation import Json, as_text, evaluate, truth
 from tool_induction.language.expressions import Const, Expr
-from tool_induction.language.model import (
-    Aggregate,
-    Block,
-    Call,
-    Filter,
-    If,
-    JudgeStep,
-    Loop,
-    Project,
-    Require,
-    Set,
-    Step,
-    Tool,
-    binds,
-)
 from tool_induction.runtime.budget import BudgetExhausted, RunMeter, Stopped
 from tool_induction.runtime.calls import Asks, CallResult, Memo
 from tool_induction.runtime.parallel import Abandoned, Parallel, Steps, Task
@@ -149,8 +135,8 @@ class Interpreter:
         except (Abandoned, VideoWorldError, Stopped):
             return
 
-    def _do(self, step: Step, scope: Scope) -> None:
-        if not isinstance(step, Require | Set | Aggregate | Filter | Project):
+    def _do(self, step: model.Step, scope: Scope) -> None:
+        if not isinstance(step, model.Require | model.Set | model.Aggregate | model.Filter | model.Project):
             self._meter.call()
         if not self._meter.exhausted:
             self._meter.count("steps")
@@ -160,16 +146,16 @@ class Interpreter:
         if scope.origins is not None:
             scope.origins.bind(step, frozenset(range(before + 1, self._calls.logical + 1)))
 
-    def _step(self, step: Step, scope: Scope) -> None:
+    def _step(self, step: model.Step, scope: Scope) -> None:
         match step:
-            case Call(loop=None):
+            case model.Call(loop=None):
                 self._save(step.save_as, self._call(step, scope), scope)
-            case Call() | Block():
+            case model.Call() | model.Block():
                 self._loop(step, scope)
-            case If():
+            case model.If():
                 holds = truth(step.condition, evaluate(step.condition, scope.values))
                 self._block(step.then if holds else step.otherwise, scope)
-            case Require():
+            case model.Require():
                 if not truth(step.condition, evaluate(step.condition, scope.values)):
                     raise Stopped(step.status, as_text(evaluate(step.reason, scope.values)))
             case _:
@@ -184,23 +170,27 @@ class Interpreter:
         self._meter.bound(value)
         scope.values[name] = value
 
-    def _value(self, step: Filter | Project | Aggregate | Set | JudgeStep, values: Mapping[str, Json]) -> Json:
+    def _value(
+        self,
+        step: model.Filter | model.Project | model.Aggregate | model.Set | model.JudgeStep,
+        values: Mapping[str, Json],
+    ) -> Json:
         inner = dict(values)
         match step:
-            case Filter():
+            case model.Filter():
                 return [item for item in listed(step.inputs, values) if self._holds(step.where, inner, item)]
-            case Project():
+            case model.Project():
                 return [self._projected(step, inner, item) for item in listed(step.inputs, values)]
-            case Aggregate():
+            case model.Aggregate():
                 return aggregated(
                     step, values, holds=lambda where, item: self._holds(where, inner, item), weigh=self._meter.bound
                 )
-            case JudgeStep():
+            case model.JudgeStep():
                 return self._judge(step, values)
-            case Set():
+            case model.Set():
                 return evaluate(step.value, values)
 
-    def _judge(self, step: JudgeStep, values: Mapping[str, Json]) -> Json:
+    def _judge(self, step: model.JudgeStep, values: Mapping[str, Json]) -> Json:
         rows = [item for item in listed(step.inputs, values) if item is not None]
         if len(rows) > step.bound:
             self._warn(f"{step.save_as}: the first {step.bound} of {len(rows)} items were judged")
@@ -209,7 +199,7 @@ class Interpreter:
         made: Json = self._judging.judged(step, as_text(evaluate(step.question, values)), rows[: step.bound])
         return made
 
-    def _projected(self, step: Project, inner: dict[str, Json], item: Json) -> Json:
+    def _projected(self, step: model.Project, inner: dict[str, Json], item: Json) -> Json:
         """A projected item: its times and evidence stay unless overwritten."""
         self._meter.look()
         inner["item"] = item
@@ -221,7 +211,7 @@ class Interpreter:
         inner["item"] = item
         return truth(where, evaluate(where, inner))
 
-    def _call(self, step: Call, scope: Scope) -> Json:
+    def _call(self, step: model.Call, scope: Scope) -> Json:
         try:
             return self._once(step, scope)
         except BudgetExhausted:
@@ -232,7 +222,7 @@ class Interpreter:
             self._lose(step, fault, 1, 1)
             return None
 
-    def _once(self, step: Call, scope: Scope) -> Json:
+    def _once(self, step: model.Call, scope: Scope) -> Json:
         """The result of one call of an operation or a tool.
 
         Raises:
@@ -257,7 +247,7 @@ class Interpreter:
             raise Stopped(outcome.status, f"{step.target}: {outcome.reason or outcome.status}")
         return as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
 
-    def _lose(self, step: Call | Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
+    def _lose(self, step: model.Call | model.Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
         """Continue without what failed, and warn of it."""
         if isinstance(fault, Stopped):
             self._warn(f"{step.save_as}: {fault.reason or fault.status}")
@@ -265,7 +255,7 @@ class Interpreter:
         self._lost = True
         self._warn(f"{step.save_as}: {failed} of {tried} calls failed ({fault.code}: {fault.message})")
 
-    def _loop(self, step: Call | Block, scope: Scope) -> None:
+    def _loop(self, step: model.Call | model.Block, scope: Scope) -> None:
         """Go through the items of a loop and bind the list.
 
         Raises:
@@ -290,8 +280,8 @@ class Interpreter:
 
     def _items(
         self,
-        step: Call | Block,
-        loop: Loop,
+        step: model.Call | model.Block,
+        loop: model.Loop,
         rows: list[Json],
         scope: Scope,
         progress: _Progress,
@@ -317,14 +307,14 @@ class Interpreter:
             if loop.until is not None and truth(loop.until, evaluate(loop.until, inside.values)):
                 return
 
-    def _item(self, step: Call | Block, item: Json, inside: Scope, progress: _Progress) -> None:
+    def _item(self, step: model.Call | model.Block, item: Json, inside: Scope, progress: _Progress) -> None:
         self._meter.count("items")
         self._meter.call()
-        if isinstance(step, Call):
+        if isinstance(step, model.Call):
             value = self._once(step, inside)
         else:
             self._block(step.body, inside)
-            last = next((binds(inner)[-1] for inner in reversed(step.body) if binds(inner)), None)
+            last = next((model.binds(inner)[-1] for inner in reversed(step.body) if model.binds(inner)), None)
             value = None if last is None else inside.values.get(last)
         progress.collected.extend(inherit(row, item, value) for row in flattened(value, step.flattens))
 
@@ -337,7 +327,7 @@ class _Progress:
     faults: list[VideoWorldError] = field(default_factory=list)
     done: int = 0
 
-    def pass_over(self, step: Call | Block, fault: VideoWorldError | Stopped) -> None:
+    def pass_over(self, step: model.Call | model.Block, fault: VideoWorldError | Stopped) -> None:
         """Note an item that failed."""
         if isinstance(fault, VideoWorldError):
             self.faults.append(fault)
@@ -378,7 +368,7 @@ def listed(expr: Expr, values: Mapping[str, Json]) -> list[Json]:
     return value
 
 
-def aggregated(step: Aggregate, scope: Mapping[str, Json], holds: Holds, weigh: Callable[[Json], None]) -> Json:
+def aggregated(step: model.Aggregate, scope: Mapping[str, Json], holds: Holds, weigh: Callable[[Json], None]) -> Json:
     """The value of an aggregate step. Lists that it joins are weighed first: joining makes a list long at once.
 
     Raises:
@@ -410,7 +400,7 @@ def aggregated(step: Aggregate, scope: Mapping[str, Json], holds: Holds, weigh: 
     return spec.run(items, **params)
 
 
-def _parameters(step: Aggregate, spec: AggregateSpec, scope: Mapping[str, Json]) -> dict[str, Json]:
+def _parameters(step: model.Aggregate, spec: AggregateSpec, scope: Mapping[str, Json]) -> dict[str, Json]:
     params = ((name, expr, spec.params[name]) for name, expr in step.params)
     try:
         return {
@@ -426,7 +416,7 @@ def _without_null(rows: Json) -> list[Json]:
     return [item for item in rows if item is not None] if isinstance(rows, list) else []
 
 
-def fitting(tool: Tool, arguments: Mapping[str, Json]) -> dict[str, Json]:
+def fitting(tool: model.Tool, arguments: Mapping[str, Json]) -> dict[str, Json]:
     """The arguments of a call as the called tool's inputs have them.
 
     Raises:
@@ -491,7 +481,7 @@ class JudgeCalls:
         """The price of all that was judged."""
         return JUDGEMENT.times(self._judged)
 
-    def judged(self, step: JudgeStep, question: str, rows: Sequence[Json]) -> list[Json]:
+    def judged(self, step: model.JudgeStep, question: str, rows: Sequence[Json]) -> list[Json]:
         """The items with their answers.
 
         Raises:
