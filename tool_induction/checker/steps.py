@@ -269,15 +269,14 @@ class StepChecker:
         for name in model.binds(step):
             first, second = after_then.type_of(name), after_else.type_of(name)
             both = ty.join(first, second)
-            if both is None or _loses(first, both):
-                at.note(
-                    "E_BRANCH_MISMATCH",
-                    f"{name!r} is {ty.show(first)} after 'then' and {ty.show(second)} after 'else'",
-                    suggestion="give both branches the same shape, for instance by taking the list out of a record",
-                )
+            # with nothing in common, what follows could not use it
+            both_fields = both.fields if isinstance(both, ty.RecordType) else None
+            if both is None or (isinstance(first, ty.RecordType) and first.fields and both_fields == ()):
+                message = f"{name!r} is {ty.show(first)} after 'then' and {ty.show(second)} after 'else'"
+                suggestion = "give both branches the same shape, for instance by taking the list out of a record"
+                at.note("E_BRANCH_MISMATCH", message, suggestion=suggestion)
             environment = environment.bind(name, ty.ANY if both is None else both)
-        one_sided = (set(after_then.types) | set(after_else.types)) - set(environment.types)
-        for name in one_sided:
+        for name in (set(after_then.types) | set(after_else.types)) - set(environment.types):
             environment = environment.bind(name, ty.ANY)
         return written, environment
 
@@ -297,13 +296,6 @@ class StepChecker:
             self.answers.append((step, environment.assume(facts_of(condition, environment, holds=False))))
         known = facts_of(condition, environment)
         return replace(step, condition=condition, reason=reason), environment.assume(known)
-
-
-def _loses(first: ty.Type, both: ty.Type) -> bool:
-    """Whether two branches share so little that what follows could not use it."""
-    return (
-        isinstance(both, ty.RecordType) and isinstance(first, ty.RecordType) and bool(first.fields) and not both.fields
-    )
 
 
 TIMES = ("start_time", "end_time", "center_time")
@@ -394,14 +386,12 @@ def flattened_size(rows: ty.ListType, result: ty.Type, bound: int, typical: int)
 def bounded(loop: model.Loop, rows: ty.ListType, at: Inference) -> model.Loop:
     """The loop with its bounds; ``max_items`` is written out if only a default bounds the list."""
     if loop.max_items is None and rows.bound is None:
-        if isinstance(rows.item, ty.AnyType) and at.findings.errors:
-            return replace(loop, bound=1, typical=1)  # the list's own fault has been reported
-        with at.at("loop_over"):
-            at.note(
-                "E_UNBOUNDED",
-                "nothing says how long this list can be",
-                suggestion=f'add "max_items": 20 to this step, or another number up to {limits.MAX_LOOP_ITEMS}',
-            )
+        if not (
+            isinstance(rows.item, ty.AnyType) and at.findings.errors
+        ):  # else the list's own fault has been reported
+            suggestion = f'add "max_items": 20 to this step, or another number up to {limits.MAX_LOOP_ITEMS}'
+            with at.at("loop_over"):
+                at.note("E_UNBOUNDED", "nothing says how long this list can be", suggestion=suggestion)
         return replace(loop, bound=1, typical=1)
     most = limits.MAX_LOOP_ITEMS if rows.bound is None else min(rows.bound, limits.MAX_LOOP_ITEMS)
     if loop.max_items is None and not rows.stated:

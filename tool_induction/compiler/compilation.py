@@ -23,7 +23,7 @@ from tool_induction.compiler.shape import canonical_spelling, check_shape, name_
 from tool_induction.compiler.source import check_visible, decode
 from tool_induction.language.diagnostics import Diagnostic, Findings, Path, by_relevance
 from tool_induction.language.expressions import located, within_bounds
-from tool_induction.language.model import Call, Tool, read_tool, values, walk_steps
+from tool_induction.language.model import Aggregate, Call, Tool, read_tool, values, walk_steps
 from world_api.core.canonical import content_hash
 from world_api.core.faults import ToolFault
 
@@ -163,7 +163,10 @@ class _Compiler:
             for one, where in ((self._findings[name], first), (findings, (*path, "tool_name"))):
                 one.add("E_NAME", where, f"two tools are called {name!r}", found=name)
             return
-        self._models[name] = read_tool(raw, path, findings, AGGREGATES.keys() | ALIASES.keys())
+        self._models[name] = tool = read_tool(raw, path, findings)
+        for step in walk_steps(tool.steps):
+            if isinstance(step, Aggregate) and ALIASES.get(step.operation, step.operation) not in AGGREGATES:
+                findings.drop((*step.path, "inputs"))  # what they mean is unknown; the aggregate is the fault
         self._findings[name] = findings
 
     def _compile(self, as_read: Tool, findings: Findings) -> None:

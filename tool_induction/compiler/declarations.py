@@ -42,6 +42,11 @@ def result_schema(tool: Tool) -> dict[str, Any]:
         schema = ty.type_to_schema(_visible(ty.optional(item.type)))
         outputs[item.name] = {"description": item.description} | schema if item.description else schema
     count = {"type": "integer", "minimum": 0}
+    words, intervals = ({"type": "array", "items": ty.type_to_schema(item)} for item in (ty.STRING, ty.INTERVAL))
+    # what a result rests on: words that were judged or not, intervals without a match or not examined
+    judged = dict.fromkeys(("matched", "unmatched", "not_judged"), words) | dict.fromkeys(
+        ("not_found", "not_examined"), intervals
+    )
     return {
         "type": "object",
         "properties": {
@@ -57,24 +62,11 @@ def result_schema(tool: Tool) -> dict[str, Any]:
             "calls": {"type": "object", "properties": {"logical": count, "physical": count}},
             "cost": {"type": "object", "additionalProperties": {"type": "number"}},
             "warnings": {"type": "array", "items": ty.type_to_schema(ty.STRING)},
-            "judged": _judged_schema(),
+            "judged": {"type": "object", "properties": judged, "additionalProperties": False},
             "error": {"type": "object"},
         },
         "required": ["status", "summary", "outputs", "evidence", "calls", "cost", "warnings"],
     }
-
-
-def _judged_schema() -> dict[str, Any]:
-    """Schema of what a result rests on: words that were judged or not, intervals without a match or not examined."""
-    words = {"type": "array", "items": ty.type_to_schema(ty.STRING)}
-    intervals = {"type": "array", "items": ty.type_to_schema(ty.INTERVAL)}
-    return {
-        "type": "object",
-        "properties": {
-            "matched": words, "unmatched": words, "not_judged": words, "not_found": intervals, "not_examined": intervals,
-        },
-        "additionalProperties": False,
-    }  # fmt: skip
 
 
 def _visible(type_: ty.Type) -> ty.Type:

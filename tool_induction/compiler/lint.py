@@ -15,7 +15,7 @@ from functools import lru_cache
 from tool_induction.language import expressions as ex
 from tool_induction.language import types as ty
 from tool_induction.language.diagnostics import Findings, Path
-from tool_induction.language.model import Call, Require, Set, Tool, document_of, values, walk_steps
+from tool_induction.language.model import Call, Output, Require, Set, Tool, document_of, values, walk_steps
 from world_api.core.canonical import canonical_json
 
 MAX_INPUTS = 6
@@ -26,38 +26,24 @@ def lint(tool: Tool, findings: Findings) -> None:
     """Note what makes one tool less useful than it could be."""
     lint_wrapper(tool, findings)
     if len(tool.inputs) > MAX_INPUTS:
-        findings.add(
-            "L_TOO_MANY_INPUTS",
-            (*tool.path, "inputs"),
-            f"{len(tool.inputs)} inputs are more than a caller fills in well",
-            suggestion="write into the steps what a question does not say",
-        )
+        message = f"{len(tool.inputs)} inputs are more than a caller fills in well"
+        suggestion = "write into the steps what a question does not say"
+        findings.add("L_TOO_MANY_INPUTS", (*tool.path, "inputs"), message, suggestion=suggestion)
     unknowable = _unknowable(tool)
-    for item in tool.inputs:
-        if item.name in unknowable:
-            findings.add(
-                "L_UNKNOWABLE_ID",
-                item.path,
-                f"a caller that has only the question does not know a {unknowable[item.name]}",
-                suggestion="take a description instead and look the id up",
-            )
-    if not any(_carries_evidence(tool, index) for index in range(len(tool.outputs))):
-        findings.add(
-            "L_NO_EVIDENCE",
-            (*tool.path, "outputs"),
-            "no output is a time or evidence, so the answer cannot be looked at again",
-            suggestion="add an output bound to a time of what was found, or to evidence from collect_evidence",
-        )
+    for item in (item for item in tool.inputs if item.name in unknowable):
+        message = f"a caller that has only the question does not know a {unknowable[item.name]}"
+        suggestion = "take a description instead and look the id up"
+        findings.add("L_UNKNOWABLE_ID", item.path, message, suggestion=suggestion)
+    if not any(map(_carries_evidence, tool.outputs)):
+        message = "no output is a time or evidence, so the answer cannot be looked at again"
+        suggestion = "add an output bound to a time of what was found, or to evidence from collect_evidence"
+        findings.add("L_NO_EVIDENCE", (*tool.path, "outputs"), message, suggestion=suggestion)
     if len(tool.description.split()) < MIN_DESCRIPTION_WORDS and len(tool.description) < 20:
-        findings.add(
-            "L_DESCRIPTION",
-            (*tool.path, "description"),
-            "the description does not say what the tool is for, and when not to use it",
-        )
+        message = "the description does not say what the tool is for, and when not to use it"
+        findings.add("L_DESCRIPTION", (*tool.path, "description"), message)
 
 
-def _carries_evidence(tool: Tool, index: int) -> bool:
-    output = tool.outputs[index]
+def _carries_evidence(output: Output) -> bool:
     if "evidence" in output.name or "time" in output.name:
         return True
     type_ = ty.plain(output.type)

@@ -229,6 +229,11 @@ class Findings:
             self._seen.add(item)
             self.items.append(item)
 
+    def drop(self, path: Path) -> None:
+        """Drop what was noted at a place and inside it."""
+        place = self._original(path)
+        self.items = [item for item in self.items if item.path[: len(place)] != place]
+
     def near(self, word: str, words: Iterable[str]) -> str:
         """``did you mean 'x'?``, for the first findings only, since the search for similar words is slow."""
         return did_you_mean(word, words) if len(self.items) < limits.MAX_SUGGESTIONS else ""

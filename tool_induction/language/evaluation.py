@@ -67,9 +67,15 @@ def evaluate(expr: ex.Expr, scope: Scope) -> Json:  # noqa: PLR0912 - one case a
                 raise _fault(expr, f"{name!r} is not bound")
             return scope[name]
         case ex.Field(base, key):
-            return _field(expr, evaluate(base, scope), key)
+            record = evaluate(base, scope)
+            if record is not None and not isinstance(record, dict):
+                raise _fault(expr, f"{kind(record)} has no key {key!r}")
+            return None if record is None else record.get(key)
         case ex.Index(base, number):
-            return _index(expr, evaluate(base, scope), number)
+            rows = evaluate(base, scope)
+            if rows is not None and not isinstance(rows, list):
+                raise _fault(expr, f"{kind(rows)} has no items")
+            return rows[number] if rows is not None and -len(rows) <= number < len(rows) else None
         case ex.Compare():
             return _compare(expr, evaluate(expr.left, scope), evaluate(expr.right, scope))
         case ex.IsNone(value, negated):
@@ -119,15 +125,11 @@ def as_text(value: Json) -> str:
 
 def kind(value: Json) -> str:
     """What to call a value in a message."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int | float):
-        return "a number"
-    if isinstance(value, str):
-        return "a string"
-    return "a list" if isinstance(value, list) else "a record"
+    if isinstance(value, bool) or value is None:
+        return "null" if value is None else "a boolean"
+    if isinstance(value, dict | list):
+        return "a list" if isinstance(value, list) else "a record"
+    return "a string" if isinstance(value, str) else "a number"
 
 
 def same(left: Json, right: Json) -> bool:
@@ -146,22 +148,6 @@ def _fault(expr: ex.Expr, why: str) -> ToolFault:
         "text" if isinstance(expr, ex.Text) else ex.to_text(expr) if not isinstance(expr, ex.JsonRecord) else "record"
     )
     return ToolFault("bad_expression", f"{{{{ {shown} }}}}: {why}", hint="the values it met do not fit the expression")
-
-
-def _field(expr: ex.Expr, base: Json, key: str) -> Json:
-    if base is None:
-        return None
-    if not isinstance(base, dict):
-        raise _fault(expr, f"{kind(base)} has no key {key!r}")
-    return base.get(key)
-
-
-def _index(expr: ex.Expr, base: Json, number: int) -> Json:
-    if base is None:
-        return None
-    if not isinstance(base, list):
-        raise _fault(expr, f"{kind(base)} has no items")
-    return base[number] if -len(base) <= number < len(base) else None
 
 
 def _number(expr: ex.Expr, value: Json) -> int | float:

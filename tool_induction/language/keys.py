@@ -6,7 +6,7 @@ and the writer of documents are all made from that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -26,14 +26,6 @@ _EXPRESSIONS = get_args(ex.Expr)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """The context of reading a document: where faults are noted, and which aggregates exist."""
-
-    findings: Findings
-    aggregates: Collection[str] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class Kind:
     """A kind of value.
 
@@ -42,7 +34,7 @@ class Kind:
     """
 
     schema: Schema
-    read: Callable[[Any, Path, Reading], Any] = lambda raw, path, reading: raw
+    read: Callable[[Any, Path, Findings], Any] = lambda raw, path, findings: raw
     write: Callable[[Any], Any] = lambda value: value
     is_read: Callable[[Any], bool] = lambda value: True
 
@@ -85,7 +77,7 @@ def texts(*, least: int, most: int, each: Kind) -> Kind:
     """A list of ``least`` to ``most`` texts."""
     return Kind(
         schema={"items": each.schema, "maxItems": most, "minItems": least, "type": "array"},
-        read=lambda raw, path, reading: tuple(raw),
+        read=lambda raw, path, findings: tuple(raw),
         write=list,
         is_read=is_tuple,
     )
@@ -95,32 +87,32 @@ def whole_number(most: int) -> Kind:
     """A whole number from 1 on; JSON does not tell 3.0 from 3."""
     return Kind(
         schema={"maximum": most, "minimum": 1, "type": "integer"},
-        read=lambda raw, path, reading: int(raw),
+        read=lambda raw, path, findings: int(raw),
         is_read=lambda value: value is None or isinstance(value, int),
     )
 
 
-def read_expression(raw: Any, path: Path, reading: Reading) -> ex.Expr:
+def read_expression(raw: Any, path: Path, findings: Findings) -> ex.Expr:
     """One expression, braces or not; a list or a record of expressions."""
-    return _read(raw, path, reading, ex.parse_expression)
+    return _read(raw, path, findings, ex.parse_expression)
 
 
-def read_value(raw: Any, path: Path, reading: Reading) -> ex.Expr:
+def read_value(raw: Any, path: Path, findings: Findings) -> ex.Expr:
     """A value: constants, texts with expressions, records and lists of values."""
-    return _read(raw, path, reading, ex.parse_value)
+    return _read(raw, path, findings, ex.parse_value)
 
 
-def _read(raw: Any, path: Path, reading: Reading, parse: Callable[[str], ex.Expr]) -> ex.Expr:
+def _read(raw: Any, path: Path, findings: Findings, parse: Callable[[str], ex.Expr]) -> ex.Expr:
     if isinstance(raw, dict):
-        return ex.JsonRecord(tuple((key, _read(item, (*path, key), reading, parse)) for key, item in raw.items()))
+        return ex.JsonRecord(tuple((key, _read(item, (*path, key), findings, parse)) for key, item in raw.items()))
     if isinstance(raw, list):
-        return ex.JsonList(tuple(_read(item, (*path, place), reading, parse) for place, item in enumerate(raw)))
+        return ex.JsonList(tuple(_read(item, (*path, place), findings, parse) for place, item in enumerate(raw)))
     if not isinstance(raw, str):
         return ex.Const(raw)
     try:
         return parse(raw)
     except ex.ExpressionFault as fault:
-        reading.findings.add(fault.code, path, fault.message, found=fault.found or raw, suggestion=fault.suggestion)
+        findings.add(fault.code, path, fault.message, found=fault.found or raw, suggestion=fault.suggestion)
         return ex.Broken(raw)
 
 
@@ -157,20 +149,20 @@ def expression(*types: str) -> Kind:
     )
 
 
-def _read_entries(raw: Mapping[str, Any], path: Path, reading: Reading) -> tuple[tuple[str, ex.Expr], ...]:
-    return tuple((key, read_value(item, (*path, key), reading)) for key, item in raw.items())
+def _read_entries(raw: Mapping[str, Any], path: Path, findings: Findings) -> tuple[tuple[str, ex.Expr], ...]:
+    return tuple((key, read_value(item, (*path, key), findings)) for key, item in raw.items())
 
 
-def _read_conditioned(raw: Mapping[str, Any], path: Path, reading: Reading) -> tuple[tuple[str, ex.Expr], ...]:
-    entries = _read_entries({key: item for key, item in raw.items() if key != "where"}, path, reading)
+def _read_conditioned(raw: Mapping[str, Any], path: Path, findings: Findings) -> tuple[tuple[str, ex.Expr], ...]:
+    entries = _read_entries({key: item for key, item in raw.items() if key != "where"}, path, findings)
     if raw.get("where") is None:
         return entries
-    return (*entries, ("where", read_expression(raw["where"], (*path, "where"), reading)))
+    return (*entries, ("where", read_expression(raw["where"], (*path, "where"), findings)))
 
 
-def _read_output_value(raw: Any, path: Path, reading: Reading) -> ex.Expr:
+def _read_output_value(raw: Any, path: Path, findings: Findings) -> ex.Expr:
     read = read_expression if isinstance(raw, str) and "{{" not in raw else read_value
-    return read(raw, path, reading)
+    return read(raw, path, findings)
 
 
 def is_tuple(value: Any) -> bool:
@@ -197,7 +189,7 @@ VALUE = Kind(schema={}, read=read_value, write=ex.to_json, is_read=is_expression
 #: any single value
 CONSTANT = replace(
     VALUE,
-    read=lambda raw, path, reading: ex.Const(raw),
+    read=lambda raw, path, findings: ex.Const(raw),
     write=lambda constant: constant.value,
     is_read=_is_optional_expression,
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
 
@@ -20,7 +20,7 @@ from tool_induction.language import keys
 from tool_induction.language import types as ty
 from tool_induction.language.diagnostics import Findings, Path
 from tool_induction.language.expressions import Const, Expr
-from tool_induction.language.keys import Key, Kind, Reading
+from tool_induction.language.keys import Key, Kind
 
 OnError = Literal["fail", "skip", "null"]
 StopStatus = Literal["ok", "empty", "ambiguous", "partial", "error"]
@@ -29,6 +29,10 @@ Entries: TypeAlias = tuple[tuple[str, Expr], ...]
 _NO_VALUE, _NO_TEXT = Const(None), Const("")
 _SAVE_AS = Key(keys.NAME, "The name that what this step gives is bound to, once in a tool.")
 _INPUTS = Key(keys.SOURCE, "What it works on: a saved name, an expression, a list of names, a record of names.")
+_OVER = Key(keys.LOOP_SOURCE, "The list to go through: a saved name, an expression, or a list of values.", "loop_over")
+_VARIABLE = Key(keys.LOOP_NAME, "What the present item is called; 'item' where left out.", "as")
+_MAX_ITEMS = "The most items that are looked at; needed where nothing else bounds the list."
+_UNTIL = "Stops the loop once it holds; looked at after each item, in order. The loop's own name is the list so far."
 _ON_ERROR = Key(
     keys.words(get_args(OnError)),
     "What a fault of the call does: fail ends the tool; skip leaves the item out; null puts null there.",
@@ -48,7 +52,7 @@ class Part:
         for one in keys_of(type(self)):
             value = getattr(self, one.attribute)
             if not one.kind.is_read(value):
-                made = one.kind.read(value, (), Reading(findings=Findings()))
+                made = one.kind.read(value, (), Findings())
                 object.__setattr__(self, one.attribute, made)
 
 
@@ -97,27 +101,10 @@ class Loop(Part):
     (``least``), and writes ``max_items`` out where nothing else bounds the loop.
     """
 
-    over: Annotated[
-        Expr,
-        Key(keys.LOOP_SOURCE, "The list to go through: a saved name, an expression, or a list of values.", "loop_over"),
-    ]
-    variable: Annotated[str, Key(keys.LOOP_NAME, "What the present item is called; 'item' where left out.", "as")] = (
-        "item"
-    )
-    max_items: Annotated[
-        int | None,
-        Key(
-            keys.whole_number(limits.MAX_LOOP_ITEMS),
-            "The most items that are looked at; needed where nothing else bounds the list.",
-        ),
-    ] = None
-    until: Annotated[
-        Expr | None,
-        Key(
-            keys.CONDITION,
-            "Stops the loop once it holds; looked at after each item, in order. The loop's own name is the list so far.",
-        ),
-    ] = None
+    over: Annotated[Expr, _OVER]
+    variable: Annotated[str, _VARIABLE] = "item"
+    max_items: Annotated[int | None, Key(keys.whole_number(limits.MAX_LOOP_ITEMS), _MAX_ITEMS)] = None
+    until: Annotated[Expr | None, Key(keys.CONDITION, _UNTIL)] = None
     bound: int = 0
     typical: int = 0
     least: int = 0
@@ -179,7 +166,7 @@ class CallTool(Call):
 #: steps; the model of a step is found by its type
 BLOCK = Kind(
     schema={"$ref": "#/$defs/block"},
-    read=lambda raw, path, reading: _read_steps(raw, path, reading),  # noqa: PLW0108 - defined below
+    read=lambda raw, path, findings: _read_steps(raw, path, findings),  # noqa: PLW0108 - defined below
     write=lambda steps: [document_of(step) for step in steps],
     is_read=keys.is_tuple,
 )
@@ -314,8 +301,8 @@ def _declarations(model: type[Input] | type[Output], *, least: int, most: int) -
             "type": "object",
             "additionalProperties": {"$ref": f"#/$defs/{model.__name__.lower()}"},
         },
-        read=lambda raw, path, reading: tuple(
-            _read_declaration(model, name, one, (*path, name), reading) for name, one in raw.items()
+        read=lambda raw, path, findings: tuple(
+            _read_declaration(model, name, one, (*path, name), findings) for name, one in raw.items()
         ),
         write=lambda declared: {one.name: document_of(one) for one in declared},
         is_read=keys.is_tuple,
@@ -377,42 +364,33 @@ def step_type_of(raw: Any) -> str:
     return said if isinstance(said, str) else ""
 
 
-def read_tool(raw: Mapping[str, Any], path: Path, findings: Findings, aggregates: Collection[str] = ()) -> Tool:
-    """The model of an accepted document; unreadable parts are noted and become ``Broken`` or ``any``.
-
-    The inputs of aggregates that are not among the known ``aggregates`` are not looked at: their meaning is unknown.
-    """
-    return Tool(**_values(Tool, raw, path, Reading(findings=findings, aggregates=aggregates)), path=path)
+def read_tool(raw: Mapping[str, Any], path: Path, findings: Findings) -> Tool:
+    """The model of an accepted document; unreadable parts are noted and become ``Broken`` or ``any``."""
+    return Tool(**_values(Tool, raw, path, findings), path=path)
 
 
-def _read_steps(raw: Sequence[Any], path: Path, reading: Reading) -> tuple[Any, ...]:
+def _read_steps(raw: Sequence[Any], path: Path, findings: Findings) -> tuple[Any, ...]:
     return tuple(
-        step if isinstance(step, Part) else _read_step(step, (*path, place), reading) for place, step in enumerate(raw)
+        step if isinstance(step, Part) else _read_step(step, (*path, place), findings) for place, step in enumerate(raw)
     )
 
 
-def _read_step(raw: Mapping[str, Any], path: Path, reading: Reading) -> Part:
+def _read_step(raw: Mapping[str, Any], path: Path, findings: Findings) -> Part:
     model: type[Any] = STEP_MODELS[step_type_of(raw)]
-    values = _values(model, raw, path, reading)
+    values = _values(model, raw, path, findings)
     if model.step_type in LOOPING:
-        values["loop"] = Loop(**_values(Loop, raw, path, reading), path=path) if "loop_over" in raw else None
-    if model is Aggregate and raw["operation"] not in reading.aggregates and "inputs" in raw:
-        # the meaning of the inputs of an unknown aggregate is unknown; the aggregate is the fault
-        values["inputs"] = keys.read_expression(raw["inputs"], path, replace(reading, findings=Findings()))
+        values["loop"] = Loop(**_values(Loop, raw, path, findings), path=path) if "loop_over" in raw else None
     step: Part = model(**values, path=path)
     return step
 
 
-def _values(model: type[Part], raw: Mapping[str, Any], path: Path, reading: Reading) -> dict[str, Any]:
-    known = keys_of(model)
-    if model is Aggregate:  # its parameters say what its inputs are for, so their faults come first
-        is_known = raw["operation"] in reading.aggregates
-        known = tuple(sorted(known, key=lambda one: one.name == "inputs"))[: len(known) - (not is_known)]
-    return {one.attribute: one.kind.read(raw[one.name], (*path, one.name), reading) for one in known if one.name in raw}
+def _values(model: type[Part], raw: Mapping[str, Any], path: Path, findings: Findings) -> dict[str, Any]:
+    known = (one for one in keys_of(model) if one.name in raw)
+    return {one.attribute: one.kind.read(raw[one.name], (*path, one.name), findings) for one in known}
 
 
 def _read_declaration(
-    model: type[Input] | type[Output], name: str, raw: Any, path: Path, reading: Reading
+    model: type[Input] | type[Output], name: str, raw: Any, path: Path, findings: Findings
 ) -> Input | Output:
     if isinstance(raw, Input | Output):  # written in Python
         return replace(raw, name=name)
@@ -421,18 +399,18 @@ def _read_declaration(
     words = tuple(declared.get("enum", ()))
     type_: ty.Type = ty.EnumType(words)
     if words and declared["type"] not in ("enum", "string"):
-        reading.findings.add("E_TYPE", type_path, "only strings can be an enum")
+        findings.add("E_TYPE", type_path, "only strings can be an enum")
     elif not words and declared["type"] == "enum" and model is Input:
         suggestion = 'add "enum": ["...", "..."]'
-        reading.findings.add("E_SHAPE", path, "an enum names its values", suggestion=suggestion)
+        findings.add("E_SHAPE", path, "an enum names its values", suggestion=suggestion)
         type_, declared["type"] = ty.STRING, "string"
     if words:
         declared["type"] = "enum"
     elif type_ != ty.STRING:
-        type_, declared["type"] = _read_type(declared["type"], type_path, reading.findings)
-    if "default" in declared and not _fits(declared["default"], type_, (*path, "default"), reading.findings):
+        type_, declared["type"] = _read_type(declared["type"], type_path, findings)
+    if "default" in declared and not _fits(declared["default"], type_, (*path, "default"), findings):
         del declared["default"]
-    return model(**_values(model, declared, path, reading), name=name, type=type_, path=path)
+    return model(**_values(model, declared, path, findings), name=name, type=type_, path=path)
 
 
 def _read_type(raw: str, path: Path, findings: Findings) -> tuple[ty.Type, str]:

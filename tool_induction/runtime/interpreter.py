@@ -108,11 +108,7 @@ class Interpreter:
             self.warnings.append(text)
 
     def _block(self, steps: Steps, scope: Scope) -> None:
-        """Run steps in order.
-
-        Raises:
-            VideoWorldError, Stopped: what ended them.
-        """
+        """Run steps in order; what ends one of them ends the block."""
         for group in (steps,) if self._parallel is None else self._parallel.groups(steps):
             tasks = () if self._parallel is None else self._parallel.of_group(group, scope.values)
             with self._prepared(tasks) as wait_for_next:
@@ -162,11 +158,6 @@ class Interpreter:
                 self._save(step.save_as, self._value(step, scope.values), scope)
 
     def _save(self, name: str, value: Json, scope: Scope) -> None:
-        """Bind a value to a name.
-
-        Raises:
-            BudgetExhausted: the run holds too much.
-        """
         self._meter.bound(value)
         scope.values[name] = value
 
@@ -223,11 +214,7 @@ class Interpreter:
             return None
 
     def _once(self, step: model.Call, scope: Scope) -> Json:
-        """The result of one call of an operation or a tool.
-
-        Raises:
-            VideoWorldError, Stopped: what the operation or the tool ends with.
-        """
+        """The result of one call of an operation or a tool; what ends that is raised."""
         arguments = {key: evaluate(value, scope.values) for key, value in step.params}
         origins = scope.origins
         if step.kind == "api":
@@ -256,11 +243,7 @@ class Interpreter:
         self._warn(f"{step.save_as}: {failed} of {tried} calls failed ({fault.code}: {fault.message})")
 
     def _loop(self, step: model.Call | model.Block, scope: Scope) -> None:
-        """Go through the items of a loop and bind the list.
-
-        Raises:
-            VideoWorldError, Stopped: what an item ended with, where that is not to be passed over.
-        """
+        """Go through the items of a loop and bind the list; what ends an item is raised, unless it is to be passed over."""
         loop = step.loop
         assert loop is not None  # noqa: S101 - a block has one
         rows = listed(loop.over, scope.values)
@@ -491,11 +474,13 @@ class JudgeCalls:
         """
         if self._judge is None:
             raise no_judge()
-        sent, made = question_text(question), []
+        sent = question_text(question)
+        made: list[Json] = []
         for item in rows:
             self._meter.count("items")
             self._meter.call()
-            made.append(_with_answer(item, self._answer(self._judge, sent, step.answers, item_text(item))))
+            answer = self._answer(self._judge, sent, step.answers, item_text(item))
+            made.append({**item, "answer": answer} if isinstance(item, dict) else {"answer": answer, "parent": item})
         return made
 
     def _answer(self, judge: Judge, question: str, answers: tuple[str, ...], item: str) -> str:
@@ -517,7 +502,3 @@ def no_judge() -> ToolFault:
     return ToolFault(
         "no_judge", "the tool has a judge step and there is no judge", hint="give a judging model: --judge-model MODEL"
     )
-
-
-def _with_answer(item: Json, answer: str) -> Json:
-    return {**item, "answer": answer} if isinstance(item, dict) else {"answer": answer, "parent": item}

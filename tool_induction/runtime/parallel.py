@@ -88,7 +88,7 @@ class PreparedCalls:
         return self.take(key, name, arguments).result
 
     def take(self, key: str, name: str, arguments: Mapping[str, Json]) -> CallResult:
-        """The answer to a call: the one that was or is being got, or got now. ``drop`` it once it counts.
+        """The result of a call: the one that was or is being got, or got now. ``drop`` it once it counts.
 
         Raises:
             VideoWorldError: what the operation names.
@@ -97,10 +97,8 @@ class PreparedCalls:
             known = self._memo.peek(key)
             if known is not None:
                 return known
-            future = self._futures.get(key)
-            is_new = future is None
-            if future is None:
-                future = self._futures[key] = Future()
+            is_new = key not in self._futures
+            future = self._futures.setdefault(key, Future())
         if is_new:
             try:
                 with self._turns:
@@ -146,10 +144,9 @@ class Parallel:
 
     def groups(self, steps: Steps) -> tuple[Steps, ...]:
         """The steps of a block in order; neighbouring calls that are independent are together, all others alone."""
-        known = self._groups.get(id(steps))
-        if known is None:
-            known = self._groups[id(steps)] = self._grouped(steps)
-        return known
+        if id(steps) not in self._groups:
+            self._groups[id(steps)] = self._grouped(steps)
+        return self._groups[id(steps)]
 
     def of_group(self, group: Steps, scope: Mapping[str, Json]) -> list[Task]:
         """The tasks of a group of steps; none if parallel calls gain nothing."""
@@ -195,7 +192,8 @@ class Parallel:
     def _grouped(self, steps: Steps) -> tuple[Steps, ...]:
         groups: list[list[Step]] = [[]]
         for step in steps:
-            is_single = self._is_single(step)
+            # a call, or one of a tool without loops, that may be made beside others
+            is_single = isinstance(step, Call) and step.loop is None and self._effect(step) == Effect.WAITS
             bound = {name for before in groups[-1] for name in binds(before)}
             if not is_single or bound & {name for _, value in values(step) for name in names(value)}:
                 groups.append([])
@@ -204,15 +202,10 @@ class Parallel:
                 groups.append([])
         return tuple(tuple(group) for group in groups if group)
 
-    def _is_single(self, step: Step) -> bool:
-        """Whether a step is a call, or one of a tool without loops, that may be made beside others."""
-        return isinstance(step, Call) and step.loop is None and self._effect(step) == Effect.WAITS
-
     def _effect(self, step: Step) -> Effect:
-        known = self._effects.get(id(step))
-        if known is None:
-            known = self._effects[id(step)] = self._found(step)
-        return known
+        if id(step) not in self._effects:
+            self._effects[id(step)] = self._found(step)
+        return self._effects[id(step)]
 
     def _found(self, step: Step) -> Effect:
         match step:

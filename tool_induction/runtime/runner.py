@@ -53,14 +53,14 @@ def run_tool(
         world: The session, so that remembered results know their world and what was written.
         memo: Results to reuse; share one between runs on the same world.
         limits: Bounds of the run.
-        monotonic: A clock in seconds; several threads read it where they call.
+        monotonic: A clock in seconds; several threads read it.
         trace: Records what was done, and where each output came from.
-        judge: Answers the steps of type ``judge``, for tools that were compiled with them.
+        judge: Answers the steps of type ``judge``.
 
     Returns:
         ``{status, summary, outputs, evidence, calls, cost, warnings}``, ``error`` where a fault stopped it, and ``judged`` where
-        operations were asked with words: those ``matched`` (judged) and ``unmatched``, what was ``not_judged``, and the intervals
-        where things were ``not_found`` or ``not_examined``. Where a word could not be judged the status is ``partial``.
+        operations were asked with words: those ``matched`` and ``unmatched``, what was ``not_judged``, and the intervals where
+        things were ``not_found`` or ``not_examined``. Where a word could not be judged the status is ``partial``.
 
     Raises:
         ToolFault: ``unknown_tool``, ``bad_arguments``, ``no_judge``: the call itself was wrong, nothing was run.
@@ -104,18 +104,18 @@ def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> dic
         ToolFault: ``bad_arguments``, naming every fault.
     """
     given = dict(arguments)
-    try:
-        check_json(given)
-    except Unfit as why:
-        raise _bad_arguments(compiled, str(why)) from None
-    errors = sorted(_validator(compiled).iter_errors(given), key=lambda error: list(map(str, error.path)))
-    if errors:
-        raise _bad_arguments(compiled, "; ".join(list(dict.fromkeys(map(_explain, errors)))[:8]))
     types = {item.name: item.type for item in compiled.tool.inputs}
     try:
+        check_json(given)
+        errors = sorted(_validator(compiled).iter_errors(given), key=lambda error: list(map(str, error.path)))
+        if errors:
+            raise Unfit("; ".join(list(dict.fromkeys(map(_explain, errors)))[:8]))
         return {name: fitted(value, types[name], place=name) for name, value in given.items()}
     except Unfit as why:
-        raise _bad_arguments(compiled, str(why)) from None
+        wanted = ", ".join(
+            f"{item.name}: {item.type_name}" + ("" if item.required else " (optional)") for item in compiled.tool.inputs
+        )
+        raise ToolFault("bad_arguments", f"{compiled.name}: {why}", hint=f"inputs: {wanted}") from None
 
 
 def _validator(compiled: CompiledTool) -> Any:
@@ -127,13 +127,6 @@ def _validator(compiled: CompiledTool) -> Any:
         known = _VALIDATORS[id(compiled)] = Draft202012Validator(inputs_schema(compiled.tool))
         weakref.finalize(compiled, _VALIDATORS.pop, id(compiled), None)
     return known
-
-
-def _bad_arguments(compiled: CompiledTool, why: str) -> ToolFault:
-    wanted = ", ".join(
-        f"{item.name}: {item.type_name}" + ("" if item.required else " (optional)") for item in compiled.tool.inputs
-    )
-    return ToolFault("bad_arguments", f"{compiled.name}: {why}", hint=f"inputs: {wanted}")
 
 
 def _explain(error: Any) -> str:

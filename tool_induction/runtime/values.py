@@ -39,7 +39,8 @@ def check_json(value: object, *, most: int | None = None) -> int:
                 size += _text_size(item) + 3
             elif isinstance(item, float | int):
                 if not -limits.MAX_NUMBER <= item <= limits.MAX_NUMBER:  # not a number compares false with everything
-                    raise _bad_number(item)
+                    is_finite = isinstance(item, int) or math.isfinite(item)
+                    raise Unfit(f"a number is {f'larger than {limits.MAX_NUMBER:g}' if is_finite else 'not finite'}")
                 size += _NUMBER_SIZE
             elif isinstance(item, dict):
                 size += _keys_size(item)
@@ -57,12 +58,6 @@ def check_json(value: object, *, most: int | None = None) -> int:
             return size
         level = below
     raise Unfit(f"it is nested more than {limits.MAX_VALUE_DEPTH} deep")
-
-
-def _bad_number(value: float) -> Unfit:
-    if isinstance(value, float) and not math.isfinite(value):
-        return Unfit("a number is not finite")
-    return Unfit(f"a number is larger than {limits.MAX_NUMBER:g}")
 
 
 def _keys_size(record: dict[str, object]) -> int:

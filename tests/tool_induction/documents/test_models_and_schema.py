@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from tool_induction import compile_document, limits
-from tool_induction.aggregates import AGGREGATES
 from tool_induction.compiler import check_shape
 from tool_induction.documents import (
     Aggregate,
@@ -87,7 +86,7 @@ def by_model(value: Any) -> bool:
 
 
 def written_again(tool: Any) -> Any:
-    return read_tool(tool, (), Findings(), AGGREGATES).document()
+    return read_tool(tool, (), Findings()).document()
 
 
 def agreed(value: Any) -> bool:
