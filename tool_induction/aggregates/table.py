@@ -173,8 +173,7 @@ class AggregateSpec:
     """One aggregate.
 
     ``takes``: one list; several lists; a pair ``{a, b}`` of lists; a mix of anything; slots (a list whose nulls
-    count); or nothing. ``times`` says that items must have times. ``order_free`` promises that the
-    result does not depend on the order of the items; a pick from a list is that only where no two items tie.
+    count); or nothing. ``times`` says that items must have times.
     """
 
     name: str
@@ -184,7 +183,6 @@ class AggregateSpec:
     says: str  #: what it gives, in one line: for the reference page and for prompts
     params: Mapping[str, Parameter]
     times: bool
-    order_free: bool
 
 
 def _spec(
@@ -199,7 +197,6 @@ def _spec(
         says=says[:1].lower() + says[1:],
         params=params,
         times=name in _TIMED,
-        order_free=name in _ORDER_FREE,
     )
 
 
@@ -208,8 +205,6 @@ _TIMED = frozenset(
     "pick_earliest pick_latest pick_longest next_after previous_before filter_in_interval dedupe_overlaps "
     "merge_intervals total_duration clamp join_nearest_in_time order_check ordered_pair".split()
 )
-#: aggregates whose result does not depend on the order of the items
-_ORDER_FREE = frozenset("count count_distinct any all merge_intervals total_duration sum avg min max".split())
 _CONDITION = Parameter(type=ty.BOOL, role="condition")
 _INTERVAL = Parameter(type=ty.INTERVAL, required=True)
 

@@ -72,9 +72,11 @@ class Inference:
                 return self._field(expr)
             case ex.Index():
                 return self._index(expr)
-            case ex.Items(items):
+            case ex.ListExpression(items):
                 parts = [self.infer(item) for item in items]
-                return Typed(ex.Items(tuple(part.expr for part in parts)), self._list_of([part.type for part in parts]))
+                return Typed(
+                    ex.ListExpression(tuple(part.expr for part in parts)), self._list_of([part.type for part in parts])
+                )
             case ex.JsonList(items):
                 return self._json_list(items)
             case ex.JsonRecord(entries):
@@ -163,7 +165,7 @@ class Inference:
 
     def _is_long_enough(self, rows: ex.Expr, type_: ty.ListType, number: int) -> bool:
         """Whether a list surely has an item at a place."""
-        if isinstance(rows, ex.Items | ex.JsonList):
+        if isinstance(rows, ex.ListExpression | ex.JsonList):
             return -len(rows.items) <= number < len(rows.items)
         if type_.name == ty.BOX.name:
             return -4 <= number < 4

@@ -76,7 +76,7 @@ def _filtered(at: Inference, expr: ex.Filtered) -> Range:
                 return Range(least=0)
             least = max(int(whole.filled), at.environment.least_length(rows))
             return Range(least, _ANY if whole.bound is None else whole.bound)
-        case ex.Filtered(ex.Items(items) | ex.JsonList(items), "min" | "max" as name) if items:
+        case ex.Filtered(ex.ListExpression(items) | ex.JsonList(items), "min" | "max" as name) if items:
             parts = [range_of(at, item) for item in items]
             choose = min if name == "min" else max
             return Range(choose(part.least for part in parts), choose(part.most for part in parts))
@@ -119,11 +119,10 @@ def within_video(at: Inference, operation: str, name: str, value: ex.Expr) -> ex
     if isinstance(value, ex.Const):
         return value
     schema = _schema(operation, name)
-    if isinstance(value, ex.JsonList | ex.Items):
+    if isinstance(value, ex.JsonList | ex.ListExpression):
         least = schema.get("minItems", 0)
         if len(value.items) < least:
-            found, expected = f"{len(value.items)} items", f"at least {least} items"
-            at.note("E_TYPE", f"{name}: {found}, where {expected} are wanted")
+            at.note("E_TYPE", f"{name}: {len(value.items)} items, where at least {least} items are wanted")
         return value
     if schema.get("minLength", 0) > 0:
         _check_text(at, name, value)
@@ -136,20 +135,15 @@ def _check_text(at: Inference, name: str, value: ex.Expr) -> None:
     """Note a text that may be empty: an operation cannot answer an empty query."""
     if not may_be_empty(at, value):
         return
-    text = ex.to_text(value)
-    message = f"{text} may be empty, and {name} may not"
+    message = f"{ex.to_text(value)} may be empty, and {name} may not"
     if isinstance(value, ex.Name):
         missing(at, value, ex.Compare(ex.Filtered(value, "length", ()), ">", ex.Const(0)), message)
-    else:
-        at.note("E_OPTIONAL", message, suggestion=_instead_of_nothing(at, value))
-
-
-def _instead_of_nothing(at: Inference, value: ex.Expr) -> str:
-    words = sorted(ex.names(value) & at.environment.joined)
-    if not words:
-        return "write something around it that is always there"
-    one = words[0]
-    return f"a default is for null, not for an empty text: {{{{ {one} if {one} != '' else 'nothing' }}}}"
+        return
+    suggestion = "write something around it that is always there"
+    for word in sorted(ex.names(value) & at.environment.joined)[:1]:
+        instead = f"{{{{ {word} if {word} != '' else 'nothing' }}}}"
+        suggestion = f"a default is for null, not for an empty text: {instead}"
+    at.note("E_OPTIONAL", message, suggestion=suggestion)
 
 
 def may_be_empty(at: Inference, value: ex.Expr) -> bool:
@@ -190,7 +184,7 @@ def _subtracts(at: Inference, expr: ex.Expr) -> bool:
             return isinstance(value, int | float) and value < 0
         case ex.Negate() | ex.Arithmetic(_, "-", _):
             return True
-        case ex.Arithmetic() | ex.Filtered() | ex.Choice() | ex.Items():
+        case ex.Arithmetic() | ex.Filtered() | ex.Choice() | ex.ListExpression():
             return any(_subtracts(at, part) for part in ex.children(expr))
     return False
 
@@ -209,7 +203,7 @@ def from_the_start(at: Inference, value: ex.Expr) -> ex.Expr:
     if not may_be_negative(at, value):
         return value
     at.note("W_COERCED", f"{ex.to_text(value)} may lie before the video's start, and is then read as 0")
-    return ex.Filtered(ex.Items((value, ex.Const(0))), "max", ())
+    return ex.Filtered(ex.ListExpression((value, ex.Const(0))), "max", ())
 
 
 def _schema(operation: str, name: str) -> Mapping[str, Any]:
@@ -276,7 +270,7 @@ def _shifted(at: Inference, time: ex.Expr) -> tuple[ex.Expr, float]:
                 time, added = left, added + (value if op == "+" else -value)
             case ex.Arithmetic(ex.Const(value), "+", right) if isinstance(value, int | float):
                 time, added = right, added + value
-            case ex.Filtered(ex.Items((value, ex.Const(0)) | (ex.Const(0), value)), "max", ()):
+            case ex.Filtered(ex.ListExpression((value, ex.Const(0)) | (ex.Const(0), value)), "max", ()):
                 time = value
             case _:
                 return time, added
@@ -358,7 +352,7 @@ def _truth(at: Inference, condition: ex.Expr) -> bool | None:
 def _compared(at: Inference, condition: ex.Compare) -> bool | None:
     left, op, right = condition.left, condition.op, condition.right
     if op in ("in", "not in"):
-        return op == "not in" if isinstance(right, ex.Items | ex.JsonList) and not right.items else None
+        return op == "not in" if isinstance(right, ex.ListExpression | ex.JsonList) and not right.items else None
     if left == right:
         return op in ("==", "<=", ">=")
     if isinstance(left, ex.Const) and isinstance(right, ex.Const) and op in ("==", "!="):

@@ -43,7 +43,7 @@ def refuse_comparison(at: Inference, left: Typed, right: Typed) -> bool:
 
 def refuse_mixture(at: Inference, rows: ex.Expr) -> None:
     """Note a list of rank scores and other numbers that is about to be ordered: the largest of them means nothing."""
-    if not isinstance(rows, ex.Items | ex.JsonList):
+    if not isinstance(rows, ex.ListExpression | ex.JsonList):
         return
     parts = [at.knowing(()).infer(item) for item in rows.items]
     score = next((part for part in parts if is_score(part.type)), None)
@@ -58,7 +58,7 @@ def refuse_score_argument(at: Inference, value: ex.Expr, wanted: ty.Type, name: 
     In a list or a record that does not declare them, rank scores would be taken for plain numbers, too.
     """
     inner = ty.plain(wanted)
-    if isinstance(value, ex.JsonList | ex.Items) and isinstance(inner, ty.ListType | ty.AnyType):
+    if isinstance(value, ex.JsonList | ex.ListExpression) and isinstance(inner, ty.ListType | ty.AnyType):
         for place, item in enumerate(value.items):
             with at.at(place):
                 refuse_score_argument(

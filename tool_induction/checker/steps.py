@@ -22,7 +22,7 @@ from tool_induction.checker.ranges import (
     within_video,
 )
 from tool_induction.checker.scores import refuse_score_argument
-from tool_induction.checker.values import Wanted, check_constant, want, want_list
+from tool_induction.checker.values import WantedValue, check_constant, want, want_list
 from tool_induction.language import expressions as ex
 from tool_induction.language import model
 from tool_induction.language import types as ty
@@ -162,7 +162,7 @@ class StepChecker:
             with at.at("params", name):
                 if name in wanted:
                     before = at.findings.errors
-                    written = want(at, value, Wanted(type=wanted[name], name=name))
+                    written = want(at, value, WantedValue(type=wanted[name], name=name))
                     refuse_score_argument(at, written, wanted[name], name)
                     if step.kind == "api":
                         written = within_video(at, step.target, name, written)
@@ -248,7 +248,7 @@ class StepChecker:
         counts = isinstance(typed.expr, ex.Filtered) and typed.expr.name == "length"
         meaning = typed.expr if typed.type == ty.BOOL or counts or is_shifted(at, typed.expr) else None
         after = environment.bind(step.save_as, named_type(at, typed.expr, typed.type), meaning=meaning)
-        if isinstance(typed.expr, ex.JsonList | ex.Items):
+        if isinstance(typed.expr, ex.JsonList | ex.ListExpression):
             after = after.assume(after.length_facts(ex.Name(step.save_as), len(typed.expr.items)))
         elif isinstance(typed.type, ty.ListType) and is_path(typed.expr):
             after = after.measure(step.save_as, typed.expr)
@@ -285,7 +285,7 @@ class StepChecker:
         with at.at("condition"):
             condition = whole_condition(at, step.condition)
         with at.at("reason"):
-            reason = want(at, step.reason, Wanted(type=ty.STRING, name="reason"))
+            reason = want(at, step.reason, WantedValue(type=ty.STRING, name="reason"))
         if environment.outside is not None and not ex.names(condition) <= environment.outside:
             at.note(
                 "W_REQUIRE_IN_LOOP",
@@ -427,7 +427,7 @@ def check_judge(step: model.JudgeStep, environment: Environment, at: Inference) 
     with at.at("inputs"):
         rows = want_list(at, step.inputs, "a judge step")
     with at.at("question"):
-        question = want(at, step.question, Wanted(type=ty.STRING, name="question"))
+        question = want(at, step.question, WantedValue(type=ty.STRING, name="question"))
     type_ = rows.type if isinstance(rows.type, ty.ListType) else ty.ListType(item=ty.ANY)
     most = limits.MAX_JUDGED_ITEMS if type_.bound is None else min(type_.bound, limits.MAX_JUDGED_ITEMS)
     if step.max_items is None and (not type_.stated or most > limits.DEFAULT_JUDGED_ITEMS):

@@ -19,14 +19,14 @@ from tool_induction.language.model import Output, Require, Step, Tool, binds
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WantedValue:
     """What a place of a document takes: its type, and what to call it."""
 
     type: ty.Type
     name: str
 
 
-def want(at: Inference, expr: ex.Expr, wanted: Wanted) -> ex.Expr:
+def want(at: Inference, expr: ex.Expr, wanted: WantedValue) -> ex.Expr:
     """The written-out value; note why it does not fit."""
     inner = ty.plain(wanted.type)
     if isinstance(expr, ex.JsonRecord) and isinstance(inner, ty.RecordType) and not inner.is_open:
@@ -53,7 +53,7 @@ def unwrapped(at: Inference, typed: Typed, wanted: ty.Type) -> Typed:
     return at.infer(written)
 
 
-def _single(at: Inference, typed: Typed, wanted: Wanted) -> ex.Expr:
+def _single(at: Inference, typed: Typed, wanted: WantedValue) -> ex.Expr:
     found, text = ty.fit(typed.type, wanted.type), ex.to_text(typed.expr)
     inner, have = ty.plain(wanted.type), ty.plain(typed.type)
     if found.how == "no":
@@ -89,7 +89,7 @@ def _is_richer(found: ty.RecordType, wanted: ty.RecordType) -> bool:
     return bool(wanted.fields) and not wanted.is_open and bool(set(found.keys) - set(wanted.keys))
 
 
-def _record(at: Inference, expr: ex.JsonRecord, inner: ty.RecordType, wanted: Wanted) -> ex.Expr:
+def _record(at: Inference, expr: ex.JsonRecord, inner: ty.RecordType, wanted: WantedValue) -> ex.Expr:
     done: list[tuple[str, ex.Expr]] = []
     for key, value in expr.entries:
         type_ = inner.get(key)
@@ -103,7 +103,7 @@ def _record(at: Inference, expr: ex.JsonRecord, inner: ty.RecordType, wanted: Wa
                 )
                 done.append((key, value))
             else:
-                written = want(at, value, Wanted(type=type_, name=f"{wanted.name}.{key}"))
+                written = want(at, value, WantedValue(type=type_, name=f"{wanted.name}.{key}"))
                 done.append((key, from_the_start(at, written) if type_ == ty.TIME else written))
     if inner.name == ty.INTERVAL.name:
         check_span(at, dict(done))
@@ -114,21 +114,21 @@ def _record(at: Inference, expr: ex.JsonRecord, inner: ty.RecordType, wanted: Wa
     return ex.JsonRecord(tuple(done))
 
 
-def _list(at: Inference, expr: ex.JsonList, inner: ty.ListType, wanted: Wanted) -> ex.Expr:
+def _list(at: Inference, expr: ex.JsonList, inner: ty.ListType, wanted: WantedValue) -> ex.Expr:
     done: list[ex.Expr] = []
     for place, item in enumerate(expr.items):
         with at.at(place):
-            done.append(want(at, item, Wanted(type=inner.item, name=f"{wanted.name}[{place}]")))
+            done.append(want(at, item, WantedValue(type=inner.item, name=f"{wanted.name}[{place}]")))
     return ex.JsonList(tuple(done))
 
 
-def _interval(at: Inference, expr: ex.JsonList, wanted: Wanted) -> ex.Expr:
+def _interval(at: Inference, expr: ex.JsonList, wanted: WantedValue) -> ex.Expr:
     """Read ``[start, end]`` as an interval."""
     at.note("W_ALIAS", f"{wanted.name}: [start, end] is read as an interval")
     done: list[tuple[str, ex.Expr]] = []
     for place, (key, item) in enumerate(zip(ty.INTERVAL.keys, expr.items, strict=True)):
         with at.at(place):
-            written = want(at, item, Wanted(type=ty.TIME, name=f"{wanted.name}.{key}"))
+            written = want(at, item, WantedValue(type=ty.TIME, name=f"{wanted.name}.{key}"))
             done.append((key, from_the_start(at, written)))
     check_span(at, dict(done), places=(0, 1))
     return ex.JsonRecord(tuple(done))
@@ -144,7 +144,7 @@ def want_list(at: Inference, expr: ex.Expr, what: str) -> Typed:
     return rows
 
 
-def suggestion(at: Inference, typed: Typed, wanted: Wanted) -> str | Suggestion:
+def suggestion(at: Inference, typed: Typed, wanted: WantedValue) -> str | Suggestion:
     """Suggest what was most likely meant."""
     inner, goal = ty.plain(typed.type), ty.plain(wanted.type)
     text = ex.to_text(typed.expr)
@@ -177,7 +177,7 @@ def suggestion(at: Inference, typed: Typed, wanted: Wanted) -> str | Suggestion:
     return ""
 
 
-def _likely_field(item: ty.Type, wanted: Wanted) -> str | None:
+def _likely_field(item: ty.Type, wanted: WantedValue) -> str | None:
     """The field of a record that would fit: of the same name, else of the same type."""
     if not isinstance(item, ty.RecordType):
         return None
@@ -249,7 +249,7 @@ class _Binder:
         path = output.path if output.source is None else (*output.path, "from")
         at = Inference(self._environment, self._findings, path)
         if isinstance(source, ex.JsonRecord | ex.JsonList | ex.Text):
-            written = want(at, source, Wanted(type=output.type, name=output.name))
+            written = want(at, source, WantedValue(type=output.type, name=output.name))
             return replace(output, source=written, type=_refined(at.infer(written).type, output.type))
         typed = unwrapped(at, at.infer(source), output.type)
         typed = self._present(at, typed, output)
@@ -334,7 +334,7 @@ class _Binder:
             at.note("W_COERCED", message, suggestion=keeping if not found.note else "")
         elif found.how == "no":
             message = f"the output {output.name!r} is declared {ty.show(output.type)}, its value is {shown}"
-            meant = suggestion(at, typed, Wanted(type=output.type, name=output.name))
+            meant = suggestion(at, typed, WantedValue(type=output.type, name=output.name))
             at.note("E_TYPE", message, suggestion=meant or _declared(output, _type_name(typed.type)))
 
 

@@ -41,13 +41,8 @@ from world_api.operations import EVERY_OPERATION
 def resolve(tool: Tool, tools: Mapping[str, Tool | None], findings: Findings, *, groups: Collection[str] = ()) -> Tool:
     """The tool with canonical aggregate names; everything unknown is noted.
 
-    No tool takes the name of an operation that is off: it could not be offered beside it.
-
-    Args:
-        tool: the tool as it was read.
-        tools: the tools of the file by name, None for one that could not be read.
-        findings: where everything unknown is noted.
-        groups: the optional groups of operations that are on.
+    ``tools`` are the tools of the file, None for one that could not be read; ``groups`` the optional groups of operations
+    that are on. No tool takes the name of an operation, even of one that is off.
     """
     if tool.name in EVERY_OPERATION:
         findings.add("E_NAME", (*tool.path, "tool_name"), f"{tool.name!r} is the name of an operation")

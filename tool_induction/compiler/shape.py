@@ -33,11 +33,11 @@ from tool_induction.language.model import (
     OUTPUTS,
     STEP_MODELS,
     Block,
+    DocumentPart,
     Input,
     JudgeStep,
     Loop,
     Output,
-    Part,
     Tool,
     keys_of,
     step_type_of,
@@ -188,18 +188,13 @@ _JSON_KINDS: dict[str, tuple[str, type]] = {
 
 def split_document(document: Any, findings: Findings) -> list[tuple[Path, Any]]:
     """The tools of a file (one tool, a list of tools, or ``{"tools": [...]}``) with their places."""
-    if isinstance(document, dict) and "tools" in document and "steps" not in document:
-        base: Path = ("tools",)
-        document = document["tools"]
-        if not isinstance(document, list):
-            findings.add("E_SHAPE", base, "'tools' must be a list of tools")
-            return []
-    elif isinstance(document, dict):
-        return [((), document)]
-    else:
-        base = ()
+    base: Path = ()
+    if isinstance(document, dict):
+        if "tools" not in document or "steps" in document:
+            return [((), document)]
+        base, document = ("tools",), document["tools"]
     if not isinstance(document, list):
-        findings.add("E_SHAPE", (), 'a file holds one tool, a list of tools, or {"tools": [...]}')
+        findings.add("E_SHAPE", base, 'a file holds one tool, a list of tools, or {"tools": [...]}')
         return []
     if not document:
         findings.add("E_SHAPE", base, "the file holds no tool")
@@ -292,7 +287,7 @@ class _ShapeChecker:
             for place, step in enumerate(steps):
                 self._step(step, (*path, place))
 
-    def _declaration(self, raw: Any, model: type[Part], path: Path) -> None:
+    def _declaration(self, raw: Any, model: type[DocumentPart], path: Path) -> None:
         if isinstance(raw, str):
             check_value(raw, TYPE_NAME.schema, path, self._findings)
         elif _has_type(raw, ["string", "object"], path, self._findings):

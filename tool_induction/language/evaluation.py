@@ -95,7 +95,7 @@ def evaluate(expr: ex.Expr, scope: Scope) -> Json:  # noqa: PLR0912 - one case a
             return evaluate(then if truth(expr, evaluate(condition, scope)) else otherwise, scope)
         case ex.Filtered():
             return _filter(expr, scope)
-        case ex.Items(items) | ex.JsonList(items):
+        case ex.ListExpression(items) | ex.JsonList(items):
             return [evaluate(item, scope) for item in items]
         case ex.JsonRecord(entries):
             return {key: evaluate(value, scope) for key, value in entries}

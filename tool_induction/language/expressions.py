@@ -130,7 +130,7 @@ class Filtered:
 
 
 @dataclass(frozen=True)
-class Items:
+class ListExpression:
     """A list written inside an expression."""
 
     items: tuple[Expr, ...]
@@ -177,7 +177,7 @@ Expr: TypeAlias = (
     | Arithmetic
     | Choice
     | Filtered
-    | Items
+    | ListExpression
     | Text
     | JsonList
     | JsonRecord
@@ -234,7 +234,7 @@ def _text(expr: Expr, outside: int) -> str:  # noqa: PLR0912 - one case a node t
         case Filtered(value, name, arguments):
             shown = f"({', '.join(_text(item, 0) for item in arguments)})" if arguments else ""
             text, strength = f"{_text(value, 8)} | {name}{shown}", 8 if outside == 8 else 0
-        case Items(items) | JsonList(items):
+        case ListExpression(items) | JsonList(items):
             text = f"[{', '.join(_text(item, 0) for item in items)}]"
         case Compare(left, op, right) | Logic(op, left, right) | Arithmetic(left, op, right):
             strength = _STRENGTH[op]
@@ -433,7 +433,7 @@ def _convert(node: Any) -> Expr:  # noqa: PLR0912 - one case a node type, flat
             otherwise = Const(None) if node.expr2 is None else _convert(node.expr2)
             return Choice(_convert(node.test), _convert(node.expr1), otherwise)
         case nodes.List():
-            return Items(tuple(_convert(item) for item in node.items))
+            return ListExpression(tuple(_convert(item) for item in node.items))
         case nodes.Filter():
             return _filter(node)
         case nodes.Test() if node.name == "none":

@@ -40,7 +40,7 @@ _ON_ERROR = Key(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class DocumentPart:
     """A part of a document. ``path`` is its place there."""
 
     step_type: ClassVar[str] = ""
@@ -57,7 +57,7 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Input(Part):
+class Input(DocumentPart):
     """An input with more than a type."""
 
     name: str = ""
@@ -80,7 +80,7 @@ class Input(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Output(Part):
+class Output(DocumentPart):
     """An output with more than a type."""
 
     name: str = ""
@@ -94,7 +94,7 @@ class Output(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loop(Part):
+class Loop(DocumentPart):
     """How a call or a block is repeated. Its keys stand beside those of the step.
 
     The compiler finds out how often that can be (``bound``), is expected to be (``typical``) and is at least
@@ -111,7 +111,7 @@ class Loop(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call(Part, ABC):
+class Call(DocumentPart, ABC):
     """One atomic operation (``api``) or another tool (``tool``), once or for each item of a list."""
 
     kind: ClassVar[Literal["api", "tool"]]
@@ -173,7 +173,7 @@ BLOCK = Kind(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Block(Part):
+class Block(DocumentPart):
     """A block of steps done for each item of a list; an item's value is that of the block's last binding step."""
 
     step_type: ClassVar[str] = "loop"
@@ -186,7 +186,7 @@ class Block(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter(Part):
+class Filter(DocumentPart):
     """Keeps the items for which an expression holds."""
 
     step_type: ClassVar[str] = "filter"
@@ -197,7 +197,7 @@ class Filter(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Project(Part):
+class Project(DocumentPart):
     """Maps items to records; an item's times and evidence stay unless a field overwrites them."""
 
     step_type: ClassVar[str] = "project"
@@ -208,7 +208,7 @@ class Project(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aggregate(Part):
+class Aggregate(DocumentPart):
     """One aggregate of the closed table."""
 
     step_type: ClassVar[str] = "aggregate"
@@ -226,7 +226,7 @@ class Aggregate(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Set(Part):
+class Set(DocumentPart):
     """Binds a value."""
 
     step_type: ClassVar[str] = "set"
@@ -236,7 +236,7 @@ class Set(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class If(Part):
+class If(DocumentPart):
     """One of two blocks; both bind the same names with the same types."""
 
     step_type: ClassVar[str] = "if"
@@ -247,7 +247,7 @@ class If(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeStep(Part):
+class JudgeStep(DocumentPart):
     """A closed question about each item, put to a fixed model. Behind a switch.
 
     The compiler finds out about how many items (``bound``).
@@ -268,7 +268,7 @@ class JudgeStep(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Require(Part):
+class Require(DocumentPart):
     """Ends the tool here, with a status and a reason, unless a condition holds."""
 
     step_type: ClassVar[str] = "require"
@@ -314,7 +314,7 @@ OUTPUTS = _declarations(Output, least=1, most=limits.MAX_OUTPUTS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tool(Part):
+class Tool(DocumentPart):
     """A high-level tool: what it takes, what it gives, and the steps in between."""
 
     name: Annotated[str, Key(keys.TOOL_NAME, "verb_object, lower case, at most 64 characters.", "tool_name")]
@@ -329,17 +329,17 @@ class Tool(Part):
         return made
 
 
-_KEYS: dict[type[Part], tuple[Key, ...]] = {}
+_KEYS: dict[type[DocumentPart], tuple[Key, ...]] = {}
 
 
-def keys_of(model: type[Part]) -> tuple[Key, ...]:
+def keys_of(model: type[DocumentPart]) -> tuple[Key, ...]:
     """The keys of a part, those of its loop left out; an attribute of its own comes before those of its base."""
     if model not in _KEYS:
         _KEYS[model] = tuple(_keys_of(model))
     return _KEYS[model]
 
 
-def _keys_of(model: type[Part]) -> Iterator[Key]:
+def _keys_of(model: type[DocumentPart]) -> Iterator[Key]:
     hints = get_type_hints(model, include_extras=True)
     defaults = {one.name: one.default for one in fields(model)}
     own = [name for base in model.__mro__ for name in vars(base).get("__annotations__", ())]
@@ -371,20 +371,21 @@ def read_tool(raw: Mapping[str, Any], path: Path, findings: Findings) -> Tool:
 
 def _read_steps(raw: Sequence[Any], path: Path, findings: Findings) -> tuple[Any, ...]:
     return tuple(
-        step if isinstance(step, Part) else _read_step(step, (*path, place), findings) for place, step in enumerate(raw)
+        step if isinstance(step, DocumentPart) else _read_step(step, (*path, place), findings)
+        for place, step in enumerate(raw)
     )
 
 
-def _read_step(raw: Mapping[str, Any], path: Path, findings: Findings) -> Part:
+def _read_step(raw: Mapping[str, Any], path: Path, findings: Findings) -> DocumentPart:
     model: type[Any] = STEP_MODELS[step_type_of(raw)]
     values = _values(model, raw, path, findings)
     if model.step_type in LOOPING:
         values["loop"] = Loop(**_values(Loop, raw, path, findings), path=path) if "loop_over" in raw else None
-    step: Part = model(**values, path=path)
+    step: DocumentPart = model(**values, path=path)
     return step
 
 
-def _values(model: type[Part], raw: Mapping[str, Any], path: Path, findings: Findings) -> dict[str, Any]:
+def _values(model: type[DocumentPart], raw: Mapping[str, Any], path: Path, findings: Findings) -> dict[str, Any]:
     known = (one for one in keys_of(model) if one.name in raw)
     return {one.attribute: one.kind.read(raw[one.name], (*path, one.name), findings) for one in known}
 
@@ -440,7 +441,7 @@ def _fits(default: Any, type_: ty.Type, path: Path, findings: Findings) -> bool:
     return True
 
 
-def document_of(part: Part) -> Any:
+def document_of(part: DocumentPart) -> Any:
     """A part as JSON, a declaration of nothing but a type as its name. A key is left out if that means the same."""
     record = _record(part)
     if isinstance(part, Input | Output):
@@ -454,7 +455,7 @@ def document_of(part: Part) -> Any:
     return {"type": part.step_type, **target, **_record(loop), **record}
 
 
-def _record(part: Part) -> dict[str, Any]:
+def _record(part: DocumentPart) -> dict[str, Any]:
     values = ((one, getattr(part, one.attribute)) for one in keys_of(type(part)))
     return {one.name: one.kind.write(value) for one, value in values if one.always or value != one.default}
 

@@ -6,6 +6,7 @@ For a model values are rounded, without bookkeeping, and no larger than allowed.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -107,14 +108,14 @@ def _cited(tool: Tool, scope: Mapping[str, Json]) -> dict[str, list[Json]]:
     at: dict[ex.Expr, list[Json]] = {}
     cited: dict[str, list[Json]] = {}
     for output in tool.outputs:
-        paths = (
-            []
-            if output.source is None
-            else [node for node in ex.walk(output.source) if isinstance(node, ex.Name | ex.Field | ex.Index)]
-        )
+        nodes = [] if output.source is None else [*ex.walk(output.source)]
+        paths = [
+            node for node in nodes if isinstance(node, ex.Name | ex.Field | ex.Index) and ex.names(node) <= set(scope)
+        ]
         for path in (path for path in paths if path not in at):
-            at[path] = _evidence_at(path, scope)
-        cited[output.name] = [piece for path in paths for piece in at[path]]
+            with suppress(VideoWorldError):
+                at[path] = evidence_of([evaluate(path, scope)], most=_MOST_EVIDENCE)
+        cited[output.name] = [piece for path in paths for piece in at.get(path, ())]
     return cited
 
 
@@ -137,15 +138,6 @@ def _evidence(tool: Tool, scope: Mapping[str, Json], cited: Mapping[str, list[Js
         level = level - seen & scope.keys()
         found = [piece for name in sorted(level) for piece in evidence_of([scope[name]], most=_MOST_EVIDENCE)]
     return evidence_of(found, most=_MOST_EVIDENCE)
-
-
-def _evidence_at(part: ex.Expr, scope: Mapping[str, Json]) -> list[Json]:
-    if not ex.names(part) <= set(scope):
-        return []
-    try:
-        return evidence_of([evaluate(part, scope)], most=_MOST_EVIDENCE)
-    except VideoWorldError:
-        return []
 
 
 def _summary(tool: Tool, outputs: Mapping[str, Json], status: str, reason: str) -> str:
