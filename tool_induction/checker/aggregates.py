@@ -131,22 +131,29 @@ def _pair(inputs: ex.Expr, spec: AggregateSpec, at: Inference) -> tuple[ex.Expr,
         entries = [(key, value) for key, value in inputs.entries if key in ("a", "b")]
     elif isinstance(inputs, ex.JsonList) and len(inputs.items) == 2:
         entries = list(zip(("a", "b"), inputs.items, strict=True))
+    is_record = isinstance(inputs, ex.JsonRecord)
     if len(entries) != 2:
-        if not isinstance(inputs, ex.JsonRecord):
-            at.note(
-                "E_TYPE",
-                f"{spec.name} takes two lists",
-                suggestion='"inputs" is a record of two lists, {"a": ..., "b": ...}',
-            )
+        if not is_record:
+            suggestion = '"inputs" is a record of two lists, {"a": ..., "b": ...}'
+            at.note("E_TYPE", f"{spec.name} takes two lists", suggestion=suggestion)
         return inputs, [ty.ListType(item=ty.ANY), ty.ListType(item=ty.ANY)]
-    done: list[tuple[str, ex.Expr]] = []
+    parts: list[tuple[str | int, ex.Expr]] = [
+        (key if is_record else place, value) for place, (key, value) in enumerate(entries)
+    ]
+    done, lists = _each(parts, f"the aggregate {spec.name}", at)
+    return ex.JsonRecord(tuple(zip((key for key, _ in entries), done, strict=True))), lists
+
+
+def _each(parts: list[tuple[str | int, ex.Expr]], what: str, at: Inference) -> tuple[list[ex.Expr], list[ty.ListType]]:
+    """Type several lists, each at its place."""
+    done: list[ex.Expr] = []
     lists: list[ty.ListType] = []
-    for place, (key, value) in enumerate(entries):
-        with at.at(key if isinstance(inputs, ex.JsonRecord) else place):
-            rows = want_list(at, value, f"the aggregate {spec.name}")
-        done.append((key, rows.expr))
+    for key, value in parts:
+        with at.at(key):
+            rows = want_list(at, value, what)
+        done.append(rows.expr)
         lists.append(_rows(rows, at))
-    return ex.JsonRecord(tuple(done)), lists
+    return done, lists
 
 
 def _several(inputs: ex.Expr, at: Inference) -> tuple[ex.Expr, list[ty.ListType]]:
@@ -172,13 +179,7 @@ def _several(inputs: ex.Expr, at: Inference) -> tuple[ex.Expr, list[ty.ListType]
             isinstance(rows.type, ty.ListType) and rows.type.filled and not isinstance(rows.type.item, ty.OptionalType)
         )
         return rows.expr, [replace(inner, bound=None, filled=inner.filled and some)]
-    done: list[ex.Expr] = []
-    lists: list[ty.ListType] = []
-    for key, value in parts:
-        with at.at(key):
-            rows = want_list(at, value, "concat_lists")
-        done.append(rows.expr)
-        lists.append(_rows(rows, at))
+    done, lists = _each(parts, "concat_lists", at)
     return ex.JsonList(tuple(done)), lists
 
 
@@ -229,8 +230,10 @@ def _params(
                 refuse_score_argument(at, written, parameter.type, name)
                 is_share = name == "min_score" and given.get("key", _CONFIDENCE) == _CONFIDENCE and is_result(item)
                 check_limits(at, name, written, SHARE if is_share else parameter)
-                if spec.name == "nth" and lists:
-                    check_place(at, written, lists[0])
+                if spec.name == "nth" and lists and lists[0].stated and lists[0].bound is not None:
+                    most, place = lists[0].bound, written.value if isinstance(written, ex.Const) else None
+                    if isinstance(place, int) and not -most <= place < most:
+                        at.note("E_TYPE", f"the list has at most {most} items, and never one at place {place}")
                 done.append((name, written))
             else:
                 for rows in lists[:2] if spec.takes == "pair" else lists[:1]:
@@ -318,12 +321,3 @@ def check_limits(at: Inference, name: str, value: ex.Expr, parameter: Parameter)
         suggestion = f"it is a share, not a percentage: write {number / 100:g}"
     text = ex.to_text(value)
     at.note("E_TYPE", f"{name} must be {wanted}; {text} is not", suggestion=suggestion)
-
-
-def check_place(at: Inference, number: ex.Expr, rows: ty.ListType) -> None:
-    """Note a place at which a list of that type has no item."""
-    bound = rows.bound if rows.stated else None
-    if bound is None or not isinstance(number, ex.Const) or not isinstance(number.value, int):
-        return
-    if not -bound <= number.value < bound:
-        at.note("E_TYPE", f"the list has at most {bound} items, and never one at place {number.value}")

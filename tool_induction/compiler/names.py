@@ -183,10 +183,13 @@ def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
     inputs = _check_inputs(step, spec, findings)
     if inputs is not step.inputs:
         # Parameters that stand among the inputs have been reported there and are not missed again.
-        misplaced = sorted((_keys(step.inputs) & spec.params.keys()) - dict(step.params).keys())
+        among = dict(step.inputs.entries) if isinstance(step.inputs, ex.JsonRecord) else {}
+        misplaced = sorted((among.keys() & spec.params.keys()) - dict(step.params).keys())
         step = replace(step, params=(*step.params, *((key, ex.Broken(key)) for key in misplaced)))
     for key, value in step.params:
-        if key in spec.params and spec.params[key].role in ("key", "number_key", "text_key") and not _is_key(value):
+        is_text = isinstance(value, ex.Const) and isinstance(value.value, str)
+        is_key = key in spec.params and spec.params[key].role in ("key", "number_key", "text_key")
+        if is_key and not is_text and not isinstance(value, ex.Broken):
             path = (*step.path, "params", key)
             message = f"{key!r} names a field of the items, as plain text"
             findings.add("E_TYPE", path, message, suggestion=field_name(value, path))
@@ -237,25 +240,12 @@ _INPUTS_IN_WORDS = {
 }
 
 
-def _keys(inputs: ex.Expr) -> set[str]:
-    return {key for key, _ in inputs.entries} if isinstance(inputs, ex.JsonRecord) else set()
-
-
-def _is_key(value: ex.Expr) -> bool:
-    return isinstance(value, ex.Broken) or (isinstance(value, ex.Const) and isinstance(value.value, str))
-
-
 def moved_to_params(key: str, value: ex.Expr, step: Aggregate, spec: AggregateSpec) -> str | Suggestion:
     """Suggest ``params`` as the place of a parameter among the inputs."""
     if key not in spec.params:
         return ""
-    values = {key: _plain_json(value)}
+    values = {key: value.name if isinstance(value, ex.Name) else ex.to_json(value)}
     return move_to((*step.path, "params"), (*step.path, "inputs", key), values, exists=bool(step.params))
-
-
-def _plain_json(value: ex.Expr) -> object:
-    """An expression as JSON; a name becomes a text again."""
-    return value.name if isinstance(value, ex.Name) else ex.to_json(value)
 
 
 def parameter_instead(name: str, spec: AggregateSpec) -> str:

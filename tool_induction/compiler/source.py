@@ -21,7 +21,6 @@ from tool_induction.language.diagnostics import Findings, Path
 from world_api.core.canonical import JsonObject, parse_json
 from world_api.core.identifiers import columns, pictured, printable
 
-_MISSING = object()
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
@@ -33,47 +32,42 @@ def decode(source: str | bytes | object, findings: Findings) -> Any:
         except UnicodeDecodeError as error:
             findings.add("E_JSON", (), f"the file is not UTF-8: byte {error.start} cannot be read")
             return None
-    value = _from_text(source, findings) if isinstance(source, str) else source
-    if value is _MISSING:
-        return None
-    if not isinstance(source, str) and not _fits(value, findings):
+    before = findings.errors
+    value = _from_text(source, findings) if isinstance(source, str) else _of_allowed_size(source, findings)
+    if findings.errors > before:
         return None
     _check(value, (), findings, count(1))
     return value
 
 
-def _fits(value: object, findings: Findings) -> bool:
+def _of_allowed_size(value: object, findings: Findings) -> object:
     try:
         size = len(json.dumps(value))
+        if size > limits.MAX_DOCUMENT_BYTES:
+            findings.add("E_SIZE", (), f"the document has {size} bytes, more than {limits.MAX_DOCUMENT_BYTES}")
     except (TypeError, ValueError, RecursionError) as error:
         findings.add("E_JSON", (), f"not a JSON value: {error}")
-        return False
-    if size > limits.MAX_DOCUMENT_BYTES:
-        findings.add("E_SIZE", (), f"the document has {size} bytes, more than {limits.MAX_DOCUMENT_BYTES}")
-    return size <= limits.MAX_DOCUMENT_BYTES
+    return value
 
 
 def _from_text(text: str, findings: Findings) -> Any:
     size = len(text) if len(text) > limits.MAX_DOCUMENT_BYTES else len(text.encode("utf-8", "surrogatepass"))
     if size > limits.MAX_DOCUMENT_BYTES:
         findings.add("E_SIZE", (), f"the document has more than {limits.MAX_DOCUMENT_BYTES} bytes")
-        return _MISSING
-    if _depth(text) > limits.MAX_JSON_DEPTH:
+        return None
+    # How deep brackets nest outside strings; checked before parsing, so that the parser never recurses too deep.
+    depths = accumulate((letter in "[{") - (letter in "]}") for letter in _STRING.sub("", text))
+    if max(depths, default=0) > limits.MAX_JSON_DEPTH:
         findings.add("E_SIZE", (), f"the document is nested more than {limits.MAX_JSON_DEPTH} deep")
-        return _MISSING
+        return None
     try:
         return parse_json(text, repeated="note", finite=False)
     except json.JSONDecodeError as error:
-        findings.add("E_JSON", (), f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}")
+        found = "" if holds_secret(text) else text[max(0, error.pos - 20) : error.pos + 20]
+        findings.add("E_JSON", (), f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}", found=found)
     except ValueError as error:
         findings.add("E_JSON", (), f"not JSON: {error}")
-    return _MISSING
-
-
-def _depth(text: str) -> int:
-    """How deep brackets nest outside strings; checked before parsing, so that the parser never recurses too deep."""
-    brackets = _STRING.sub("", text)
-    return max(accumulate((letter in "[{") - (letter in "]}") for letter in brackets), default=0)
+    return None
 
 
 def _check(value: Any, path: Path, findings: Findings, parts: Iterator[int]) -> None:

@@ -240,12 +240,8 @@ class Findings:
 
     def _original(self, path: Path) -> Path:
         """A path as the document has it."""
-        if self.moves:
-            for length in range(len(path), 0, -1):
-                stood = self.moves.get(path[:length])
-                if stood is not None:
-                    return (*stood, *path[length:])
-        return path
+        lengths = range(len(path), 0, -1) if self.moves else ()
+        return next(((*self.moves[path[:n]], *path[n:]) for n in lengths if path[:n] in self.moves), path)
 
     @property
     def errors(self) -> int:

@@ -38,12 +38,6 @@ class Abandoned(Exception):
     """A worker's calls are no longer needed, or are left to the interpreter."""
 
 
-def is_waited_for(name: str) -> bool:
-    """Whether a call of an operation waits, by its declared price: others only take turns in computing."""
-    price = EVERY_OPERATION[name].price
-    return price.model_calls > 0 or price.seconds >= _WAITS_FROM
-
-
 class Effect(Flag):
     """What a step does, with all steps inside it and in tools it calls."""
 
@@ -214,8 +208,10 @@ class Parallel:
             case JudgeStep():
                 return Effect.STOPS | Effect.WRITES  # its answers cost tokens: none is got that may not be needed
             case Call(kind="api"):
-                found = Effect.WAITS if is_waited_for(step.target) else Effect.NONE
-                if EVERY_OPERATION[step.target].state == "writes":
+                operation = EVERY_OPERATION[step.target]
+                waits = operation.price.model_calls > 0 or operation.price.seconds >= _WAITS_FROM
+                found = Effect.WAITS if waits else Effect.NONE  # others only take turns in computing
+                if operation.state == "writes":
                     found |= Effect.WRITES
             case _:
                 found = self._inner(step)

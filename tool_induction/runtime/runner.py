@@ -13,7 +13,7 @@ from tool_induction.judge.port import Judge
 from tool_induction.language.diagnostics import closest
 from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Output
-from tool_induction.language.types import RecordType, plain
+from tool_induction.language.types import plain, show
 from tool_induction.runtime.budget import RunLimits, RunMeter
 from tool_induction.runtime.calls import Caller, Memo, OperationCalls, WorldCalls, WorldState
 from tool_induction.runtime.interpreter import Interpreter, JudgeCalls, no_judge
@@ -178,6 +178,5 @@ def _record(
 
 def _deduplicated(value: Json, output: Output) -> Json:
     """A list of evidence with each span once."""
-    item = getattr(plain(output.type), "item", None)
-    is_evidence = isinstance(item, RecordType) and item.name == "Evidence"
+    is_evidence = show(plain(output.type)) == "list<Evidence>"
     return cited(value, len(value)) if is_evidence and isinstance(value, list) else value
