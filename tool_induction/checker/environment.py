@@ -61,18 +61,15 @@ Fact: TypeAlias = tuple[Literal["present", "absent", "filled", "empty", "has_ite
 
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """The types of the names in scope and what is known about their values.
-
-    ``meanings`` holds the condition that a saved boolean was computed from, or the length behind a saved count; ``tells``
-    what is known once a saved boolean holds, and once it does not: worked out when it is saved, since one that is
-    made of others would be unfolded again at each use. ``follows`` holds the facts that follow from a fact (the
-    earliest item of a list that is not empty is there).
-    """
+    """The types of the names in scope and what is known about their values."""
 
     types: Mapping[str, ty.Type]
     facts: frozenset[Fact] = frozenset()
+    #: the condition that a saved boolean was computed from, or the length behind a saved count
     meanings: Mapping[str, ex.Expr] = field(default_factory=dict)
+    #: what is known once a saved boolean holds, and once it does not; worked out when it is saved, or it would be at each use
     tells: Mapping[str, tuple[frozenset[Fact], frozenset[Fact]]] = field(default_factory=dict)
+    #: facts that follow from a fact: the earliest item of a list that is not empty is there
     follows: Mapping[Fact, frozenset[Fact]] = field(default_factory=dict)
     #: texts that were joined of the texts of a list, and are empty where that is
     joined: frozenset[str] = frozenset()

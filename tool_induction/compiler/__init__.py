@@ -1,7 +1,8 @@
 """The compiler: a document in, checked and priced tools and diagnostics out.
 
 ``compilation`` runs the passes: ``source`` decodes the text and finds places in it, ``shape`` checks keys, ``names`` and ``scope``
-resolve names, the checker types the steps, ``lint`` advises. ``declarations`` declares compiled tools to models and clients.
+resolve names, the checker types the steps, ``price`` adds up, ``lint`` advises. ``declarations`` declares compiled tools to
+models and clients.
 """
 
 from tool_induction.compiler.compilation import Compilation, CompiledTool, compile_document

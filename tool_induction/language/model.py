@@ -9,7 +9,6 @@ In Python, texts may be given for values: ``Filter(inputs="hits", where="item.sc
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
@@ -398,16 +397,12 @@ def _read_declaration(
     declared: dict[str, Any] = {"type": raw} if isinstance(raw, str) else dict(raw)
     type_path: Path = path if isinstance(raw, str) else (*path, "type")
     words = tuple(declared.get("enum", ()))
-    type_: ty.Type = ty.EnumType(words)
     if words and declared["type"] not in ("enum", "string"):
         findings.add("E_TYPE", type_path, "only strings can be an enum")
-    elif not words and declared["type"] == "enum" and model is Input:
-        suggestion = 'add "enum": ["...", "..."]'
-        findings.add("E_SHAPE", path, "an enum names its values", suggestion=suggestion)
-        type_, declared["type"] = ty.STRING, "string"
+    type_: ty.Type = ty.EnumType(words)
     if words:
         declared["type"] = "enum"
-    elif type_ != ty.STRING:
+    else:
         type_, declared["type"] = _read_type(declared["type"], type_path, findings)
     if "default" in declared and not _fits(declared["default"], type_, (*path, "default"), findings):
         del declared["default"]
@@ -422,8 +417,7 @@ def _read_type(raw: str, path: Path, findings: Findings) -> tuple[ty.Type, str]:
         findings.add("E_TYPE", path, str(unknown), suggestion=unknown.suggestion)
         return ty.ANY, "any"
     if found.aliased:
-        message = f"the type {raw!r} is read as {found.canonical!r}"
-        findings.add("W_ALIAS", path, message)
+        findings.add("W_ALIAS", path, f"the type {raw!r} is read as {found.canonical!r}", expected=found.canonical)
     return found.type, found.canonical
 
 
@@ -433,11 +427,9 @@ def _fits(default: Any, type_: ty.Type, path: Path, findings: Findings) -> bool:
         findings.add("E_TYPE", path, "a default is a single value, not a list or a record")
         return False
     if ty.fit(ty.constant_type(default), type_).how != "yes":
-        message = f"the default is no {ty.show(type_)}"
-        findings.add("E_TYPE", path, message)
+        findings.add("E_TYPE", path, f"the default is no {ty.show(type_)}")
     elif type_ == ty.TIME and default < 0:
-        message, found = "no time is before the video's start", json.dumps(default)
-        findings.add("E_TYPE", path, message, found=found)
+        findings.add("E_TYPE", path, "no time is before the video's start", expected="seconds from 0 on")
     return True
 
 

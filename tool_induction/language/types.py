@@ -222,20 +222,17 @@ def fit(found: Type, wanted: Type) -> Fit:
 
 
 def _fit_scalars(found: ScalarType | EnumType, wanted: ScalarType | EnumType) -> Fit:
+    if isinstance(found, EnumType) and isinstance(wanted, EnumType):
+        inside = [value in wanted.values for value in found.values]
+        return YES if all(inside) else Fit("coerced", "it may be another word") if any(inside) else NO
     if isinstance(wanted, EnumType):
-        if isinstance(found, EnumType):
-            inside = [value in wanted.values for value in found.values]
-            return YES if all(inside) else Fit("coerced", "it may be another word") if any(inside) else NO
         return Fit("coerced", "checked when the tool runs") if found == STRING else NO
     if isinstance(found, EnumType):
         return YES if wanted == STRING else NO
-    if found == wanted:
-        return YES
-    if found.name in NUMERIC and wanted.name in NUMERIC:
-        if wanted.name == "int":
-            return Fit("coerced", "it must be a whole number when the tool runs")
-        return YES
-    return NO
+    if found != wanted and not (found.name in NUMERIC and wanted.name in NUMERIC):
+        return NO
+    is_whole = found == wanted or wanted.name != "int"
+    return YES if is_whole else Fit("coerced", "it must be a whole number when the tool runs")
 
 
 def _fit_records(found: RecordType, wanted: RecordType) -> Fit:
@@ -244,13 +241,9 @@ def _fit_records(found: RecordType, wanted: RecordType) -> Fit:
     needed = wanted.fields if wanted.name != INTERVAL.name else INTERVAL.fields
     for key, type_ in needed:
         have = found.get(key)
-        if have is None:
-            if isinstance(type_, OptionalType):
-                continue
-            return NO
-        inner = fit(have, type_)
-        if inner.how == "no":
-            return NO
+        if have is None and isinstance(type_, OptionalType):
+            continue
+        inner = NO if have is None else fit(have, type_)
         worst = max(worst, inner, key=lambda one: _SEVERITY.index(one.how))
     return worst
 
@@ -494,11 +487,10 @@ class TypeName:
 
 
 class UnknownType(Exception):
-    """Unknown type name ``word``; ``suggestion`` says what was probably meant."""
+    """Unknown type name; ``suggestion`` says what was probably meant."""
 
     def __init__(self, word: str, suggestion: str) -> None:
         super().__init__(f"there is no type {word!r}")
-        self.word = word
         self.suggestion = suggestion
 
 
