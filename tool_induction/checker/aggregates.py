@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, field_type, surely_timed
-from tool_induction.checker.environment import DISTINCT, KEPT, Environment, Fact, Typed, list_field
+from tool_induction.checker.environment import DISTINCT, KEPT, Environment, Fact, TypedList, list_field
 from tool_induction.checker.expressions import Inference
 from tool_induction.checker.nulls import own_lists
 from tool_induction.checker.ranges import is_percentage, is_result, whole_condition
@@ -109,20 +109,15 @@ def _only_list(inputs: ex.JsonList, at: Inference) -> ex.Expr:
     return inputs.items[0]
 
 
-def _rows(typed: Typed, at: Inference) -> ty.ListType:
+def _rows(rows: TypedList, at: Inference) -> ty.ListType:
     """The list type that an aggregate gets: without nulls."""
-    if not isinstance(typed.type, ty.ListType):
-        return ty.ListType(item=ty.ANY)
-    inner = ty.plain(typed.type.item)
+    inner = ty.plain(rows.type.item)
     if isinstance(inner, ty.ListType):
-        at.note(
-            "E_TYPE",
-            f"a flat list is wanted, found {ty.show(typed.type)}",
-            suggestion="join the lists first with the aggregate concat_lists",
-        )
+        suggestion = "join the lists first with the aggregate concat_lists"
+        at.note("E_TYPE", f"a flat list is wanted, found {ty.show(rows.type)}", suggestion=suggestion)
         return inner
-    drops = isinstance(typed.type.item, ty.OptionalType)
-    return replace(typed.type, item=inner, filled=typed.type.filled and not drops)
+    drops = isinstance(rows.type.item, ty.OptionalType)
+    return replace(rows.type, item=inner, filled=rows.type.filled and not drops)
 
 
 def _pair(inputs: ex.Expr, spec: AggregateSpec, at: Inference) -> tuple[ex.Expr, list[ty.ListType]]:
@@ -165,19 +160,15 @@ def _several(inputs: ex.Expr, at: Inference) -> tuple[ex.Expr, list[ty.ListType]
         parts = list(inputs.entries)
     else:
         rows = want_list(at, inputs, "concat_lists")
-        inner = ty.plain(rows.type.item) if isinstance(rows.type, ty.ListType) else ty.ANY
+        inner = ty.plain(rows.type.item)
         if not isinstance(inner, ty.ListType | ty.AnyType):
-            at.note(
-                "E_TYPE",
-                f"a list of lists is wanted, found {ty.show(rows.type)}",
-                suggestion=f"{ex.to_text(rows.expr)} is one list already: leave this step out and take that, or name several lists",
-            )
+            what = f"{ex.to_text(rows.expr)} is one list already"
+            suggestion = f"{what}: leave this step out and take that, or name several lists"
+            at.note("E_TYPE", f"a list of lists is wanted, found {ty.show(rows.type)}", suggestion=suggestion)
         if not isinstance(inner, ty.ListType):
             return rows.expr, []
         # Of no lists nothing is joined, however full each of them would be.
-        some = (
-            isinstance(rows.type, ty.ListType) and rows.type.filled and not isinstance(rows.type.item, ty.OptionalType)
-        )
+        some = rows.type.filled and not isinstance(rows.type.item, ty.OptionalType)
         return rows.expr, [replace(inner, bound=None, filled=inner.filled and some)]
     done, lists = _each(parts, "concat_lists", at)
     return ex.JsonList(tuple(done)), lists
@@ -192,9 +183,8 @@ def _slots(inputs: ex.Expr, at: Inference) -> tuple[ex.Expr, list[ty.ListType]]:
         quiet = Inference(at.environment, Findings(), at.path)
         return _slots(ex.JsonList(tuple(value for _, value in inputs.entries)), quiet)
     typed = at.infer(inputs) if isinstance(inputs, ex.JsonList) else want_list(at, inputs, "the aggregate")
-    if not isinstance(typed.type, ty.ListType):
-        return typed.expr, [ty.ListType(item=ty.ANY)]
-    return typed.expr, [replace(typed.type, item=ty.plain(typed.type.item))]
+    rows = typed.type if isinstance(typed.type, ty.ListType) else ty.ListType(item=ty.ANY)
+    return typed.expr, [replace(rows, item=ty.plain(rows.item))]
 
 
 def _need_times(inputs: ex.Expr, rows: ty.ListType, spec: AggregateSpec, at: Inference) -> None:

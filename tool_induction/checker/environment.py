@@ -286,6 +286,13 @@ class Typed(NamedTuple):
     type: ty.Type
 
 
+class TypedList(NamedTuple):
+    """An expression that gives a list, and its type."""
+
+    expr: ex.Expr
+    type: ty.ListType
+
+
 def list_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
     """The one list of a record (``candidates`` of a search result), if it has exactly one."""
     if not isinstance(type_, ty.RecordType):

@@ -124,15 +124,29 @@ class StepChecker:
         result = self._result(step)
         if loop is None or rows is None:
             return step, environment.bind(step.save_as, result if step.on_error == "fail" else ty.optional(result))
-        item, flattens = loop_item(rows.item, result)
-        if step.on_error == "null" and flattens is None:
+        return self._collected(step, loop, rows, result, inside, environment)
+
+    def _collected(
+        self,
+        step: model.Call | model.Block,
+        loop: model.Loop,
+        rows: ty.ListType,
+        result: ty.Type,
+        inside: Environment,
+        environment: Environment,
+    ) -> tuple[model.Step, Environment]:
+        """Bind what a loop collects of the results of its items; ``inside`` is what is known after an item."""
+        inner = ty.plain(result)
+        item, flattens = loop_item(rows.item, inner)
+        if flattens is None and (step.on_error == "null" or isinstance(result, ty.OptionalType)):
             item = ty.optional(item)
-        bound, typical = flattened_size(rows, result, loop.bound, loop.typical)
-        keeps = rows.filled and flattens is None and step.on_error != "skip"
+        bound, typical = flattened_size(rows, inner, loop.bound, loop.typical)
+        keeps = isinstance(step, model.Call) and rows.filled and flattens is None and step.on_error != "skip"
         collected = ty.ListType(item=item, bound=bound, typical=typical, stated=True, filled=keeps)
-        after = environment.bind(step.save_as, collected)
-        loop = self._until(loop, Inference(inside.bind(step.save_as, collected), self._findings, step.path))
-        return replace(step, loop=loop, flattens=flattens), after
+        if loop.until is not None:
+            at = Inference(inside.bind(step.save_as, collected), self._findings, (*step.path, "until"))
+            loop = replace(loop, until=whole_condition(at, loop.until))
+        return replace(step, loop=loop, flattens=flattens), environment.bind(step.save_as, collected)
 
     def _loop(
         self, step: model.Call | model.Block, loop: model.Loop, at: Inference, loops: int
@@ -141,14 +155,7 @@ class StepChecker:
             at.note("E_DEPTH", f"loops nest more than {limits.MAX_LOOP_DEPTH} deep", suggestion="loop over a flat list")
         with at.at("loop_over"):
             over = want_list(at, loop.over, "a loop")
-        rows = over.type if isinstance(over.type, ty.ListType) else ty.ListType(item=ty.ANY)
-        return bounded(replace(loop, over=over.expr), rows, at), rows
-
-    def _until(self, loop: model.Loop, at: Inference) -> model.Loop:
-        if loop.until is None:
-            return loop
-        with at.at("until"):
-            return replace(loop, until=whole_condition(at, loop.until))
+        return bounded(replace(loop, over=over.expr), over.type, at), over.type
 
     def _params(self, step: model.Call, at: Inference) -> tuple[tuple[str, ex.Expr], ...]:
         wanted: Mapping[str, ty.Type] = {}
@@ -191,13 +198,7 @@ class StepChecker:
         result = after_body.type_of(last) if last is not None else ty.ANY
         if last is None:
             at.note("E_SHAPE", "the block of a loop binds nothing; its last binding step gives each item's value")
-        item, flattens = loop_item(rows.item, ty.plain(result))
-        if flattens is None and (step.on_error == "null" or isinstance(result, ty.OptionalType)):
-            item = ty.optional(item)
-        bound, typical = flattened_size(rows, ty.plain(result), loop.bound, loop.typical)
-        collected = ty.ListType(item=item, bound=bound, typical=typical, stated=True)
-        loop = self._until(loop, Inference(after_body.bind(step.save_as, collected), self._findings, step.path))
-        return replace(step, body=body, loop=loop, flattens=flattens), environment.bind(step.save_as, collected)
+        return self._collected(replace(step, body=body), loop, rows, result, after_body, environment)
 
     def _rows(
         self, step: model.Filter | model.Project, environment: Environment, what: str
@@ -206,9 +207,8 @@ class StepChecker:
         at = Inference(environment, self._findings, step.path)
         with at.at("inputs"):
             rows = want_list(at, step.inputs, what)
-        type_ = rows.type if isinstance(rows.type, ty.ListType) else ty.ListType(item=ty.ANY)
-        inside = environment.walk("item", type_.item, rows.expr)
-        return rows.expr, type_, Inference(inside, self._findings, step.path)
+        inside = environment.walk("item", rows.type.item, rows.expr)
+        return rows.expr, rows.type, Inference(inside, self._findings, step.path)
 
     def _filter(self, step: model.Filter, environment: Environment) -> tuple[model.Step, Environment]:
         rows, type_, inside = self._rows(step, environment, "a filter")
@@ -386,9 +386,7 @@ def flattened_size(rows: ty.ListType, result: ty.Type, bound: int, typical: int)
 def bounded(loop: model.Loop, rows: ty.ListType, at: Inference) -> model.Loop:
     """The loop with its bounds; ``max_items`` is written out if only a default bounds the list."""
     if loop.max_items is None and rows.bound is None:
-        if not (
-            isinstance(rows.item, ty.AnyType) and at.findings.errors
-        ):  # else the list's own fault has been reported
+        if not isinstance(rows.item, ty.AnyType) or not at.findings.errors:  # else its own fault has been reported
             suggestion = f'add "max_items": 20 to this step, or another number up to {limits.MAX_LOOP_ITEMS}'
             with at.at("loop_over"):
                 at.note("E_UNBOUNDED", "nothing says how long this list can be", suggestion=suggestion)
@@ -428,25 +426,17 @@ def check_judge(step: model.JudgeStep, environment: Environment, at: Inference) 
         rows = want_list(at, step.inputs, "a judge step")
     with at.at("question"):
         question = want(at, step.question, WantedValue(type=ty.STRING, name="question"))
-    type_ = rows.type if isinstance(rows.type, ty.ListType) else ty.ListType(item=ty.ANY)
+    type_ = rows.type
     most = limits.MAX_JUDGED_ITEMS if type_.bound is None else min(type_.bound, limits.MAX_JUDGED_ITEMS)
     if step.max_items is None and (not type_.stated or most > limits.DEFAULT_JUDGED_ITEMS):
         step = replace(step, max_items=limits.DEFAULT_JUDGED_ITEMS)
         at.note("W_IMPLICIT_BINDING", f"the first {step.max_items} items are judged, since nothing says how many")
     bound = most if step.max_items is None else min(most, step.max_items)
-    usual = limits.TYPICAL_LIST_ITEMS if type_.typical is None else type_.typical
+    typical = min(limits.TYPICAL_LIST_ITEMS if type_.typical is None else type_.typical, bound)
     certain = type_.filled and not isinstance(type_.item, ty.OptionalType)
-    step = replace(
-        step,
-        inputs=rows.expr,
-        question=question,
-        bound=bound,
-        typical=min(usual, bound),
-        least=1 if certain else 0,
-    )
-    judged = ty.ListType(
-        item=_judged(type_.item, step.answers), bound=bound, typical=step.typical, stated=True, filled=certain
-    )
+    item = _judged(type_.item, step.answers)
+    judged = ty.ListType(item=item, bound=bound, typical=typical, stated=True, filled=certain)
+    step = replace(step, inputs=rows.expr, question=question, bound=bound, typical=typical, least=int(certain))
     return step, environment.bind(step.save_as, judged)
 
 

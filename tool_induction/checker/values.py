@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from tool_induction.checker.environment import Environment, Typed, facts_of, list_field, value_field
+from tool_induction.checker.environment import Environment, Typed, TypedList, facts_of, list_field, value_field
 from tool_induction.checker.expressions import Inference
 from tool_induction.checker.nulls import Demand, base_name, implicit_require, null_not_handled, optional_root
 from tool_induction.checker.ranges import check_span, check_value, from_the_start
@@ -134,14 +134,13 @@ def _interval(at: Inference, expr: ex.JsonList, wanted: WantedValue) -> ex.Expr:
     return ex.JsonRecord(tuple(done))
 
 
-def want_list(at: Inference, expr: ex.Expr, what: str) -> Typed:
+def want_list(at: Inference, expr: ex.Expr, what: str) -> TypedList:
     """The expression as a list that may be walked; null is an empty list, and that is written out."""
     rows = at.as_list(expr)
     if isinstance(rows.type, ty.OptionalType):
-        written = ex.Filtered(rows.expr, "default", (ex.JsonList(()),))
         at.note("W_COERCED", f"{ex.to_text(rows.expr)} may be null; {what} reads null as the empty list")
-        return at.infer(written)
-    return rows
+        rows = at.infer(ex.Filtered(rows.expr, "default", (ex.JsonList(()),)))
+    return TypedList(rows.expr, rows.type if isinstance(rows.type, ty.ListType) else ty.ListType(item=ty.ANY))
 
 
 def suggestion(at: Inference, typed: Typed, wanted: WantedValue) -> str | Suggestion:
