@@ -13,7 +13,8 @@ from tool_induction.language.diagnostics import ErrorCode, LintCode, WarningCode
 from world_api.core.identifiers import pictured
 
 if TYPE_CHECKING:
-    from tool_induction.compiler.compilation import Compilation, Price
+    from tool_induction.compiler.compilation import Compilation
+    from tool_induction.compiler.price import ToolPrice
     from tool_induction.language.diagnostics import Diagnostic, Path
 
 _PARSER_PLACE = re.compile(r"at line (\d+), column (\d+)")
@@ -80,7 +81,7 @@ def _tool(
     return [*lines, ""]
 
 
-def priced(price: Price) -> str:
+def priced(price: ToolPrice) -> str:
     """Return a price in words: least, usual, most."""
     least, usual, most = price.least, price.expected, price.most
     calls = f"{least.calls} to {most.calls} calls (usually {usual.calls})"

@@ -158,7 +158,7 @@ def run(
     yes: looking.YesOption = False,
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
-    from tool_induction.compiler.faces import inputs_schema
+    from tool_induction.compiler.declarations import inputs_schema
     from tool_induction.judge.options import judge_from_options
     from tool_induction.library import load_library
     from tool_induction.runtime.budget import RunLimits

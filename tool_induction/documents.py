@@ -25,13 +25,13 @@ from tool_induction.language.model import (
     Block,
     CallTool,
     CallWorldApi,
+    DocumentPart,
     Filter,
     If,
     Input,
     JudgeStep,
     Loop,
     Output,
-    Part,
     Project,
     Require,
     Set,
@@ -113,7 +113,7 @@ def step_keys(kind: str) -> dict[str, bool]:
     )
 
 
-def described(model: type[Part]) -> str:
+def described(model: type[DocumentPart]) -> str:
     """The description of a part, in a sentence."""
     return " ".join((model.__doc__ or "").split("\n\n")[0].split())
 
@@ -169,7 +169,7 @@ def _step_schema(kind: str) -> Schema:
     return schema
 
 
-def _declaration_schema(model: type[Part]) -> Schema:
+def _declaration_schema(model: type[DocumentPart]) -> Schema:
     """A type's name, or a record that holds it: one schema that says what each of the two may be."""
     schema = _part_schema(model)
     schema["properties"]["type"] |= {"examples": known_types()}
@@ -180,7 +180,7 @@ def _declaration_schema(model: type[Part]) -> Schema:
     }
 
 
-def _part_schema(model: type[Part]) -> Schema:
+def _part_schema(model: type[DocumentPart]) -> Schema:
     return {
         "description": described(model).replace("``", "'"),
         "type": "object",

@@ -85,7 +85,7 @@ class LibraryTools:
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """Return the declarations, in the library's order."""
-        from tool_induction.compiler.faces import description_of, inputs_schema, writes_of
+        from tool_induction.compiler.declarations import description_of, inputs_schema, writes_of
 
         return [
             ToolDeclaration(
@@ -144,6 +144,6 @@ class LibraryTools:
 
 def mcp_declarations(tools: Mapping[str, CompiledTool]) -> list[dict[str, Any]]:
     """Return the tools as MCP tools, with input and output schemas and annotations."""
-    from tool_induction.compiler.faces import mcp_face, writes_of
+    from tool_induction.compiler.declarations import mcp_declaration, writes_of
 
-    return [mcp_face(item, writes=writes_of(name, tools)) for name, item in tools.items()]
+    return [mcp_declaration(item, writes=writes_of(name, tools)) for name, item in tools.items()]

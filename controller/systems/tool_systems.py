@@ -184,7 +184,7 @@ def arm_of(library: ToolLibrary) -> dict[str, Any]:
 
 def _described(library: ToolLibrary) -> list[dict[str, Any]]:
     """The tools as their schemas tell them: names, descriptions, and the inputs with theirs."""
-    from tool_induction.compiler.faces import description_of, inputs_schema
+    from tool_induction.compiler.declarations import description_of, inputs_schema
 
     described = []
     for name, item in library.tools.items():

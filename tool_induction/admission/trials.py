@@ -12,7 +12,7 @@ from typing import Any
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
 from tool_induction.admission.schema_world import DURATION, VIDEO, SchemaWorld, draw, schema_worlds
 from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.compiler.faces import result_schema
+from tool_induction.compiler.declarations import result_schema
 from tool_induction.language.expressions import Compare, Const, walk
 from tool_induction.language.model import Call, Tool, values, walk_steps
 from tool_induction.language.types import AnyType, OptionalType

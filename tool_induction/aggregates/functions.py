@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, islice, pairwise
 from typing import TypeAlias, TypeGuard
 
@@ -92,15 +93,7 @@ def is_evidence(item: Item) -> TypeGuard[Record]:
         isinstance(item, dict)
         and "frame_time" in item
         and "source" in item
-        and (_is_small(item) or weight(item, most=_FLAT_RECORD) <= _FLAT_RECORD)
-    )
-
-
-def _is_small(record: Record) -> bool:
-    """Whether a record is within the bound for certain: nearly every piece of evidence is, and there are many."""
-    return len(record) <= 16 and all(
-        value is None or isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 160)
-        for value in record.values()
+        and weight(item, most=_FLAT_RECORD) <= _FLAT_RECORD
     )
 
 
@@ -133,54 +126,43 @@ def rank_key(item: Item, place: int) -> tuple[float, int]:
     return (-goodness(item), place)
 
 
-def _ordered(items: Sequence[Item], keys: Sequence[float | None]) -> list[Item]:
-    """Items by ascending key; those without a key come last, in input order."""
-    places = [place for place, key in enumerate(keys) if key is not None]
-    places.sort(key=lambda place: (keys[place], *rank_key(items[place], place)))
-    rest = [place for place, key in enumerate(keys) if key is None]
-    return [items[place] for place in (*places, *rest)]
-
-
-def _one(ordered: Sequence[Item]) -> Json:
-    return ordered[0] if ordered else None
+def _first_by(items: Sequence[Item], key: Callable[[Item], tuple[float, ...] | None]) -> Json:
+    """The item with the smallest key; one without a key only where none has one."""
+    keyed = [(key(item), rank_key(item, place), place) for place, item in enumerate(items)]
+    ranked = [(value, rank, place) for value, rank, place in keyed if value is not None]
+    return items[min(ranked)[-1]] if ranked else first(items)
 
 
 def pick_earliest(items: Sequence[Item]) -> Json:
     """The item that starts first, or null of none."""
-    return _one(_ordered(items, [span.start if (span := span_of(item)) else None for item in items]))
+    return _first_by(items, lambda item: (span.start,) if (span := span_of(item)) else None)
 
 
 def pick_latest(items: Sequence[Item]) -> Json:
     """The item that ends last, or null of none."""
-    return _one(_ordered(items, [-span.end if (span := span_of(item)) else None for item in items]))
+    return _first_by(items, lambda item: (-span.end,) if (span := span_of(item)) else None)
 
 
 def pick_longest(items: Sequence[Item]) -> Json:
     """The item that lasts longest, or null of none."""
-    # of equally long items the earliest
-    spans = [span_of(item) for item in items]
-    places = sorted(
-        range(len(items)),
-        key=lambda place: (
-            (-span.duration, span.start) if (span := spans[place]) else (float("inf"), 0.0),
-            rank_key(items[place], place),
-        ),
-    )
-    return _one([items[place] for place in places])
+    # of equally long items the earliest; of items without times the best
+    chosen = _first_by(items, lambda item: (-span.duration, span.start) if (span := span_of(item)) else None)
+    return chosen if span_of(chosen) else _first_by(items, lambda item: ())
 
 
 def pick_best(items: Sequence[Item], key: str | None = None) -> Json:
     """The item with the highest value under key (left out: confidence, else score), or null of none."""
-    if key is None:
-        keys: list[float | None] = [None if (good := goodness(item)) == float("-inf") else -good for item in items]
-    else:
-        keys = [None if (number := number_at(item, key)) is None else -number for item in items]
-    return _one(_ordered(items, keys))
+
+    def rank(item: Item) -> tuple[float] | None:
+        number = goodness(item) if key is None else number_at(item, key)
+        return None if number is None or number == float("-inf") else (-number,)
+
+    return _first_by(items, rank)
 
 
 def first(items: Sequence[Item]) -> Json:
     """The first item, or null of none."""
-    return _one(items)
+    return items[0] if items else None
 
 
 def nth(items: Sequence[Item], n: int) -> Json:
@@ -210,12 +192,10 @@ def _sortable(value: Json) -> tuple[int, float, str] | None:
 def sort_by(items: Sequence[Item], key: str | None = None, descending: bool = False) -> list[Json]:
     """The items in the order of key."""
     # stable; items without a value come last
-    keyed = [(_sortable(value_at(item, key)), place) for place, item in enumerate(items)]
-    having = [(value, place) for value, place in keyed if value is not None]
-    by_tie = sorted(having, key=lambda pair: rank_key(items[pair[1]], pair[1]))
-    by_tie.sort(key=lambda pair: pair[0], reverse=descending)
-    rest = [place for value, place in keyed if value is None]
-    return [items[place] for place in (*(place for _, place in by_tie), *rest)]
+    keyed = [(value, item) for item in items if (value := _sortable(value_at(item, key))) is not None]
+    keyed.sort(key=lambda pair: -goodness(pair[1]))
+    keyed.sort(key=lambda pair: pair[0], reverse=descending)
+    return [*(item for _, item in keyed), *(item for item in items if _sortable(value_at(item, key)) is None)]
 
 
 def top_k(items: Sequence[Item], k: int, key: str | None = None) -> list[Json]:
@@ -228,12 +208,8 @@ def filter_by_score(
     items: Sequence[Item], min_score: float, key: str = "confidence", keep_null: bool = True
 ) -> list[Json]:
     """The items whose confidence is at least min_score; null passes unless keep_null is false."""
-    kept: list[Json] = []
-    for item in items:
-        value = number_at(item, key)
-        if keep_null if value is None else value >= min_score:
-            kept.append(item)
-    return kept
+    values = ((item, number_at(item, key)) for item in items)
+    return [item for item, value in values if (keep_null if value is None else value >= min_score)]
 
 
 def _token(value: Json) -> str:
@@ -243,8 +219,14 @@ def _token(value: Json) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-def _tokens(items: Sequence[Item], key: str | None) -> list[str | None]:
-    return [None if (value := value_at(item, key)) is None else _token(value) for item in items]
+def _with_tokens(items: Sequence[Item], key: str | None) -> list[tuple[Item, str | None]]:
+    """Items with the token of their value; None without a value."""
+    values = ((item, value_at(item, key)) for item in items)
+    return [(item, None if value is None else _token(value)) for item, value in values]
+
+
+def _tokens(items: Sequence[Item], key: str | None) -> list[str]:
+    return [token for _, token in _with_tokens(items, key) if token is not None]
 
 
 def concat_lists(lists: Sequence[Sequence[Item]]) -> list[Json]:
@@ -270,7 +252,7 @@ def all_(flags: Sequence[bool]) -> bool:
 def count_distinct(items: Sequence[Item], key: str | None = None) -> int:
     """How many different values there are, under key or of the items themselves."""
     # items without a value are not counted
-    return len({token for token in _tokens(items, key) if token is not None})
+    return len({*_tokens(items, key)})
 
 
 def dedupe_by(items: Sequence[Item], key: str | None = None) -> list[Json]:
@@ -278,36 +260,32 @@ def dedupe_by(items: Sequence[Item], key: str | None = None) -> list[Json]:
     # items without a value are all kept
     seen: set[str] = set()
     kept: list[Json] = []
-    for item, token in zip(items, _tokens(items, key), strict=True):
+    for item, token in _with_tokens(items, key):
         if token is None or token not in seen:
             kept.append(item)
-        if token is not None:
-            seen.add(token)
+        seen |= {token} if token is not None else set()
     return kept
 
 
 def intersect_by(a: Sequence[Item], b: Sequence[Item], key: str | None = None) -> list[Json]:
     """The items of a whose value occurs in b."""
-    there = {token for token in _tokens(b, key) if token is not None}
-    return [item for item, token in zip(a, _tokens(a, key), strict=True) if token in there]
+    there = {*_tokens(b, key)}
+    return [item for item, token in _with_tokens(a, key) if token in there]
 
 
 def difference_by(a: Sequence[Item], b: Sequence[Item], key: str | None = None) -> list[Json]:
     """The items of a whose value does not occur in b."""
-    there = {token for token in _tokens(b, key) if token is not None}
-    return [item for item, token in zip(a, _tokens(a, key), strict=True) if token not in there]
+    there = {*_tokens(b, key)}
+    return [item for item, token in _with_tokens(a, key) if token not in there]
 
 
 def group_by(items: Sequence[Item], key: str) -> list[Json]:
     """A record {key, items} for each value, in order of first occurrence."""
     # null is a group of its own
-    groups: dict[str | None, dict[str, Json]] = {}
-    for item, token in zip(items, _tokens(items, key), strict=True):
-        group = groups.setdefault(token, {"key": value_at(item, key), "items": []})
-        members = group["items"]
-        if isinstance(members, list):
-            members.append(item)
-    return [*groups.values()]
+    groups: dict[str | None, tuple[Json, list[Json]]] = {}
+    for item, token in _with_tokens(items, key):
+        groups.setdefault(token, (value_at(item, key), []))[1].append(item)
+    return [{"key": value, "items": members} for value, members in groups.values()]
 
 
 def _numbers(items: Sequence[Item], key: str | None) -> list[float | int]:
@@ -341,13 +319,10 @@ def max_(items: Sequence[Item], key: str | None = None) -> float | int | None:
 def mode(items: Sequence[Item], key: str | None = None) -> Json:
     """The most frequent value, or null of none."""
     # of equally frequent values the first
-    counts: dict[str, int] = {}
-    values: dict[str, Json] = {}
-    for item, token in zip(items, _tokens(items, key), strict=True):
-        if token is not None:
-            counts[token] = counts.get(token, 0) + 1
-            values.setdefault(token, value_at(item, key))
-    return values[max(counts, key=lambda token: counts[token])] if counts else None
+    most = Counter(_tokens(items, key)).most_common(1)
+    return (
+        next(value_at(item, key) for item, token in _with_tokens(items, key) if token == most[0][0]) if most else None
+    )
 
 
 def collect_evidence(items: Sequence[Item]) -> list[Json]:

@@ -8,61 +8,41 @@ from typing import Literal, TypeAlias
 
 from tool_induction import limits
 from tool_induction.aggregates import functions
+from tool_induction.language import types as ty
 from tool_induction.language.evaluation import Json
 from tool_induction.language.expressions import Scalar
-from tool_induction.language.types import (
-    ANY,
-    BOOL,
-    FLOAT,
-    INT,
-    INTERVAL,
-    LONG_INTERVAL,
-    SCORE,
-    STRING,
-    TIME,
-    ListType,
-    RecordType,
-    ScalarType,
-    Type,
-    is_numeric,
-    join,
-    optional,
-    plain,
-    with_field,
-    world_types,
-)
 
 #: the constant parameters a result's type may depend on
 Given: TypeAlias = Mapping[str, Scalar]
-Lists: TypeAlias = Sequence[ListType]
+Lists: TypeAlias = Sequence[ty.ListType]
 
 
-def picked(given: Lists, _: Given) -> Type:
+def picked(given: Lists, _: Given) -> ty.Type:
     """One of the items; surely there where the list is never empty."""
-    return given[0].item if given[0].filled else optional(given[0].item)
+    return given[0].item if given[0].filled else ty.optional(given[0].item)
 
 
-def found(given: Lists, _: Given) -> Type:
+def found(given: Lists, _: Given) -> ty.Type:
     """One of the items, or nothing."""
-    return optional(given[0].item)
+    return ty.optional(given[0].item)
 
 
-def same_length(given: Lists, _: Given) -> Type:
+def same_length(given: Lists, _: Given) -> ty.Type:
     """The same items in another order."""
     return replace(given[0], name="")
 
 
-def thinned(given: Lists, _: Given) -> Type:
+def thinned(given: Lists, _: Given) -> ty.Type:
     """Some of the items; where there are any, one stays."""
     return thin(given[0])
 
 
-def some(given: Lists, _: Given) -> Type:
+def some(given: Lists, _: Given) -> ty.Type:
     """Some of the items, maybe none."""
     return replace(thin(given[0]), filled=False)
 
 
-def top(given: Lists, constants: Given) -> Type:
+def top(given: Lists, constants: Given) -> ty.Type:
     """At most ``k`` of the items."""
     k, one = constants.get("k"), given[0]
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
@@ -71,14 +51,11 @@ def top(given: Lists, constants: Given) -> Type:
     return replace(one, name="", bound=k if one.bound is None else min(k, one.bound), typical=typical, stated=True)
 
 
-def concatenated(given: Lists, _: Given) -> Type:
+def concatenated(given: Lists, _: Given) -> ty.Type:
     """The items of all lists."""
-    item: Type | None = given[0].item if given else ANY
-    for one in given[1:]:
-        item = None if item is None else join(item, one.item)
     bounds, typicals = [one.bound for one in given], [one.typical for one in given]
-    return ListType(
-        item=ANY if item is None else item,
+    return ty.ListType(
+        item=ty.join_all(one.item for one in given),
         bound=None if None in bounds else sum(value or 0 for value in bounds),
         typical=None if None in typicals else sum(value or 0 for value in typicals),
         stated=all(one.stated for one in given),
@@ -86,91 +63,91 @@ def concatenated(given: Lists, _: Given) -> Type:
     )
 
 
-def field_type(item: Type, key: Scalar) -> Type:
+def field_type(item: ty.Type, key: Scalar) -> ty.Type:
     """The type under a key of the items; ``any`` if it is unknown."""
-    type_ = plain(item)
+    type_ = ty.plain(item)
     for part in str(key).split(".") if key is not None else ():
-        type_ = plain(type_)
-        type_ = (type_.get(part) or ANY) if isinstance(type_, RecordType) else ANY
+        type_ = ty.plain(type_)
+        type_ = (type_.get(part) or ty.ANY) if isinstance(type_, ty.RecordType) else ty.ANY
     return type_
 
 
-def total(given: Lists, constants: Given) -> Type:
+def total(given: Lists, constants: Given) -> ty.Type:
     """A sum; of whole numbers it is one, and of rank scores it is as little a number."""
-    summed = plain(field_type(given[0].item, constants.get("key")))
-    return summed if summed in (INT, SCORE) else FLOAT
+    summed = ty.plain(field_type(given[0].item, constants.get("key")))
+    return summed if summed in (ty.INT, ty.SCORE) else ty.FLOAT
 
 
-def mean(given: Lists, constants: Given) -> Type:
+def mean(given: Lists, constants: Given) -> ty.Type:
     """A mean; none of nothing."""
-    return optional(SCORE if total(given, constants) == SCORE else FLOAT)
+    return ty.optional(ty.SCORE if total(given, constants) == ty.SCORE else ty.FLOAT)
 
 
-def at_key(given: Lists, constants: Given) -> Type:
+def at_key(given: Lists, constants: Given) -> ty.Type:
     """A value under the key."""
-    if constants.get("key") is None and isinstance(plain(given[0].item), RecordType):
-        return ANY  # records need a key, which has been asked for
-    return optional(plain(field_type(given[0].item, constants.get("key"))))
+    if constants.get("key") is None and isinstance(ty.plain(given[0].item), ty.RecordType):
+        return ty.ANY  # records need a key, which has been asked for
+    return ty.optional(ty.plain(field_type(given[0].item, constants.get("key"))))
 
 
-def evidence_list() -> ListType:
+def evidence_list() -> ty.ListType:
     """Pieces of evidence."""
-    return ListType(item=world_types()["Evidence"], bound=100, typical=5)
+    return ty.ListType(item=ty.world_types()["Evidence"], bound=100, typical=5)
 
 
-def intervals(given: Lists, _: Given) -> Type:
+def intervals(given: Lists, _: Given) -> ty.Type:
     """Joined intervals with their evidence; items without times give none."""
-    item = with_field(LONG_INTERVAL, "evidence", evidence_list())
+    item = ty.with_field(ty.LONG_INTERVAL, "evidence", evidence_list())
     return replace(thin(given[0]), item=item, filled=given[0].filled and surely_timed(given[0].item))
 
 
-def surely_timed(item: Type) -> bool:
+def surely_timed(item: ty.Type) -> bool:
     """Whether every item of this type has a time span or a moment."""
-    if isinstance(item, RecordType) and not item.is_open:
-        return any(isinstance(item.get(key), ScalarType) for key in ("start_time", "timestamp"))
-    return isinstance(item, ScalarType) and is_numeric(item)
+    if isinstance(item, ty.RecordType) and not item.is_open:
+        return any(isinstance(item.get(key), ty.ScalarType) for key in ("start_time", "timestamp"))
+    return isinstance(item, ty.ScalarType) and ty.is_numeric(item)
 
 
-def thin(one: ListType) -> ListType:
+def thin(one: ty.ListType) -> ty.ListType:
     """Fewer items, as a rule."""
     return replace(one, name="", typical=None if one.typical is None else max(1, (one.typical + 1) // 2))
 
 
-def groups(given: Lists, constants: Given) -> Type:
+def groups(given: Lists, constants: Given) -> ty.Type:
     """Groups of items."""
     one = given[0]
     members = replace(one, name="", filled=True)
-    item = RecordType(fields=(("key", field_type(one.item, constants.get("key"))), ("items", members)))
+    item = ty.RecordType(fields=(("key", field_type(one.item, constants.get("key"))), ("items", members)))
     return replace(thin(one), item=item)
 
 
-def joined(given: Lists, _: Given) -> Type:
+def joined(given: Lists, _: Given) -> ty.Type:
     """Pairs of items, over the times of the first."""
-    pair = (("a", given[0].item), ("b", given[1].item), ("dt", FLOAT))
-    times = (("start_time", TIME), ("end_time", TIME), ("center_time", TIME), ("evidence", evidence_list()))
-    return replace(given[0], name="", item=RecordType(fields=(*pair, *times)), filled=False)
+    pair = (("a", given[0].item), ("b", given[1].item), ("dt", ty.FLOAT))
+    times = (("start_time", ty.TIME), ("end_time", ty.TIME), ("center_time", ty.TIME), ("evidence", evidence_list()))
+    return replace(given[0], name="", item=ty.RecordType(fields=(*pair, *times)), filled=False)
 
 
-def order(_: Lists, __: Given) -> Type:
+def order(_: Lists, __: Given) -> ty.Type:
     """The verdict of an order check."""
-    missing = ListType(item=STRING, bound=20, typical=1)
-    return RecordType(fields=(("ordered", optional(BOOL)), ("missing", missing)))
+    missing = ty.ListType(item=ty.STRING, bound=20, typical=1)
+    return ty.RecordType(fields=(("ordered", ty.optional(ty.BOOL)), ("missing", missing)))
 
 
-def pair(given: Lists, _: Given) -> Type:
+def pair(given: Lists, _: Given) -> ty.Type:
     """A pair of items, or nothing."""
     fields = (("a", given[0].item), ("b", given[1].item), ("evidence", evidence_list()))
-    return optional(RecordType(fields=fields))
+    return ty.optional(ty.RecordType(fields=fields))
 
 
-def sampled(_: Lists, constants: Given) -> Type:
+def sampled(_: Lists, constants: Given) -> ty.Type:
     """Moments."""
     most = constants.get("max_items")
     bound = most if isinstance(most, int) and not isinstance(most, bool) else None
-    return ListType(item=TIME, bound=bound, typical=bound, stated=bound is not None)
+    return ty.ListType(item=ty.TIME, bound=bound, typical=bound, stated=bound is not None)
 
 
-def always(type_: Type) -> Callable[[Lists, Given], Type]:
+def always(type_: ty.Type) -> Callable[[Lists, Given], ty.Type]:
     """A rule that gives the same type for all inputs."""
     return lambda _, __: type_
 
@@ -183,7 +160,7 @@ Role = Literal["value", "key", "number_key", "text_key", "condition"]
 class Parameter:
     """A parameter of an aggregate. ``role`` says whether it names a field of the items or is a condition on them."""
 
-    type: Type = STRING
+    type: ty.Type = ty.STRING
     required: bool = False
     role: Role = "value"
     above: float | None = None  #: a number it must be larger than
@@ -196,22 +173,20 @@ class AggregateSpec:
     """One aggregate.
 
     ``takes``: one list; several lists; a pair ``{a, b}`` of lists; a mix of anything; slots (a list whose nulls
-    count); or nothing. ``times`` says that items must have times. ``order_free`` promises that the
-    result does not depend on the order of the items; a pick from a list is that only where no two items tie.
+    count); or nothing. ``times`` says that items must have times.
     """
 
     name: str
     takes: Takes
-    result: Callable[[Lists, Given], Type]
+    result: Callable[[Lists, Given], ty.Type]
     run: Callable[..., Json]
     says: str  #: what it gives, in one line: for the reference page and for prompts
     params: Mapping[str, Parameter]
     times: bool
-    order_free: bool
 
 
 def _spec(
-    run: Callable[..., Json], takes: Takes, result: Callable[[Lists, Given], Type], /, **params: Parameter
+    run: Callable[..., Json], takes: Takes, result: Callable[[Lists, Given], ty.Type], /, **params: Parameter
 ) -> AggregateSpec:
     name, says = run.__name__.rstrip("_"), " ".join((run.__doc__ or "").split()).rstrip(".")
     return AggregateSpec(
@@ -222,7 +197,6 @@ def _spec(
         says=says[:1].lower() + says[1:],
         params=params,
         times=name in _TIMED,
-        order_free=name in _ORDER_FREE,
     )
 
 
@@ -231,10 +205,8 @@ _TIMED = frozenset(
     "pick_earliest pick_latest pick_longest next_after previous_before filter_in_interval dedupe_overlaps "
     "merge_intervals total_duration clamp join_nearest_in_time order_check ordered_pair".split()
 )
-#: aggregates whose result does not depend on the order of the items
-_ORDER_FREE = frozenset("count count_distinct any all merge_intervals total_duration sum avg min max".split())
-_CONDITION = Parameter(type=BOOL, role="condition")
-_INTERVAL = Parameter(type=INTERVAL, required=True)
+_CONDITION = Parameter(type=ty.BOOL, role="condition")
+_INTERVAL = Parameter(type=ty.INTERVAL, required=True)
 
 _SPECS = (
     _spec(functions.pick_earliest, "list", picked),
@@ -242,43 +214,43 @@ _SPECS = (
     _spec(functions.pick_longest, "list", picked),
     _spec(functions.pick_best, "list", picked, key=Parameter(role="number_key")),
     _spec(functions.first, "list", picked),
-    _spec(functions.nth, "list", found, n=Parameter(type=INT, required=True)),
-    _spec(functions.next_after, "list", found, time=Parameter(type=TIME, required=True, least=0)),
-    _spec(functions.previous_before, "list", found, time=Parameter(type=TIME, required=True, least=0)),
-    _spec(functions.count, "list", always(INT)),
-    _spec(functions.count_distinct, "list", always(INT), key=Parameter(role="key")),
-    _spec(functions.any_, "list", always(BOOL), where=_CONDITION),
-    _spec(functions.all_, "list", always(BOOL), where=replace(_CONDITION, required=True)),
+    _spec(functions.nth, "list", found, n=Parameter(type=ty.INT, required=True)),
+    _spec(functions.next_after, "list", found, time=Parameter(type=ty.TIME, required=True, least=0)),
+    _spec(functions.previous_before, "list", found, time=Parameter(type=ty.TIME, required=True, least=0)),
+    _spec(functions.count, "list", always(ty.INT)),
+    _spec(functions.count_distinct, "list", always(ty.INT), key=Parameter(role="key")),
+    _spec(functions.any_, "list", always(ty.BOOL), where=_CONDITION),
+    _spec(functions.all_, "list", always(ty.BOOL), where=replace(_CONDITION, required=True)),
     _spec(functions.concat_lists, "lists", concatenated),
-    _spec(functions.sort_by, "list", same_length, key=Parameter(role="key"), descending=Parameter(type=BOOL)),
-    _spec(functions.top_k, "list", top, k=Parameter(type=INT, required=True, least=1), key=Parameter(role="key")),
+    _spec(functions.sort_by, "list", same_length, key=Parameter(role="key"), descending=Parameter(type=ty.BOOL)),
+    _spec(functions.top_k, "list", top, k=Parameter(type=ty.INT, required=True, least=1), key=Parameter(role="key")),
     _spec(
         functions.filter_by_score,
         "list",
         some,
-        min_score=Parameter(type=FLOAT, required=True),
+        min_score=Parameter(type=ty.FLOAT, required=True),
         key=Parameter(role="number_key"),
-        keep_null=Parameter(type=BOOL),
+        keep_null=Parameter(type=ty.BOOL),
     ),
     _spec(functions.filter_in_interval, "list", some, interval=_INTERVAL),
     _spec(functions.dedupe_by, "list", thinned, key=Parameter(role="key")),
     _spec(functions.intersect_by, "pair", some, key=Parameter(role="key")),
     _spec(functions.difference_by, "pair", some, key=Parameter(role="key")),
-    _spec(functions.dedupe_overlaps, "list", thinned, iou=Parameter(type=FLOAT, least=0, most=1)),
-    _spec(functions.merge_intervals, "list", intervals, gap=Parameter(type=FLOAT, least=0)),
-    _spec(functions.total_duration, "list", always(FLOAT)),
+    _spec(functions.dedupe_overlaps, "list", thinned, iou=Parameter(type=ty.FLOAT, least=0, most=1)),
+    _spec(functions.merge_intervals, "list", intervals, gap=Parameter(type=ty.FLOAT, least=0)),
+    _spec(functions.total_duration, "list", always(ty.FLOAT)),
     _spec(functions.clamp, "list", some, interval=_INTERVAL),
     _spec(
         functions.sample_times,
         "nothing",
         sampled,
         interval=_INTERVAL,
-        step=Parameter(type=FLOAT, required=True, above=0),
-        max_items=Parameter(type=INT, required=True, above=0, most=limits.MAX_SAMPLES),
+        step=Parameter(type=ty.FLOAT, required=True, above=0),
+        max_items=Parameter(type=ty.INT, required=True, above=0, most=limits.MAX_SAMPLES),
     ),
     _spec(functions.group_by, "list", groups, key=Parameter(role="key", required=True)),
-    _spec(functions.join_nearest_in_time, "pair", joined, max_gap=Parameter(type=FLOAT, least=0)),
-    _spec(functions.order_check, "slots", order, labels=Parameter(type=ListType(item=STRING))),
+    _spec(functions.join_nearest_in_time, "pair", joined, max_gap=Parameter(type=ty.FLOAT, least=0)),
+    _spec(functions.order_check, "slots", order, labels=Parameter(type=ty.ListType(item=ty.STRING))),
     _spec(functions.ordered_pair, "pair", pair),
     _spec(functions.sum_, "list", total, key=Parameter(role="number_key")),
     _spec(functions.avg, "list", mean, key=Parameter(role="number_key")),
@@ -288,11 +260,11 @@ _SPECS = (
     _spec(
         functions.concat_text,
         "list",
-        always(STRING),
+        always(ty.STRING),
         key=Parameter(role="text_key"),
-        sep=Parameter(type=STRING),
-        max_chars=Parameter(type=INT, least=1),
-        with_times=Parameter(type=BOOL),
+        sep=Parameter(type=ty.STRING),
+        max_chars=Parameter(type=ty.INT, least=1),
+        with_times=Parameter(type=ty.BOOL),
     ),
     _spec(functions.collect_evidence, "mix", lambda _, __: evidence_list()),
 )

@@ -9,38 +9,13 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from tool_induction import limits
-from tool_induction.language.expressions import (
-    Arithmetic,
-    Compare,
-    Const,
-    Expr,
-    Field,
-    Filtered,
-    Index,
-    IsNone,
-    Logic,
-    Name,
-    Not,
-    names,
-    to_text,
-)
-from tool_induction.language.types import (
-    ANY,
-    BOOKKEEPING,
-    AnyType,
-    ListType,
-    OptionalType,
-    RecordType,
-    Type,
-    fit,
-    is_smaller,
-    plain,
-)
+from tool_induction.language import expressions as ex
+from tool_induction.language import types as ty
 
 #: the longest minimum length that is tracked; items further back need a check of their own
 PLACES = 20
@@ -59,32 +34,15 @@ def least_length(op: str, number: float) -> int:
     return 0
 
 
-def is_none_left(op: str, number: float) -> bool:
-    """Whether ``length op number`` holds of the empty list alone."""
-    return (op == "<" and 0 < number <= 1) or (op in ("<=", "==") and 0 <= number < 1)
+def _place(rows: str, place: int) -> HasItem:
+    return ("has_item", f"{rows}[{place}]")
 
 
-def length_facts(rows: str, least: int) -> frozenset[HasItem]:
-    """Facts about a list (``rows`` is its text) with at least ``least`` items."""
-    return frozenset(("has_item", f"{rows}[{place}]") for place in range(min(least, PLACES)))
-
-
-def has_item(facts: Collection[tuple[str, str]], rows: str, number: int) -> bool:
-    """Whether a list is known to have an item at a place; the places from the end are negative."""
-    place = number if number >= 0 else -number - 1
-    return ("has_item", f"{rows}[{place}]") in facts
-
-
-def known_length(facts: Collection[tuple[str, str]], rows: str) -> int:
-    """How many items a list is known to have at least."""
-    return next((place for place in range(PLACES) if not has_item(facts, rows, place)), PLACES)
-
-
-def shifted(left: Expr, number: float) -> tuple[Expr, float]:
+def shifted(left: ex.Expr, number: float) -> tuple[ex.Expr, float]:
     """Move added constants to the other side of a comparison: ``x - 1 > 0`` becomes ``x > 1``."""
-    while isinstance(left, Arithmetic) and left.op in ("+", "-"):
+    while isinstance(left, ex.Arithmetic) and left.op in ("+", "-"):
         added = left.right
-        if not isinstance(added, Const) or isinstance(added.value, bool) or not isinstance(added.value, int | float):
+        if not isinstance(added, ex.Const) or isinstance(added.value, bool) or not isinstance(added.value, int | float):
             break
         number += -added.value if left.op == "+" else added.value
         left = left.left
@@ -103,18 +61,15 @@ Fact: TypeAlias = tuple[Literal["present", "absent", "filled", "empty", "has_ite
 
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """The types of the names in scope and what is known about their values.
+    """The types of the names in scope and what is known about their values."""
 
-    ``meanings`` holds the condition that a saved boolean was computed from, or the length behind a saved count; ``tells``
-    what is known once a saved boolean holds, and once it does not: worked out when it is saved, since one that is
-    made of others would be unfolded again at each use. ``follows`` holds the facts that follow from a fact (the
-    earliest item of a list that is not empty is there).
-    """
-
-    types: Mapping[str, Type]
+    types: Mapping[str, ty.Type]
     facts: frozenset[Fact] = frozenset()
-    meanings: Mapping[str, Expr] = field(default_factory=dict)
+    #: the condition that a saved boolean was computed from, or the length behind a saved count
+    meanings: Mapping[str, ex.Expr] = field(default_factory=dict)
+    #: what is known once a saved boolean holds, and once it does not; worked out when it is saved, or it would be at each use
     tells: Mapping[str, tuple[frozenset[Fact], frozenset[Fact]]] = field(default_factory=dict)
+    #: facts that follow from a fact: the earliest item of a list that is not empty is there
     follows: Mapping[Fact, frozenset[Fact]] = field(default_factory=dict)
     #: texts that were joined of the texts of a list, and are empty where that is
     joined: frozenset[str] = frozenset()
@@ -123,71 +78,71 @@ class Environment:
     #: lists in another order, or with other items made of theirs -> the list that is exactly as long
     as_long: Mapping[str, str] = field(default_factory=dict)
     #: variables -> the list they walk through
-    walked: Mapping[str, Expr] = field(default_factory=dict)
+    walked: Mapping[str, ex.Expr] = field(default_factory=dict)
     #: the names bound before the outermost loop; None outside of loops
     outside: frozenset[str] | None = None
 
-    def is_filled(self, path: Expr) -> bool:
+    def is_filled(self, path: ex.Expr) -> bool:
         """Whether it is known that a list or a joined text is not empty."""
-        return ("filled", to_text(path)) in self.facts
+        return ("filled", ex.to_text(path)) in self.facts
 
-    def is_absent(self, path: Expr) -> bool:
+    def is_absent(self, path: ex.Expr) -> bool:
         """Whether it is known that a value is null, or an item of an empty list."""
-        held = isinstance(path, Index) and ("empty", to_text(path.base)) in self.facts
-        return held or ("absent", to_text(path)) in self.facts
+        held = isinstance(path, ex.Index) and ("empty", ex.to_text(path.base)) in self.facts
+        return held or ("absent", ex.to_text(path)) in self.facts
 
-    def has_place(self, rows: Expr, number: int) -> bool:
-        """Whether it is known that a list has an item at a place."""
-        return has_item(self.facts, self._measured(to_text(rows)), number)
+    def has_place(self, rows: ex.Expr, number: int) -> bool:
+        """Whether it is known that a list has an item at a place; the places from the end are negative."""
+        return _place(self._measured(rows), number if number >= 0 else -number - 1) in self.facts
 
-    def least_length(self, rows: Expr) -> int:
+    def least_length(self, rows: ex.Expr) -> int:
         """How many items a list is known to have at least."""
-        return max(known_length(self.facts, self._measured(to_text(rows))), int(self.is_filled(rows)))
+        text = self._measured(rows)
+        known = next((place for place in range(PLACES) if _place(text, place) not in self.facts), PLACES)
+        return max(known, int(self.is_filled(rows)))
 
-    def length_facts(self, rows: Expr, least: int) -> frozenset[Fact]:
+    def length_facts(self, rows: ex.Expr, least: int) -> frozenset[Fact]:
         """Facts about a list with at least ``least`` items."""
-        return frozenset(length_facts(self._measured(to_text(rows)), least))
+        text = self._measured(rows)
+        return frozenset(_place(text, place) for place in range(min(least, PLACES)))
 
-    def measure(self, name: str, rows: Expr) -> Environment:
+    def measure(self, name: str, rows: ex.Expr) -> Environment:
         """The environment with the fact that a list is exactly as long as another one."""
-        return replace(self, as_long={**self.as_long, name: self._measured(to_text(rows))})
+        return replace(self, as_long={**self.as_long, name: self._measured(rows)})
 
-    def _measured(self, rows: str) -> str:
-        return self.as_long.get(rows, rows)
+    def _measured(self, rows: ex.Expr) -> str:
+        text = ex.to_text(rows)
+        return self.as_long.get(text, text)
 
-    def bind(self, name: str, type_: Type, *, meaning: Expr | None = None) -> Environment:
+    def bind(self, name: str, type_: ty.Type, *, meaning: ex.Expr | None = None) -> Environment:
         """The environment with one more name."""
         meanings, tells = self.meanings, self.tells
         if meaning is not None:
             meanings = {**meanings, name: meaning}
             tells = {**tells, name: (facts_of(meaning, self), facts_of(meaning, self, holds=False))}
         # A record of two copies of the last record, and so on, would double with every step.
-        type_ = ANY if not is_smaller(type_, limits.MAX_TYPE_PARTS) else type_
+        type_ = ty.ANY if not ty.is_smaller(type_, limits.MAX_TYPE_PARTS) else type_
         return replace(self, types={**self.types, name: type_}, meanings=meanings, tells=tells)
 
-    def shadow(self, name: str, type_: Type) -> Environment:
+    def shadow(self, name: str, type_: ty.Type) -> Environment:
         """The environment with a loop variable; facts about another value of that name are dropped."""
-        facts = _without(self.facts, name)
-        meanings = {key: value for key, value in self.meanings.items() if key != name and name not in names(value)}
-        tells = {
-            key: (_without(both[0], name), _without(both[1], name)) for key, both in self.tells.items() if key != name
-        }
-        follows = {fact: _without(thens, name) for fact, thens in self.follows.items() if not _mentions(fact, name)}
-        as_long = {key: rows for key, rows in self.as_long.items() if name not in _WORD.findall(f"{key} {rows}")}
-        walked = {key: rows for key, rows in self.walked.items() if key != name}
         return replace(
             self.bind(name, type_),
-            facts=facts,
-            meanings=meanings,
-            tells=tells,
-            follows=follows,
+            facts=_without(self.facts, name),
+            meanings={key: value for key, value in self.meanings.items() if name not in {key, *ex.names(value)}},
+            tells={
+                key: (_without(holds, name), _without(fails, name))
+                for key, (holds, fails) in self.tells.items()
+                if key != name
+            },
+            follows={fact: _without(then, name) for fact, then in self.follows.items() if not _mentions(fact, name)},
             joined=self.joined - {name},
             signed=self.signed - {name},
-            as_long=as_long,
-            walked=walked,
+            as_long={key: rows for key, rows in self.as_long.items() if name not in _WORD.findall(f"{key} {rows}")},
+            walked={key: rows for key, rows in self.walked.items() if key != name},
         )
 
-    def walk(self, name: str, type_: Type, rows: Expr, *, loop: bool = False) -> Environment:
+    def walk(self, name: str, type_: ty.Type, rows: ex.Expr, *, loop: bool = False) -> Environment:
         """The environment with a variable for the items of a list, in a loop or within one step."""
         after = self.shadow(name, type_)
         outside = frozenset(self.types) if loop and self.outside is None else self.outside
@@ -210,19 +165,19 @@ class Environment:
                 queue.extend(self.follows.get(fact, ()))
         return replace(self, facts=frozenset(known))
 
-    def narrowed(self, path: Expr, type_: Type) -> Type:
+    def narrowed(self, path: ex.Expr, type_: ty.Type) -> ty.Type:
         """The type narrowed by the facts about the value at that path."""
         if not is_path(path):
             return type_
-        text = to_text(path)
+        text = ex.to_text(path)
         filled = ("filled", text) in self.facts
-        if isinstance(type_, OptionalType) and ("present", text) in self.facts:
+        if isinstance(type_, ty.OptionalType) and ("present", text) in self.facts:
             type_ = type_.item
-        return replace(type_, filled=True) if filled and isinstance(type_, ListType) else type_
+        return replace(type_, filled=True) if filled and isinstance(type_, ty.ListType) else type_
 
-    def type_of(self, name: str) -> Type:
+    def type_of(self, name: str) -> ty.Type:
         """The type of a name; unknown names have been reported and fit everywhere."""
-        return self.types.get(name, ANY)
+        return self.types.get(name, ty.ANY)
 
 
 def _mentions(fact: Fact, name: str) -> bool:
@@ -233,47 +188,45 @@ def _without(facts: frozenset[Fact], name: str) -> frozenset[Fact]:
     return frozenset(fact for fact in facts if not _mentions(fact, name))
 
 
-def is_path(expr: Expr) -> bool:
+def is_path(expr: ex.Expr) -> bool:
     """Whether an expression only names a value; facts are kept for such."""
-    while isinstance(expr, Field | Index):
+    while isinstance(expr, ex.Field | ex.Index):
         expr = expr.base
-    return isinstance(expr, Name)
+    return isinstance(expr, ex.Name)
 
 
-def facts_of(condition: Expr, environment: Environment, *, holds: bool = True) -> frozenset[Fact]:
+def facts_of(condition: ex.Expr, environment: Environment, *, holds: bool = True) -> frozenset[Fact]:
     """Facts that follow if the condition holds (or, with ``holds=False``, does not hold)."""
     match condition:
-        case Name(name) if name in environment.tells:
+        case ex.Name(name) if name in environment.tells:
             return environment.tells[name][0 if holds else 1]
-        case Not(value):
+        case ex.Not(value):
             return facts_of(value, environment, holds=not holds)
-        case Logic(op, left, right):
+        case ex.Logic(op, left, right):
             both = [facts_of(part, environment, holds=holds) for part in (left, right)]
             # "a and b" that holds tells both; "a or b" that fails tells both negations; otherwise only what both say.
             return both[0] | both[1] if (op == "and") == holds else both[0] & both[1]
-        case IsNone(value, negated):
-            return _present(value, environment) if negated == holds else _absent(value)
-        case Compare():
+        case ex.IsNone(value, negated):
+            if negated == holds:
+                return _present(value, environment)
+            return frozenset([("absent", ex.to_text(value))] if is_path(value) else ())
+        case ex.Compare():
             return _compared(condition, environment, holds=holds)
     return frozenset()
 
 
-def _present(value: Expr, environment: Environment) -> frozenset[Fact]:
+def _present(value: ex.Expr, environment: Environment) -> frozenset[Fact]:
     """Facts that a value, and everything it is a part of, is not null."""
     facts: set[Fact] = set()
     while is_path(value):
-        facts.add(("present", to_text(value)))
-        if not isinstance(value, Field | Index):
-            break
-        if isinstance(value, Index):
-            facts.add(("filled", to_text(value.base)))
+        facts.add(("present", ex.to_text(value)))
+        if isinstance(value, ex.Index):
+            facts.add(("filled", ex.to_text(value.base)))
             facts |= environment.length_facts(value.base, value.number + 1 if value.number >= 0 else -value.number)
+        if not isinstance(value, ex.Field | ex.Index):
+            break
         value = value.base
     return frozenset(facts)
-
-
-def _absent(value: Expr) -> frozenset[Fact]:
-    return frozenset([("absent", to_text(value))]) if is_path(value) else frozenset()
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
@@ -288,40 +241,40 @@ OPERATIONS: Mapping[str, Callable[[float, float], bool]] = {
 OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
-def _compared(condition: Compare, environment: Environment, *, holds: bool) -> frozenset[Fact]:
+def _compared(condition: ex.Compare, environment: Environment, *, holds: bool) -> frozenset[Fact]:
     left, op, right = condition.left, str(condition.op), condition.right
     if op not in OPPOSITE:
         return frozenset()
-    if isinstance(left, Const):
+    if isinstance(left, ex.Const):
         left, op, right = right, _MIRRORED[op], left
     op = op if holds else OPPOSITE[op]
-    if not isinstance(right, Const):
+    if not isinstance(right, ex.Const):
         return frozenset()
     if isinstance(right.value, int | float) and not isinstance(right.value, bool):
         return _measured(left, op, right.value, environment)
     if op == "!=" and right.value == "":
-        return frozenset([("filled", to_text(left))])  # null is not "" either
+        return frozenset([("filled", ex.to_text(left))])  # null is not "" either
     if op == "==" and right.value is not None:
         return _present(left, environment)
     return frozenset()
 
 
-def _measured(left: Expr, op: str, number: float, environment: Environment) -> frozenset[Fact]:
+def _measured(left: ex.Expr, op: str, number: float, environment: Environment) -> frozenset[Fact]:
     """Facts from a comparison with a number: the minimum length of a list, or that a number is not zero."""
     facts: set[Fact] = set()
     if not OPERATIONS[op](0, number):
-        facts.add(("nonzero", to_text(left)))
+        facts.add(("nonzero", ex.to_text(left)))
     if op == "==":
         facts |= _present(left, environment)
     left, number = shifted(left, number)
-    if isinstance(left, Name) and left.name in environment.meanings:
+    if isinstance(left, ex.Name) and left.name in environment.meanings:
         left = environment.meanings[left.name]
-    if isinstance(left, Filtered) and left.name == "length":
+    if isinstance(left, ex.Filtered) and left.name == "length":
         least = least_length(op, number)
-        if is_none_left(op, number):
-            facts.add(("empty", to_text(left.value)))
+        if (op == "<" and 0 < number <= 1) or (op in ("<=", "==") and 0 <= number < 1):  # of the empty list alone
+            facts.add(("empty", ex.to_text(left.value)))
         if least:
-            facts |= _present(left.value, environment) | {("filled", to_text(left.value))}
+            facts |= _present(left.value, environment) | {("filled", ex.to_text(left.value))}
             facts |= environment.length_facts(left.value, least)
     return frozenset(facts)
 
@@ -329,18 +282,25 @@ def _measured(left: Expr, op: str, number: float, environment: Environment) -> f
 class Typed(NamedTuple):
     """An expression with everything implicit written out, and its type."""
 
-    expr: Expr
-    type: Type
+    expr: ex.Expr
+    type: ty.Type
 
 
-def list_field(type_: Type) -> tuple[str, ListType] | None:
+class TypedList(NamedTuple):
+    """An expression that gives a list, and its type."""
+
+    expr: ex.Expr
+    type: ty.ListType
+
+
+def list_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
     """The one list of a record (``candidates`` of a search result), if it has exactly one."""
-    if not isinstance(type_, RecordType):
+    if not isinstance(type_, ty.RecordType):
         return None
     found = [
         (key, inner)
         for key, value in type_.fields
-        if key not in BOOKKEEPING and isinstance(inner := plain(value), ListType) and inner.name == ""
+        if key not in ty.BOOKKEEPING and isinstance(inner := ty.plain(value), ty.ListType) and inner.name == ""
     ]
     # A record with a name (a memory with its parts) is an item, not a list of its parts.
     if len(found) != 1 or type_.name:
@@ -348,9 +308,9 @@ def list_field(type_: Type) -> tuple[str, ListType] | None:
     return found[0]
 
 
-def is_list(type_: Type) -> bool:
+def is_list(type_: ty.Type) -> bool:
     """Whether it is a list, or a record that is read as its one list."""
-    return isinstance(type_, ListType) or list_field(type_) is not None
+    return isinstance(type_, ty.ListType) or list_field(type_) is not None
 
 
 #: what a loop makes of the results of its items, in words; ``joined_field`` is the rule itself
@@ -360,20 +320,20 @@ JOINING = (
 )
 
 
-def joined_field(type_: Type) -> tuple[str, ListType] | None:
+def joined_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
     """The list that a loop joins: the one list of a record without other fields (``BOOKKEEPING`` aside)."""
     one = list_field(type_)
-    if one is None or not isinstance(type_, RecordType):
+    if one is None or not isinstance(type_, ty.RecordType):
         return None
-    return one if all(key in BOOKKEEPING or key == one[0] for key in type_.keys) else None
+    return one if all(key in ty.BOOKKEEPING or key == one[0] for key in type_.keys) else None
 
 
-def value_field(type_: Type, wanted: Type) -> tuple[str, Type] | None:
+def value_field(type_: ty.Type, wanted: ty.Type) -> tuple[str, ty.Type] | None:
     """The one informative field of a record, if it fits a wanted scalar (``answer`` of a state)."""
-    if not isinstance(type_, RecordType) or isinstance(wanted, ListType | RecordType | AnyType):
+    if not isinstance(type_, ty.RecordType) or isinstance(wanted, ty.ListType | ty.RecordType | ty.AnyType):
         return None
-    found = [(key, value) for key, value in type_.fields if key not in BOOKKEEPING]
-    scalars = [(key, value) for key, value in found if not isinstance(plain(value), ListType | RecordType)]
+    found = [(key, value) for key, value in type_.fields if key not in ty.BOOKKEEPING]
+    scalars = [(key, value) for key, value in found if not isinstance(ty.plain(value), ty.ListType | ty.RecordType)]
     if len(scalars) != 1 or len(found) != 1:
         return None
-    return scalars[0] if fit(scalars[0][1], wanted).how in ("yes", "optional") else None
+    return scalars[0] if ty.fit(scalars[0][1], wanted).how in ("yes", "optional") else None

@@ -5,60 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import cast, get_args
 
 from tool_induction.checker.environment import Environment, Fact, Typed, facts_of, is_list, is_path, list_field
 from tool_induction.checker.nulls import Demand, as_condition, null_not_handled, own_lists, with_default
-from tool_induction.checker.ranges import check_divisor, check_span, signed_type, whole_condition
+from tool_induction.checker.ranges import check_divisor, check_span, named_type, whole_condition
 from tool_induction.checker.scores import is_score, refuse_comparison, refuse_mixture
+from tool_induction.language import expressions as ex
+from tool_induction.language import types as ty
 from tool_induction.language.diagnostics import Code, Findings, Path, Suggestion, did_you_mean
-from tool_induction.language.expressions import (
-    OTHER_FILTERS,
-    Arithmetic,
-    Broken,
-    Choice,
-    Compare,
-    Const,
-    Expr,
-    Field,
-    Filtered,
-    Index,
-    IsNone,
-    Items,
-    JsonList,
-    JsonRecord,
-    Logic,
-    Name,
-    Negate,
-    Not,
-    Text,
-    to_text,
-)
-from tool_induction.language.types import (
-    ANY,
-    BOOL,
-    BOX,
-    FLOAT,
-    INT,
-    NULL,
-    NUMBER,
-    SCORE,
-    STRING,
-    TIME,
-    AnyType,
-    EnumType,
-    ListType,
-    OptionalType,
-    RecordType,
-    Type,
-    constant_type,
-    is_numeric,
-    is_text,
-    join,
-    optional,
-    plain,
-    show,
-)
 
 
 class Inference:
@@ -71,28 +25,13 @@ class Inference:
         #: what must be there for this place to make sense, where the checker may ask for it; None: it may not
         self.demands: list[Demand] | None = None
         #: the condition being looked at, as a whole
-        self.condition: Expr | None = None
+        self.condition: ex.Expr | None = None
         #: whether the place is a parameter of a call, which may be done for each item of a list
         self.in_call = False
 
-    def note(
-        self,
-        code: Code,
-        message: str,
-        *,
-        found: str | Type | Expr = "",
-        expected: str | Type | Expr = "",
-        suggestion: str | Suggestion = "",
-    ) -> None:
-        """Note a finding at the current place; types and expressions are written as text."""
-        self.findings.add(
-            code,
-            self.path,
-            message,
-            found=_as_text(found),
-            expected=_as_text(expected),
-            suggestion=suggestion,
-        )
+    def note(self, code: Code, message: str, *, found: str = "", suggestion: str | Suggestion = "") -> None:
+        """Note a finding at the current place."""
+        self.findings.add(code, self.path, message, found=found, suggestion=suggestion)
 
     def knowing(self, facts: Iterable[Fact]) -> Inference:
         """The same place with more facts; findings there are dropped, since they were noted before."""
@@ -107,7 +46,7 @@ class Inference:
         self.environment, self.demands = before, demands
 
     @contextmanager
-    def asking(self, condition: Expr) -> Iterator[None]:
+    def asking(self, condition: ex.Expr) -> Iterator[None]:
         """Remember the whole condition while its parts are typed."""
         before, self.condition = self.condition, self.condition or condition
         yield
@@ -120,87 +59,87 @@ class Inference:
         yield
         self.path = before
 
-    def infer(self, expr: Expr) -> Typed:
+    def infer(self, expr: ex.Expr) -> Typed:
         """The written-out expression and its type."""
         match expr:
-            case Const(value):
-                return Typed(expr, constant_type(value))
-            case Broken():
-                return Typed(expr, ANY)
-            case Name(name):
+            case ex.Const(value):
+                return Typed(expr, ty.constant_type(value))
+            case ex.Broken():
+                return Typed(expr, ty.ANY)
+            case ex.Name(name):
                 return Typed(expr, self.environment.narrowed(expr, self.environment.type_of(name)))
-            case Field():
+            case ex.Field():
                 return self._field(expr)
-            case Index():
+            case ex.Index():
                 return self._index(expr)
-            case Items(items):
+            case ex.ListExpression(items):
                 parts = [self.infer(item) for item in items]
-                return Typed(Items(tuple(part.expr for part in parts)), self._list_of([part.type for part in parts]))
-            case JsonList(items):
+                return Typed(
+                    ex.ListExpression(tuple(part.expr for part in parts)), self._list_of([part.type for part in parts])
+                )
+            case ex.JsonList(items):
                 return self._json_list(items)
-            case JsonRecord(entries):
+            case ex.JsonRecord(entries):
                 return self._json_record(entries)
-            case Text(parts):
-                return Typed(Text(tuple(self._text_part(part) for part in parts)), STRING)
+            case ex.Text(parts):
+                return Typed(ex.Text(tuple(self._text_part(part) for part in parts)), ty.STRING)
         return self._computed(expr)
 
-    def _computed(self, expr: Expr) -> Typed:
+    def _computed(self, expr: ex.Expr) -> Typed:
         match expr:
-            case Compare():
-                return Typed(compare(self, expr), BOOL)
-            case IsNone(value, negated):
-                return Typed(IsNone(self.infer(value).expr, negated), BOOL)
-            case Logic(op, left, right):
+            case ex.Compare():
+                return Typed(compare(self, expr), ty.BOOL)
+            case ex.IsNone(value, negated):
+                return Typed(ex.IsNone(self.infer(value).expr, negated), ty.BOOL)
+            case ex.Logic(op, left, right):
                 first = as_condition(self, left)
                 known = facts_of(first, self.environment, holds=op == "and")
                 with self._under(self.environment.assume(known)):
-                    return Typed(Logic(op, first, as_condition(self, right)), BOOL)
-            case Not(value):
-                return Typed(Not(as_condition(self, value)), BOOL)
-            case Negate(value):
+                    return Typed(ex.Logic(op, first, as_condition(self, right)), ty.BOOL)
+            case ex.Not(value):
+                return Typed(ex.Not(as_condition(self, value)), ty.BOOL)
+            case ex.Negate(value):
                 number = as_number(self, value)
-                return Typed(Negate(number.expr), FLOAT if number.type == TIME else number.type)
-            case Arithmetic():
+                return Typed(ex.Negate(number.expr), ty.FLOAT if number.type == ty.TIME else number.type)
+            case ex.Arithmetic():
                 return arithmetic(self, expr)
-            case Choice():
+            case ex.Choice():
                 return self._choice(expr)
-            case Filtered():
+            case ex.Filtered():
                 return filtered(self, expr)
         raise AssertionError(f"no rule for {type(expr).__name__}")
 
-    def _field(self, expr: Field) -> Typed:
+    def _field(self, expr: ex.Field) -> Typed:
         base = self.infer(expr.base)
-        inner = plain(base.type)
-        written = Field(base.expr, expr.key)
+        inner = ty.plain(base.type)
+        written = ex.Field(base.expr, expr.key)
         if self.environment.is_absent(base.expr):
             self._of_null(written)
-        if isinstance(inner, AnyType):
-            return Typed(written, ANY)
-        found = inner.get(expr.key) if isinstance(inner, RecordType) else None
+        if isinstance(inner, ty.AnyType):
+            return Typed(written, ty.ANY)
+        found = inner.get(expr.key) if isinstance(inner, ty.RecordType) else None
         if found is None:
             self._no_field(written, inner)
-            return Typed(written, ANY)
-        type_ = optional(found) if isinstance(base.type, OptionalType) else found
+            return Typed(written, ty.ANY)
+        type_ = ty.optional(found) if isinstance(base.type, ty.OptionalType) else found
         return Typed(written, self.environment.narrowed(written, type_))
 
-    def _of_null(self, expr: Field) -> None:
+    def _of_null(self, expr: ex.Field) -> None:
         """Note a field of a value that is always null here; the condition was probably meant the other way round."""
-        base = to_text(expr.base)
+        base = ex.to_text(expr.base)
         self.note(
             "E_OPTIONAL",
             f"{base} is always null here, so it has no {expr.key!r}",
-            found=expr,
-            expected=f"a place where {base} is there",
             suggestion=f"ask the other way round: \"{{{{ {base} is not none }}}}\"; in an 'if' that is 'then' and 'else' swapped",
         )
 
-    def _no_field(self, expr: Field, inner: Type) -> None:
-        base = to_text(expr.base)
+    def _no_field(self, expr: ex.Field, inner: ty.Type) -> None:
+        base = ex.to_text(expr.base)
         inside = list_field(inner)
-        rows = inner if isinstance(inner, ListType) else inside[1] if inside else None
-        item = plain(rows.item) if rows else None
-        if isinstance(item, RecordType) and item.get(expr.key) is not None:
-            walked = self.environment.walked.get(expr.base.name) if isinstance(expr.base, Name) else None
+        rows = inner if isinstance(inner, ty.ListType) else inside[1] if inside else None
+        item = ty.plain(rows.item) if rows else None
+        if isinstance(item, ty.RecordType) and item.get(expr.key) is not None:
+            walked = self.environment.walked.get(expr.base.name) if isinstance(expr.base, ex.Name) else None
             suggestion = (
                 f'take one item first, for instance with the aggregate "pick_best", or {{{{ {base}[0].{expr.key} }}}}'
                 + (f'; or loop_over: "{base}" with {{{{ item.{expr.key} }}}}' if self.in_call and not walked else "")
@@ -208,102 +147,87 @@ class Inference:
             if walked is not None:
                 joined = own_lists(inner, having=(expr.key,))
                 suggestion = f"{suggestion}; or {joined}" if joined else suggestion
-        elif is_list(inner) and OTHER_FILTERS.get(expr.key, expr.key) == "length":
+        elif is_list(inner) and ex.OTHER_FILTERS.get(expr.key, expr.key) == "length":
             suggestion = f"for how many there are write {base} | length"
         else:
-            keys = inner.keys if isinstance(inner, RecordType) else ()
+            keys = inner.keys if isinstance(inner, ty.RecordType) else ()
             suggestion = self.findings.near(expr.key, keys) or (f"its fields are {', '.join(keys)}" if keys else "")
-        expected = ", ".join(inner.keys) if isinstance(inner, RecordType) else "a record"
-        self.note(
-            "E_TYPE",
-            f"{base} is {show(inner)} and has no field {expr.key!r}",
-            found=inner,
-            expected=expected,
-            suggestion=suggestion,
-        )
+        self.note("E_TYPE", f"{base} is {ty.show(inner)} and has no field {expr.key!r}", suggestion=suggestion)
 
-    def _index(self, expr: Index) -> Typed:
+    def _index(self, expr: ex.Index) -> Typed:
         base = self.as_list(expr.base)
-        written = Index(base.expr, expr.number)
-        rows = plain(base.type)
-        if not isinstance(rows, ListType):
-            return Typed(written, ANY)
-        sure = self._is_long_enough(base.expr, rows, expr.number) and not isinstance(base.type, OptionalType)
-        return Typed(written, self.environment.narrowed(written, rows.item if sure else optional(rows.item)))
+        written = ex.Index(base.expr, expr.number)
+        rows = ty.plain(base.type)
+        if not isinstance(rows, ty.ListType):
+            return Typed(written, ty.ANY)
+        sure = self._is_long_enough(base.expr, rows, expr.number) and not isinstance(base.type, ty.OptionalType)
+        return Typed(written, self.environment.narrowed(written, rows.item if sure else ty.optional(rows.item)))
 
-    def _is_long_enough(self, rows: Expr, type_: ListType, number: int) -> bool:
+    def _is_long_enough(self, rows: ex.Expr, type_: ty.ListType, number: int) -> bool:
         """Whether a list surely has an item at a place."""
-        if isinstance(rows, Items | JsonList):
+        if isinstance(rows, ex.ListExpression | ex.JsonList):
             return -len(rows.items) <= number < len(rows.items)
-        if type_.name == BOX.name:
+        if type_.name == ty.BOX.name:
             return -4 <= number < 4
         return (type_.filled and number in (0, -1)) or self.environment.has_place(rows, number)
 
-    def as_list(self, expr: Expr) -> Typed:
+    def as_list(self, expr: ex.Expr) -> Typed:
         """The typed expression as a list; a record with one list field is read as that field."""
         return self.listed(self.infer(expr))
 
     def listed(self, base: Typed) -> Typed:
         """As ``as_list``, of an expression whose type is known."""
-        inner = plain(base.type)
-        if isinstance(inner, ListType | AnyType):
+        inner = ty.plain(base.type)
+        if isinstance(inner, ty.ListType | ty.AnyType):
             return base
         one = list_field(inner)
         if one is None:
-            self.note("E_TYPE", f"a list is wanted, found {show(base.type)}", found=base.type, expected="a list")
-            return Typed(base.expr, ANY)
-        written = Field(base.expr, one[0])
+            self.note("E_TYPE", f"a list is wanted, found {ty.show(base.type)}")
+            return Typed(base.expr, ty.ANY)
+        written = ex.Field(base.expr, one[0])
         self.note(
-            "W_IMPLICIT_BINDING",
-            f"where a list is wanted, {to_text(base.expr)} is read as {to_text(written)}",
-            found=base.expr,
-            expected=written,
+            "W_IMPLICIT_BINDING", f"where a list is wanted, {ex.to_text(base.expr)} is read as {ex.to_text(written)}"
         )
-        type_: Type = optional(one[1]) if isinstance(base.type, OptionalType) else one[1]
+        type_: ty.Type = ty.optional(one[1]) if isinstance(base.type, ty.OptionalType) else one[1]
         return Typed(written, self.environment.narrowed(written, type_))
 
-    def _list_of(self, types: list[Type]) -> Type:
-        item: Type | None = types[0] if types else ANY
-        for type_ in types[1:]:
-            item = None if item is None else join(item, type_)
+    def _list_of(self, types: list[ty.Type]) -> ty.Type:
         size = len(types)
-        return ListType(item=ANY if item is None else item, bound=size, typical=size, stated=True, filled=size > 0)
+        return ty.ListType(item=ty.join_all(types), bound=size, typical=size, stated=True, filled=size > 0)
 
-    def _json_list(self, items: tuple[Expr, ...]) -> Typed:
+    def _json_list(self, items: tuple[ex.Expr, ...]) -> Typed:
         parts: list[Typed] = []
         for place, item in enumerate(items):
             with self.at(place):
                 parts.append(self.infer(item))
-        return Typed(JsonList(tuple(part.expr for part in parts)), self._list_of([part.type for part in parts]))
+        return Typed(ex.JsonList(tuple(part.expr for part in parts)), self._list_of([part.type for part in parts]))
 
-    def _json_record(self, entries: tuple[tuple[str, Expr], ...]) -> Typed:
-        written: list[tuple[str, Expr]] = []
-        fields: list[tuple[str, Type]] = []
+    def _json_record(self, entries: tuple[tuple[str, ex.Expr], ...]) -> Typed:
+        written: list[tuple[str, ex.Expr]] = []
+        fields: list[tuple[str, ty.Type]] = []
         for key, value in entries:
             with self.at(key):
                 part = self.infer(value)
             written.append((key, part.expr))
-            fields.append((key, STRING if isinstance(part.type, EnumType) else signed_type(self, part.expr, part.type)))
+            fields.append((key, named_type(self, part.expr, part.type)))
         check_span(self, dict(written), moments=True)
-        return Typed(JsonRecord(tuple(written)), RecordType(fields=tuple(fields)))
+        return Typed(ex.JsonRecord(tuple(written)), ty.RecordType(fields=tuple(fields)))
 
-    def _text_part(self, part: Expr) -> Expr:
-        if isinstance(part, Const):
+    def _text_part(self, part: ex.Expr) -> ex.Expr:
+        if isinstance(part, ex.Const):
             return part
         typed = self.infer(part)
-        if isinstance(typed.type, OptionalType):
+        if isinstance(typed.type, ty.OptionalType):
             self.note(
                 "W_COERCED",
-                f"{to_text(typed.expr)} may be null and then leaves nothing in the text",
-                found=typed.type,
-                expected="string",
-                suggestion=f"to have a word in its place, {{{{ {to_text(typed.expr)} | default('nothing') }}}}",
+                f"{ex.to_text(typed.expr)} may be null and then leaves nothing in the text",
+                suggestion=f"to have a word in its place, {{{{ {ex.to_text(typed.expr)} | default('nothing') }}}}",
             )
-        elif isinstance(typed.type, ListType | RecordType):
-            self.note("W_COERCED", f"{to_text(typed.expr)} is written into the text as JSON", found=typed.type)
+        elif isinstance(typed.type, ty.ListType | ty.RecordType):
+            self.note("W_COERCED", f"{ex.to_text(typed.expr)} is written into the text as JSON")
         return typed.expr
 
-    def _choice(self, expr: Choice) -> Typed:
+    def _choice(self, expr: ex.Choice) -> Typed:
         condition = whole_condition(self, expr.condition)
         sides: list[Typed] = []
         for branch, holds in ((expr.then, True), (expr.otherwise, False)):
@@ -311,125 +235,104 @@ class Inference:
             with self._under(self.environment.assume(facts)):
                 sides.append(self.infer(branch))
         then, otherwise = sides
-        type_ = join(then.type, otherwise.type)
+        type_ = ty.join(then.type, otherwise.type)
         if type_ is None:
             self.note(
-                "E_TYPE",
-                f"the two sides of 'if' / 'else' differ: {show(then.type)} and {show(otherwise.type)}",
-                found=otherwise.type,
-                expected=then.type,
+                "E_TYPE", f"the two sides of 'if' / 'else' differ: {ty.show(then.type)} and {ty.show(otherwise.type)}"
             )
-        return Typed(Choice(condition, then.expr, otherwise.expr), ANY if type_ is None else type_)
+        return Typed(ex.Choice(condition, then.expr, otherwise.expr), ty.ANY if type_ is None else type_)
 
 
-def _as_text(value: str | Type | Expr) -> str:
-    if isinstance(value, str):
-        return value
-    return show(value) if isinstance(value, get_args(Type)) else to_text(cast("Expr", value))
-
-
-def as_number(at: Inference, expr: Expr) -> Typed:
+def as_number(at: Inference, expr: ex.Expr) -> Typed:
     """The typed expression as a number; note it if it is none."""
     return _number(at, at.infer(expr))
 
 
 def _number(at: Inference, typed: Typed) -> Typed:
-    inner = plain(typed.type)
-    if not is_numeric(inner):
+    inner = ty.plain(typed.type)
+    if not ty.is_numeric(inner):
         at.note(
             "E_TYPE",
-            f"arithmetic works on numbers; {to_text(typed.expr)} is {show(typed.type)}",
-            found=typed.type,
-            expected="number",
-            suggestion=_instead_of_arithmetic(inner, to_text(typed.expr)),
+            f"arithmetic works on numbers; {ex.to_text(typed.expr)} is {ty.show(typed.type)}",
+            suggestion=_instead_of_arithmetic(inner, ex.to_text(typed.expr)),
         )
-        return Typed(typed.expr, NUMBER)
-    if isinstance(typed.type, OptionalType):
+        return Typed(typed.expr, ty.NUMBER)
+    if isinstance(typed.type, ty.OptionalType):
         null_not_handled(at, typed, "an operand")
     return Typed(typed.expr, inner)
 
 
-def arithmetic(at: Inference, expr: Arithmetic) -> Typed:
+def arithmetic(at: Inference, expr: ex.Arithmetic) -> Typed:
     """The written-out arithmetic; a time less a time is a duration."""
     sides = [at.infer(side) for side in (expr.left, expr.right)]
-    if expr.op == "+" and not any(is_numeric(plain(side.type)) for side in sides):
-        first, second = (to_text(side.expr) for side in sides)
-        suggestion = _instead_of_arithmetic(plain(sides[0].type), first)
-        if all(is_list(plain(side.type)) for side in sides):
+    if expr.op == "+" and not any(ty.is_numeric(ty.plain(side.type)) for side in sides):
+        first, second = (ex.to_text(side.expr) for side in sides)
+        suggestion = _instead_of_arithmetic(ty.plain(sides[0].type), first)
+        if all(is_list(ty.plain(side.type)) for side in sides):
             step = {"type": "aggregate", "operation": "concat_lists", "inputs": [first, second]}
             suggestion = f'{json.dumps(step)[:-1]}, "save_as": ...}}'
-        at.note(
-            "E_TYPE",
-            f"'+' adds numbers; {first} is {show(sides[0].type)}",
-            found=f"{show(sides[0].type)} + {show(sides[1].type)}",
-            expected="numbers",
-            suggestion=suggestion,
-        )
-        return Typed(Arithmetic(sides[0].expr, expr.op, sides[1].expr), ANY)
+        at.note("E_TYPE", f"'+' adds numbers; {first} is {ty.show(sides[0].type)}", suggestion=suggestion)
+        return Typed(ex.Arithmetic(sides[0].expr, expr.op, sides[1].expr), ty.ANY)
     left, right = (_number(at, side) for side in sides)
-    written = Arithmetic(left.expr, expr.op, right.expr)
+    written = ex.Arithmetic(left.expr, expr.op, right.expr)
     if expr.op in "/%":
         check_divisor(at, written)
-    if SCORE in (left.type, right.type):
-        return Typed(written, SCORE)
-    if TIME in (left.type, right.type) and expr.op in "+-":
+    if ty.SCORE in (left.type, right.type):
+        return Typed(written, ty.SCORE)
+    if ty.TIME in (left.type, right.type) and expr.op in "+-":
         both = left.type == right.type
-        return Typed(written, FLOAT if both and expr.op == "-" else TIME)
-    if left.type == right.type == INT and expr.op != "/":
-        return Typed(written, INT)
-    return Typed(written, FLOAT)
+        return Typed(written, ty.FLOAT if both and expr.op == "-" else ty.TIME)
+    if left.type == right.type == ty.INT and expr.op != "/":
+        return Typed(written, ty.INT)
+    return Typed(written, ty.FLOAT)
 
 
-def _instead_of_arithmetic(type_: Type, text: str) -> str:
+def _instead_of_arithmetic(type_: ty.Type, text: str) -> str:
     """Suggest what counts or joins a value that is no number."""
     if is_list(type_):
         return f"for how many there are write {text} | length; the aggregate concat_lists joins lists"
-    if is_text(type_):
+    if ty.is_text(type_):
         return 'a text is joined by writing its parts one after the other, outside of expressions: "{{ a }}{{ b }}"'
     return ""
 
 
-def compare(at: Inference, expr: Compare) -> Expr:
+def compare(at: Inference, expr: ex.Compare) -> ex.Expr:
     """The written-out comparison."""
     if expr.op in ("in", "not in"):
         return _membership(at, expr)
     left, right = at.infer(expr.left), at.infer(expr.right)
-    written = Compare(left.expr, expr.op, right.expr)
-    first, second = plain(left.type), plain(right.type)
-    if refuse_comparison(at, written, left, right):
+    written = ex.Compare(left.expr, expr.op, right.expr)
+    first, second = ty.plain(left.type), ty.plain(right.type)
+    if refuse_comparison(at, left, right):
         return written
     if expr.op in ("==", "!="):
         _equality(at, first, second, written)
         return _not_empty(at, written, left, right)
-    numbers = is_numeric(first) and is_numeric(second)
-    if not numbers and not (is_text(first) and is_text(second)):
+    numbers = ty.is_numeric(first) and ty.is_numeric(second)
+    if not numbers and not (ty.is_text(first) and ty.is_text(second)):
         at.note(
             "E_TYPE",
-            f"{show(left.type)} and {show(right.type)} have no order",
-            found=f"{show(left.type)} {expr.op} {show(right.type)}",
-            expected="two numbers or two strings",
-            suggestion=_instead_of_arithmetic(first, to_text(left.expr))
-            or _instead_of_arithmetic(second, to_text(right.expr)),
+            f"{ty.show(left.type)} and {ty.show(right.type)} have no order",
+            suggestion=_instead_of_arithmetic(first, ex.to_text(left.expr))
+            or _instead_of_arithmetic(second, ex.to_text(right.expr)),
         )
         return written
     return _with_null(at, written, left, right)
 
 
-def _with_null(at: Inference, written: Compare, left: Typed, right: Typed) -> Expr:
+def _with_null(at: Inference, written: ex.Compare, left: Typed, right: Typed) -> ex.Expr:
     """Let an uncalibrated (null) confidence pass a threshold; any other null must be handled."""
-    loose = [side for side in (left, right) if isinstance(side.type, OptionalType)]
+    loose = [side for side in (left, right) if isinstance(side.type, ty.OptionalType)]
     if not loose:
         return written
     passes = written.op in (">", ">=") if loose == [left] else written.op in ("<", "<=")
     value = loose[0].expr
-    if len(loose) == 1 and passes and isinstance(value, Field) and value.key == "confidence":
-        lenient = Logic("or", IsNone(value, negated=False), written)
+    if len(loose) == 1 and passes and isinstance(value, ex.Field) and value.key == "confidence":
+        lenient = ex.Logic("or", ex.IsNone(value, negated=False), written)
         at.note(
             "W_COERCED",
-            f"{to_text(value)} is null where nobody calibrated it, and then passes the threshold",
-            found=written,
-            expected=lenient,
-            suggestion=f"to drop such items write {to_text(value)} | default(0)",
+            f"{ex.to_text(value)} is null where nobody calibrated it, and then passes the threshold",
+            suggestion=f"to drop such items write {ex.to_text(value)} | default(0)",
         )
         return lenient
     for side in loose:
@@ -437,56 +340,51 @@ def _with_null(at: Inference, written: Compare, left: Typed, right: Typed) -> Ex
     return written
 
 
-def _not_empty(at: Inference, written: Compare, left: Typed, right: Typed) -> Expr:
+def _not_empty(at: Inference, written: ex.Compare, left: Typed, right: Typed) -> ex.Expr:
     """Write ``text != ""`` as a check that the text is neither null nor empty."""
-    value = left if right.expr == Const("") else right if left.expr == Const("") else None
-    if written.op != "!=" or value is None or not isinstance(value.type, OptionalType) or not is_path(value.expr):
+    value = left if right.expr == ex.Const("") else right
+    is_asked = written.op == "!=" and ex.Const("") in (left.expr, right.expr)
+    if not is_asked or not isinstance(value.type, ty.OptionalType) or not is_path(value.expr):
         return written
-    both = Logic("and", IsNone(value.expr, negated=True), written)
-    at.note("W_COERCED", f"{to_text(value.expr)} may be null, which is no text either", found=written, expected=both)
-    return both
+    at.note("W_COERCED", f"{ex.to_text(value.expr)} may be null, which is no text either")
+    return ex.Logic("and", ex.IsNone(value.expr, negated=True), written)
 
 
-def _equality(at: Inference, first: Type, second: Type, written: Compare) -> None:
-    if isinstance(first, EnumType) and isinstance(second, EnumType) and not set(first.values) & set(second.values):
+def _equality(at: Inference, first: ty.Type, second: ty.Type, written: ex.Compare) -> None:
+    if (
+        isinstance(first, ty.EnumType)
+        and isinstance(second, ty.EnumType)
+        and not set(first.values) & set(second.values)
+    ):
         known, word = (first, second) if len(second.values) == 1 else (second, first)
         if len(known.values) > 1:
             at.note(
                 "E_TYPE",
-                f"{to_text(written)}: {word.values[0]!r} is not one of the values",
-                found=word.values[0],
-                expected=", ".join(known.values),
+                f"{ex.to_text(written)}: {word.values[0]!r} is not one of the values",
                 suggestion=did_you_mean(word.values[0], known.values),
             )
         return
-    if join(first, second) is None:
-        at.note(
-            "E_TYPE",
-            f"{to_text(written)} can never be equal: {show(first)} and {show(second)}",
-            found=second,
-            expected=first,
-        )
+    if ty.join(first, second) is None:
+        at.note("E_TYPE", f"{ex.to_text(written)} can never be equal: {ty.show(first)} and {ty.show(second)}")
 
 
-def _membership(at: Inference, expr: Compare) -> Expr:
+def _membership(at: Inference, expr: ex.Compare) -> ex.Expr:
     left, right = at.infer(expr.left), at.infer(expr.right)
-    holder, item = plain(right.type), plain(left.type)
-    if is_text(holder):
-        if not is_text(item):
-            at.note("E_TYPE", f"only a string can be in a string, not {show(item)}", found=item, expected="string")
+    item, is_in_text = ty.plain(left.type), ty.is_text(ty.plain(right.type))
+    rows = right if is_in_text else at.listed(right)
+    written = ex.Compare(left.expr, expr.op, rows.expr)
+    if is_in_text:
+        if not ty.is_text(item):
+            at.note("E_TYPE", f"only a string can be in a string, not {ty.show(item)}")
         for side in (left, right):
-            if isinstance(side.type, OptionalType):
+            if isinstance(side.type, ty.OptionalType):
                 null_not_handled(at, side, "an operand of 'in'")
-        return Compare(left.expr, expr.op, right.expr)
-    rows = at.listed(right)
-    if refuse_comparison(at, Compare(left.expr, expr.op, rows.expr), left, rows):
-        return Compare(left.expr, expr.op, rows.expr)
-    if isinstance(rows.type, OptionalType):
+    elif not refuse_comparison(at, left, rows) and isinstance(rows.type, ty.OptionalType):
         null_not_handled(at, rows, "the list of 'in'")
-    return Compare(left.expr, expr.op, rows.expr)
+    return written
 
 
-def filtered(at: Inference, expr: Filtered) -> Typed:
+def filtered(at: Inference, expr: ex.Filtered) -> Typed:
     """The written-out use of a filter, and its type."""
     match expr.name:
         case "length":
@@ -497,61 +395,54 @@ def filtered(at: Inference, expr: Filtered) -> Typed:
             return _extreme(at, expr)
         case "lower" | "upper":
             text = at.infer(expr.value)
-            if isinstance(text.type, OptionalType):
+            if isinstance(text.type, ty.OptionalType):
                 null_not_handled(at, text, f"the operand of '{expr.name}'", with_default(text, "''"))
-            elif not is_text(text.type):
-                at.note("E_TYPE", f"'{expr.name}' works on strings", found=text.type, expected="string")
-            return Typed(Filtered(text.expr, expr.name, ()), STRING)
+            elif not ty.is_text(text.type):
+                at.note("E_TYPE", f"'{expr.name}' works on strings")
+            return Typed(ex.Filtered(text.expr, expr.name, ()), ty.STRING)
     number = as_number(at, expr.value)
     arguments = tuple(as_number(at, argument).expr for argument in expr.arguments)
-    written = Filtered(number.expr, expr.name, arguments)
+    written = ex.Filtered(number.expr, expr.name, arguments)
     if expr.name == "round" and not is_score(number.type):
-        return Typed(written, INT if arguments in ((), (Const(0),)) else FLOAT)
+        return Typed(written, ty.INT if arguments in ((), (ex.Const(0),)) else ty.FLOAT)
     return Typed(written, number.type)
 
 
-def _length(at: Inference, expr: Filtered) -> Typed:
+def _length(at: Inference, expr: ex.Filtered) -> Typed:
     value = at.infer(expr.value)
-    if not is_text(plain(value.type)) or isinstance(value.type, AnyType):
+    if not ty.is_text(ty.plain(value.type)) or isinstance(value.type, ty.AnyType):
         value = at.listed(value)
-    if isinstance(value.type, OptionalType):
+    if isinstance(value.type, ty.OptionalType):
         null_not_handled(at, value, "the operand of 'length'", with_default(value, "[]"))
-    return Typed(Filtered(value.expr, "length", ()), INT)
+    return Typed(ex.Filtered(value.expr, "length", ()), ty.INT)
 
 
-def _default(at: Inference, expr: Filtered) -> Typed:
+def _default(at: Inference, expr: ex.Filtered) -> Typed:
     value, fallback = at.infer(expr.value), at.infer(expr.arguments[0])
-    written = Filtered(value.expr, "default", (fallback.expr,))
-    type_ = fallback.type if value.type == NULL else join(plain(value.type), fallback.type)
-    if isinstance(type_, EnumType) and not isinstance(plain(value.type), EnumType):
-        type_ = STRING
+    written = ex.Filtered(value.expr, "default", (fallback.expr,))
+    type_ = fallback.type if value.type == ty.NULL else ty.join(ty.plain(value.type), fallback.type)
+    if isinstance(type_, ty.EnumType) and not isinstance(ty.plain(value.type), ty.EnumType):
+        type_ = ty.STRING
     if type_ is None:
-        at.note(
-            "E_TYPE",
-            f"the default is {show(fallback.type)}, the value {show(plain(value.type))}",
-            found=fallback.type,
-            expected=plain(value.type),
-        )
-        return Typed(written, plain(value.type))
+        at.note("E_TYPE", f"the default is {ty.show(fallback.type)}, the value {ty.show(ty.plain(value.type))}")
+        return Typed(written, ty.plain(value.type))
     return Typed(written, type_)
 
 
-def _extreme(at: Inference, expr: Filtered) -> Typed:
+def _extreme(at: Inference, expr: ex.Filtered) -> Typed:
     rows = at.as_list(expr.value)
     refuse_mixture(at, rows.expr)
-    written = Filtered(rows.expr, expr.name, ())
-    inner = plain(rows.type)
-    if not isinstance(inner, ListType):
-        return Typed(written, ANY)
-    item = plain(inner.item)
-    if not is_numeric(item):
+    written = ex.Filtered(rows.expr, expr.name, ())
+    inner = ty.plain(rows.type)
+    if not isinstance(inner, ty.ListType):
+        return Typed(written, ty.ANY)
+    item = ty.plain(inner.item)
+    if not ty.is_numeric(item):
         at.note(
             "E_TYPE",
-            f"'{expr.name}' works on numbers, found {show(rows.type)}",
-            found=rows.type,
-            expected="list<number>",
+            f"'{expr.name}' works on numbers, found {ty.show(rows.type)}",
             suggestion=f'use the aggregate "{expr.name}" with a key',
         )
-        return Typed(written, ANY)
-    sure = inner.filled and not isinstance(inner.item, OptionalType) and not isinstance(rows.type, OptionalType)
-    return Typed(written, item if sure else optional(item))
+        return Typed(written, ty.ANY)
+    sure = inner.filled and not isinstance(inner.item, ty.OptionalType) and not isinstance(rows.type, ty.OptionalType)
+    return Typed(written, item if sure else ty.optional(item))

@@ -13,115 +13,78 @@ from typing import TYPE_CHECKING
 
 from tool_induction.checker.environment import PLACES, Typed, list_field
 from tool_induction.checker.scores import instead_of_score, is_score
+from tool_induction.language import expressions as ex
+from tool_induction.language import types as ty
 from tool_induction.language.diagnostics import Findings, Path, Suggestion
-from tool_induction.language.expressions import (
-    Compare,
-    Const,
-    Expr,
-    Field,
-    Filtered,
-    Index,
-    IsNone,
-    JsonList,
-    Logic,
-    Name,
-    names,
-    to_text,
-)
 from tool_induction.language.model import Require
-from tool_induction.language.types import (
-    BOOKKEEPING,
-    BOOL,
-    AnyType,
-    ListType,
-    OptionalType,
-    RecordType,
-    Type,
-    is_numeric,
-    is_text,
-    plain,
-    show,
-)
 
 if TYPE_CHECKING:
     from tool_induction.checker.expressions import Inference
 
 
-def as_condition(at: Inference, expr: Expr) -> Expr:
+def as_condition(at: Inference, expr: ex.Expr) -> ex.Expr:
     """The expression as a condition: a list becomes ``length > 0``, an optional ``is not none``."""
     with at.asking(expr):
         return _condition(at, expr)
 
 
-def _condition(at: Inference, expr: Expr) -> Expr:
+def _condition(at: Inference, expr: ex.Expr) -> ex.Expr:
     typed = at.infer(expr)
-    inner = plain(typed.type)
-    if typed.type == BOOL or isinstance(typed.type, AnyType):
+    inner, one = ty.plain(typed.type), list_field(ty.plain(typed.type))
+    is_optional = isinstance(typed.type, ty.OptionalType)
+    if typed.type == ty.BOOL or isinstance(typed.type, ty.AnyType):
         return typed.expr
-    if inner == BOOL:
+    if inner == ty.BOOL:
         null_not_handled(at, typed, "a condition", with_default(typed, "false"))
         return typed.expr
-    if isinstance(inner, ListType) and not isinstance(typed.type, OptionalType):
-        return _coerced(at, typed, Compare(Filtered(typed.expr, "length", ()), ">", Const(0)))
-    if isinstance(typed.type, OptionalType) or (isinstance(inner, RecordType) and list_field(inner) is None):
-        return _coerced(at, typed, IsNone(typed.expr, negated=True))
-    one = list_field(inner)
-    if one is not None:
-        return _coerced(at, typed, Compare(Filtered(Field(typed.expr, one[0]), "length", ()), ">", Const(0)))
-    at.note(
-        "E_TYPE",
-        f"a condition is true or false, found {show(typed.type)}",
-        found=typed.type,
-        expected="bool",
-        suggestion=instead_of_score(at, typed.expr)
-        if is_score(inner)
-        else f"compare it: is {to_text(typed.expr)} > 0 meant?"
-        if is_numeric(inner)
-        else "compare it with something",
+    if is_optional or (isinstance(inner, ty.RecordType) and one is None):
+        return _coerced(at, typed, ex.IsNone(typed.expr, negated=True))
+    if isinstance(inner, ty.ListType) or one is not None:
+        rows = typed.expr if one is None else ex.Field(typed.expr, one[0])
+        return _coerced(at, typed, ex.Compare(ex.Filtered(rows, "length", ()), ">", ex.Const(0)))
+    meant = (
+        f"compare it: is {ex.to_text(typed.expr)} > 0 meant?" if ty.is_numeric(inner) else "compare it with something"
     )
+    suggestion = instead_of_score(at, typed.expr) if is_score(inner) else meant
+    at.note("E_TYPE", f"a condition is true or false, found {ty.show(typed.type)}", suggestion=suggestion)
     return typed.expr
 
 
-def _coerced(at: Inference, typed: Typed, written: Expr) -> Expr:
-    at.note(
-        "W_COERCED",
-        f"as a condition, {to_text(typed.expr)} is read as {to_text(written)}",
-        found=typed.type,
-        expected="bool",
-    )
+def _coerced(at: Inference, typed: Typed, written: ex.Expr) -> ex.Expr:
+    at.note("W_COERCED", f"as a condition, {ex.to_text(typed.expr)} is read as {ex.to_text(written)}")
     return written
 
 
 def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str | Suggestion = "") -> None:
     """Note a value that may be null in a place that takes no null, or demand it if the checker may add a ``require``."""
-    text = to_text(typed.expr)
+    text = ex.to_text(typed.expr)
     root = _first_null(at, typed.expr)
     may_demand = (
-        not way_out and base_name(typed.expr) != "item" and not (isinstance(root, Field) and root.key == "confidence")
+        not way_out
+        and base_name(typed.expr) != "item"
+        and not (isinstance(root, ex.Field) and root.key == "confidence")
     )
     if root is not None and may_demand and at.demands is not None:
-        at.demands.append(Demand(path=at.path, of=root, condition=IsNone(root, negated=True)))
+        at.demands.append(Demand(path=at.path, of=root, condition=ex.IsNone(root, negated=True)))
         return
     at.note(
         "E_OPTIONAL",
         f"{text} may be null, and {where} may not",
-        found=typed.type,
-        expected=plain(typed.type),
         suggestion=way_out or instead_of_null(at, typed.expr, root),
     )
 
 
 def with_default(typed: Typed, fallback: str) -> str:
     """Suggest a default for a value in its place in an expression."""
-    return f'give it a default: "{{{{ {to_text(typed.expr)} | default({fallback}) }}}}"'
+    return f'give it a default: "{{{{ {ex.to_text(typed.expr)} | default({fallback}) }}}}"'
 
 
-def missing(at: Inference, value: Expr, condition: Expr, message: str) -> None:
+def missing(at: Inference, value: ex.Expr, condition: ex.Expr, message: str) -> None:
     """Note a value that may be empty, or demand it if the checker may add a ``require``."""
     if at.demands is not None:
         at.demands.append(Demand(path=at.path, of=value, condition=condition))
         return
-    at.note("E_OPTIONAL", message, found=value, suggestion=ask_for(at, condition, value))
+    at.note("E_OPTIONAL", message, suggestion=ask_for(at, condition, value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,79 +92,77 @@ class Demand:
     """A value that a step needs, and the condition that it is there."""
 
     path: Path
-    of: Expr
-    condition: Expr
+    of: ex.Expr
+    condition: ex.Expr
 
 
 def implicit_require(demand: Demand, findings: Findings, *, message: str = "", suggestion: str = "") -> Require:
     """Make the ``require`` step that ends a tool as ``empty`` without a needed value; warn of it."""
     condition, path = demand.condition, demand.path
-    text = to_text(demand.of)
+    text = ex.to_text(demand.of)
     findings.add(
         "W_IMPLICIT_REQUIRE",
         path,
         message or f"this cannot be done without {text}: the tool ends with status 'empty' where it is missing",
-        found=text,
-        expected=f'{{"type": "require", "condition": "{{{{ {to_text(condition)} }}}}", "status": "empty"}}',
         suggestion=suggestion
         or "to go on without it, put the step into the 'then' of an 'if', or give the value a default",
     )
     # A reader of the result does not know saved names; the writer of the tool sees the warning.
-    reason = Const("nothing was found")
+    reason = ex.Const("nothing was found")
     return Require(condition=condition, status="empty", reason=reason, path=path)
 
 
-def base_name(expr: Expr) -> str:
+def base_name(expr: ex.Expr) -> str:
     """The name that a path starts from; empty for any other expression."""
-    while isinstance(expr, Field | Index):
+    while isinstance(expr, ex.Field | ex.Index):
         expr = expr.base
-    return expr.name if isinstance(expr, Name) else ""
+    return expr.name if isinstance(expr, ex.Name) else ""
 
 
-def optional_root(at: Inference, expr: Expr) -> Expr | None:
+def optional_root(at: Inference, expr: ex.Expr) -> ex.Expr | None:
     """The outermost part of a path that may be null; None for an expression that is no path from a saved name."""
     return None if base_name(expr) == "item" else _first_null(at, expr)
 
 
-def _first_null(at: Inference, expr: Expr) -> Expr | None:
-    chain: list[Expr] = []
-    while isinstance(expr, Field | Index):
+def _first_null(at: Inference, expr: ex.Expr) -> ex.Expr | None:
+    chain: list[ex.Expr] = []
+    while isinstance(expr, ex.Field | ex.Index):
         chain.append(expr)
         expr = expr.base
-    if not isinstance(expr, Name):
+    if not isinstance(expr, ex.Name):
         return None
     for part in (expr, *reversed(chain)):
-        if isinstance(at.infer(part).type, OptionalType):
+        if isinstance(at.infer(part).type, ty.OptionalType):
             return part
     return None
 
 
-def instead_of_null(at: Inference, value: Expr, root: Expr | None) -> str:
+def instead_of_null(at: Inference, value: ex.Expr, root: ex.Expr | None) -> str:
     """Suggest what to write for a ``value`` that may be null; ``root`` is the part of it to check, if it is a path."""
-    if root is None or (isinstance(root, Field) and root.key == "confidence"):
+    if root is None or (isinstance(root, ex.Field) and root.key == "confidence"):
         return _default(at, value) or "save it first with a 'set', and say what happens without it with a 'require'"
     return ask_for(at, there(at, root), value)
 
 
-def there(at: Inference, root: Expr) -> Expr:
+def there(at: Inference, root: ex.Expr) -> ex.Expr:
     """The condition that a value is there: it is not null, or the list of an item is long enough."""
-    if isinstance(root, Index):
-        rows = plain(at.infer(root.base).type)
+    if isinstance(root, ex.Index):
+        rows = ty.plain(at.infer(root.base).type)
         least = root.number if root.number >= 0 else -root.number - 1
-        if isinstance(rows, ListType) and not isinstance(rows.item, OptionalType) and least < PLACES:
-            return Compare(Filtered(root.base, "length", ()), ">", Const(least))
-    return IsNone(root, negated=True)
+        if isinstance(rows, ty.ListType) and not isinstance(rows.item, ty.OptionalType) and least < PLACES:
+            return ex.Compare(ex.Filtered(root.base, "length", ()), ">", ex.Const(least))
+    return ex.IsNone(root, negated=True)
 
 
-def ask_for(at: Inference, condition: Expr, value: Expr | None = None) -> str:
+def ask_for(at: Inference, condition: ex.Expr, value: ex.Expr | None = None) -> str:
     """Suggest how to make a condition hold at this place; ``value`` is what may be null and can have a default."""
     environment = at.environment
     is_local = any(
         name in environment.walked or (environment.outside is not None and name not in environment.outside)
-        for name in names(condition)
+        for name in ex.names(condition)
     )
     if is_local and at.condition is not None:
-        both = _braced(Logic("and", condition, at.condition))
+        both = _braced(ex.Logic("and", condition, at.condition))
         return f"ask first, as the condition: {json.dumps(both, ensure_ascii=False)}"
     if is_local:
         default = _default(at, value)
@@ -211,45 +172,40 @@ def ask_for(at: Inference, condition: Expr, value: Expr | None = None) -> str:
     return f"say {where} what happens without it: {require(condition)}"
 
 
-def require(condition: Expr) -> str:
+def require(condition: ex.Expr) -> str:
     """The JSON of a ``require`` step for a condition, with a reason for readers of the result."""
-    few = isinstance(condition, Compare) and isinstance(condition.right, Const) and condition.right.value
+    few = isinstance(condition, ex.Compare) and isinstance(condition.right, ex.Const) and condition.right.value
     reason = f"fewer than {few + 1} were found" if isinstance(few, int) and few else "nothing was found"
     step = {"type": "require", "condition": _braced(condition), "status": "empty", "reason": reason}
     return json.dumps(step, ensure_ascii=False)
 
 
-def _default(at: Inference, value: Expr | None) -> str:
+def _default(at: Inference, value: ex.Expr | None) -> str:
     """Suggest a default for a value, if its type has one."""
-    if value is None:
+    type_ = ty.NULL if value is None else ty.plain(at.infer(value).type)
+    defaults: list[tuple[bool, ex.Expr]] = [
+        (type_ == ty.BOOL, ex.Const(False)),
+        (isinstance(type_, ty.ListType), ex.JsonList(())),
+        (ty.is_numeric(type_), ex.Const(0)),
+        (ty.is_text(type_), ex.Const("unknown")),
+    ]
+    fallback = next((default for fits, default in defaults if fits), None)
+    if value is None or fallback is None:
         return ""
-    fallback = _of_type(plain(at.infer(value).type))
-    if fallback is None:
-        return ""
-    written = _braced(Filtered(value, "default", (fallback,)))
+    written = _braced(ex.Filtered(value, "default", (fallback,)))
     return f"give it a default that says what is so, for instance: {json.dumps(written, ensure_ascii=False)}"
 
 
-def _of_type(type_: Type) -> Expr | None:
-    if type_ == BOOL:
-        return Const(False)
-    if isinstance(type_, ListType):
-        return JsonList(())
-    if is_numeric(type_):
-        return Const(0)
-    return Const("unknown") if is_text(type_) else None
-
-
-def own_lists(item: Type, *, having: Collection[str] = ("start_time", "timestamp")) -> str:
+def own_lists(item: ty.Type, *, having: Collection[str] = ("start_time", "timestamp")) -> str:
     """Suggest joining the lists that items hold, if these have the fields that are wanted."""
-    for key, type_ in item.fields if isinstance(item, RecordType) else ():
-        inner = plain(type_)
-        held = plain(inner.item) if isinstance(inner, ListType) and key not in BOOKKEEPING else None
-        if isinstance(held, RecordType) and any(held.get(wanted) is not None for wanted in having):
+    for key, type_ in item.fields if isinstance(item, ty.RecordType) else ():
+        inner = ty.plain(type_)
+        held = ty.plain(inner.item) if isinstance(inner, ty.ListType) and key not in ty.BOOKKEEPING else None
+        if isinstance(held, ty.RecordType) and any(held.get(wanted) is not None for wanted in having):
             step = '{"type": "loop", "loop_over": <the items>, "do": [{"type": "set", "value": "{{ item.%s }}", ...}]}'
             return f"each item holds a list {key!r}; join those before with {step % key}"
     return ""
 
 
-def _braced(expr: Expr) -> str:
-    return f"{{{{ {to_text(expr)} }}}}"
+def _braced(expr: ex.Expr) -> str:
+    return f"{{{{ {ex.to_text(expr)} }}}}"

@@ -6,49 +6,15 @@ result is checked when the tool runs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from tool_induction.checker.environment import DISTINCT, KEPT, OPERATIONS, OPPOSITE, Typed, facts_of
+from tool_induction.checker.environment import OPERATIONS, OPPOSITE, Typed, facts_of
 from tool_induction.checker.nulls import as_condition, ask_for, missing
-from tool_induction.language.expressions import (
-    Arithmetic,
-    Choice,
-    Compare,
-    Const,
-    Expr,
-    Field,
-    Filtered,
-    Index,
-    IsNone,
-    Items,
-    JsonList,
-    Logic,
-    Name,
-    Negate,
-    Not,
-    Text,
-    children,
-    names,
-    to_text,
-)
-from tool_induction.language.types import (
-    BOOL,
-    FLOAT,
-    NULL,
-    TIME,
-    AnyType,
-    ListType,
-    OptionalType,
-    RecordType,
-    Type,
-    is_numeric,
-    operation_types,
-    optional,
-    plain,
-)
+from tool_induction.language import expressions as ex
+from tool_induction.language import types as ty
 
 if TYPE_CHECKING:
     from tool_induction.checker.expressions import Inference
@@ -69,52 +35,58 @@ class Range:
         return Range(min(self.least, other.least), max(self.most, other.most))
 
 
-def range_of(at: Inference, expr: Expr) -> Range:
+#: fields of operations' results with bounds that their types do not say
+_BOUNDS = {"confidence": Range(0, 1), "duration": Range(least=0)}
+
+
+def range_of(at: Inference, expr: ex.Expr) -> Range:
     """The bounds of the number that a written-out expression gives."""
     match expr:
-        case Const(value) if isinstance(value, int | float) and not isinstance(value, bool):
+        case ex.Const(value) if isinstance(value, int | float) and not isinstance(value, bool):
             return Range(value, value)
-        case Name(name) if name in at.environment.signed:
+        case ex.Name(name) if name in at.environment.signed:
             return Range()
-        case Name(name) if name in at.environment.meanings:
+        case ex.Name(name) if name in at.environment.meanings:
             return range_of(at, at.environment.meanings[name])
-        case Name() | Field() | Index():
-            return Range(least=0) if plain(at.infer(expr).type) == TIME else Range()
-        case Filtered():
+        case ex.Field(base, key) if key in _BOUNDS and is_result(at.infer(base).type):
+            return _BOUNDS[key]
+        case ex.Name() | ex.Field() | ex.Index():
+            return Range(least=0) if ty.plain(at.infer(expr).type) == ty.TIME else Range()
+        case ex.Filtered():
             return _filtered(at, expr)
-        case Choice(_, then, otherwise):
+        case ex.Choice(_, then, otherwise):
             return range_of(at, then).join(range_of(at, otherwise))
-        case Negate(value):
+        case ex.Negate(value):
             inner = range_of(at, value)
             return Range(-inner.most, -inner.least)
-        case Arithmetic(left, op, right):
+        case ex.Arithmetic(left, op, right):
             return _arithmetic(range_of(at, left), op, range_of(at, right))
     return Range()
 
 
-def _filtered(at: Inference, expr: Filtered) -> Range:
-    if expr.name == "length":
-        if isinstance(expr.value, Filtered) and expr.value.name in (KEPT, DISTINCT):
-            whole = plain(at.infer(expr.value.value).type)
-            most = whole.bound if isinstance(whole, ListType) else None
+def _filtered(at: Inference, expr: ex.Filtered) -> Range:
+    match expr:
+        case ex.Filtered(ex.Filtered(rows, "kept" | "distinct"), "length"):
+            whole = ty.plain(at.infer(rows).type)
+            most = whole.bound if isinstance(whole, ty.ListType) else None
             return Range(at.environment.least_length(expr.value), _ANY if most is None else most)
-        rows = plain(at.infer(expr.value).type)
-        if isinstance(rows, ListType):
-            least = max(int(rows.filled), at.environment.least_length(expr.value))
-            return Range(least, _ANY if rows.bound is None else rows.bound)
-        return Range(least=0)
-    if expr.name in ("min", "max") and isinstance(expr.value, Items | JsonList) and expr.value.items:
-        parts = [range_of(at, item) for item in expr.value.items]
-        choose = min if expr.name == "min" else max
-        return Range(choose(part.least for part in parts), choose(part.most for part in parts))
-    inner = range_of(at, expr.value)
-    match expr.name:
-        case "default":
-            return inner.join(range_of(at, expr.arguments[0]))
-        case "abs":
+        case ex.Filtered(rows, "length"):
+            whole = ty.plain(at.infer(rows).type)
+            if not isinstance(whole, ty.ListType):
+                return Range(least=0)
+            least = max(int(whole.filled), at.environment.least_length(rows))
+            return Range(least, _ANY if whole.bound is None else whole.bound)
+        case ex.Filtered(ex.ListExpression(items) | ex.JsonList(items), "min" | "max" as name) if items:
+            parts = [range_of(at, item) for item in items]
+            choose = min if name == "min" else max
+            return Range(choose(part.least for part in parts), choose(part.most for part in parts))
+        case ex.Filtered(value, "default", (instead,)):
+            return range_of(at, value).join(range_of(at, instead))
+        case ex.Filtered(value, "abs"):
+            inner = range_of(at, value)
             return Range(least=max(0.0, inner.least, -inner.most))
-        case "round":
-            return inner
+        case ex.Filtered(value, "round"):
+            return range_of(at, value)
     return Range()
 
 
@@ -128,130 +100,115 @@ def _arithmetic(left: Range, op: str, right: Range) -> Range:
     return Range()
 
 
-def check_divisor(at: Inference, expr: Arithmetic) -> None:
+def check_divisor(at: Inference, expr: ex.Arithmetic) -> None:
     """Note a divisor that may be 0, such as the length of a list that may be empty."""
     divisor = range_of(at, expr.right)
-    text = to_text(expr.right)
+    text = ex.to_text(expr.right)
     if ("nonzero", text) in at.environment.facts:
         return
-    if divisor.least == 0 or expr.right == Const(0):
+    if divisor.least == 0 or expr.right == ex.Const(0):
         at.note(
             "E_TYPE",
             f"{text} may be 0, and nothing can be divided by that",
-            found=text,
-            expected="a number that is not 0",
-            suggestion="" if expr.right == Const(0) else ask_for(at, Compare(expr.right, ">", Const(0))),
+            suggestion="" if expr.right == ex.Const(0) else ask_for(at, ex.Compare(expr.right, ">", ex.Const(0))),
         )
 
 
-def within_video(at: Inference, operation: str, name: str, value: Expr) -> Expr:
+def within_video(at: Inference, operation: str, name: str, value: ex.Expr) -> ex.Expr:
     """The value of a parameter, written so that a time is not before the video; note short lists and empty texts."""
-    if isinstance(value, Const):
+    if isinstance(value, ex.Const):
         return value
     schema = _schema(operation, name)
-    if isinstance(value, JsonList | Items):
+    if isinstance(value, ex.JsonList | ex.ListExpression):
         least = schema.get("minItems", 0)
         if len(value.items) < least:
-            found, expected = f"{len(value.items)} items", f"at least {least} items"
-            at.note("E_TYPE", f"{name}: {found}, where {expected} are wanted", found=found, expected=expected)
+            at.note("E_TYPE", f"{name}: {len(value.items)} items, where at least {least} items are wanted")
         return value
     if schema.get("minLength", 0) > 0:
         _check_text(at, name, value)
-    elif schema.get("x-type") == "Time" and schema.get("minimum") == 0 and not isinstance(value, Field | Index):
+    elif schema.get("x-type") == "Time" and schema.get("minimum") == 0 and not isinstance(value, ex.Field | ex.Index):
         return from_the_start(at, value)
     return value
 
 
-def _check_text(at: Inference, name: str, value: Expr) -> None:
+def _check_text(at: Inference, name: str, value: ex.Expr) -> None:
     """Note a text that may be empty: an operation cannot answer an empty query."""
     if not may_be_empty(at, value):
         return
-    text = to_text(value)
-    message = f"{text} may be empty, and {name} may not"
-    if isinstance(value, Name):
-        missing(at, value, Compare(Filtered(value, "length", ()), ">", Const(0)), message)
-    else:
-        at.note("E_OPTIONAL", message, found=text, suggestion=_instead_of_nothing(at, value))
+    message = f"{ex.to_text(value)} may be empty, and {name} may not"
+    if isinstance(value, ex.Name):
+        missing(at, value, ex.Compare(ex.Filtered(value, "length", ()), ">", ex.Const(0)), message)
+        return
+    suggestion = "write something around it that is always there"
+    for word in sorted(ex.names(value) & at.environment.joined)[:1]:
+        instead = f"{{{{ {word} if {word} != '' else 'nothing' }}}}"
+        suggestion = f"a default is for null, not for an empty text: {instead}"
+    at.note("E_OPTIONAL", message, suggestion=suggestion)
 
 
-def _instead_of_nothing(at: Inference, value: Expr) -> str:
-    words = sorted(names(value) & at.environment.joined)
-    if not words:
-        return "write something around it that is always there"
-    one = words[0]
-    return f"a default is for null, not for an empty text: {{{{ {one} if {one} != '' else 'nothing' }}}}"
-
-
-def may_be_empty(at: Inference, value: Expr) -> bool:
+def may_be_empty(at: Inference, value: ex.Expr) -> bool:
     """Whether a text may have been joined from nothing. Texts of callers and results are checked at run time."""
     match value:
-        case Name(name):
+        case ex.Name(name):
             return name in at.environment.joined and not at.environment.is_filled(value)
-        case Filtered(inner, "default" | "lower" | "upper", _):
+        case ex.Filtered(inner, "default" | "lower" | "upper", _):
             return may_be_empty(at, inner)
-        case Choice(condition, then, otherwise):
+        case ex.Choice(condition, then, otherwise):
             return any(
                 may_be_empty(at.knowing(facts_of(condition, at.environment, holds=holds)), branch)
                 for branch, holds in ((then, True), (otherwise, False))
             )
-        case Text(parts):
+        case ex.Text(parts):
             return all(_leaves_nothing(at, part) for part in parts)
     return False
 
 
-def _leaves_nothing(at: Inference, part: Expr) -> bool:
-    if isinstance(part, Const):
+def _leaves_nothing(at: Inference, part: ex.Expr) -> bool:
+    if isinstance(part, ex.Const):
         return not str(part.value).strip()
-    return may_be_empty(at, part) or isinstance(at.infer(part).type, OptionalType)
+    return may_be_empty(at, part) or isinstance(at.infer(part).type, ty.OptionalType)
 
 
-def may_be_negative(at: Inference, value: Expr) -> bool:
-    """Whether an expression subtracts from a number and does not keep it at 0 or more."""
-    if isinstance(value, Name):
+def may_be_negative(at: Inference, value: ex.Expr) -> bool:
+    """Whether a number was made smaller, and nothing keeps it at 0 or more."""
+    if isinstance(value, ex.Name):
         return value.name in at.environment.signed
-    return subtracts(value, at.environment.signed) and range_of(at, value).least < 0
+    return _subtracts(at, value) and range_of(at, value).least < 0
 
 
-def signed_type(at: Inference, value: Expr, type_: Type) -> Type:
-    """The type of a value under a name of its own: a time that may be before the video's start is any number."""
-    if plain(type_) != TIME or not may_be_negative(at, value):
+def _subtracts(at: Inference, expr: ex.Expr) -> bool:
+    match expr:
+        case ex.Name(name):
+            return name in at.environment.signed
+        case ex.Const(value):
+            return isinstance(value, int | float) and value < 0
+        case ex.Negate() | ex.Arithmetic(_, "-", _):
+            return True
+        case ex.Arithmetic() | ex.Filtered() | ex.Choice() | ex.ListExpression():
+            return any(_subtracts(at, part) for part in ex.children(expr))
+    return False
+
+
+def named_type(at: Inference, value: ex.Expr, type_: ty.Type) -> ty.Type:
+    """The type of a value under a name of its own: a word is a string, a time that may be before the start any number."""
+    if isinstance(type_, ty.EnumType):
+        return ty.STRING
+    if ty.plain(type_) != ty.TIME or not may_be_negative(at, value):
         return type_
-    return optional(FLOAT) if isinstance(type_, OptionalType) else FLOAT
+    return ty.optional(ty.FLOAT) if isinstance(type_, ty.OptionalType) else ty.FLOAT
 
 
-def from_the_start(at: Inference, value: Expr) -> Expr:
+def from_the_start(at: Inference, value: ex.Expr) -> ex.Expr:
     """Write a computed time that may be before the video's start as at least 0."""
     if not may_be_negative(at, value):
         return value
-    written = Filtered(Items((value, Const(0))), "max", ())
-    at.note(
-        "W_COERCED",
-        f"{to_text(value)} may lie before the video's start, and is then read as 0",
-        found=value,
-        expected=written,
-    )
-    return written
-
-
-def subtracts(expr: Expr, signed: Collection[str] = ()) -> bool:
-    """Whether a number may have been made smaller; ``signed`` holds the names of those that were."""
-    match expr:
-        case Name(name):
-            return name in signed
-        case Negate():
-            return True
-        case Const(value):
-            return isinstance(value, int | float) and value < 0
-        case Arithmetic(_, "-", _):
-            return True
-        case Arithmetic() | Filtered() | Choice() | Items():
-            return any(subtracts(part, signed) for part in children(expr))
-    return False
+    at.note("W_COERCED", f"{ex.to_text(value)} may lie before the video's start, and is then read as 0")
+    return ex.Filtered(ex.ListExpression((value, ex.Const(0))), "max", ())
 
 
 def _schema(operation: str, name: str) -> Mapping[str, Any]:
     """The operation's own schema of a parameter, without null."""
-    whole = operation_types(operation).parameters_schema
+    whole = ty.operation_types(operation).parameters_schema
     schema: Mapping[str, Any] = whole["properties"][name]
     for part in schema.get("anyOf", ()):
         if part.get("type") != "null":
@@ -266,7 +223,7 @@ _ORDER = {"start_time": 0, "center_time": 1, "end_time": 2}
 
 
 def check_span(
-    at: Inference, entries: Mapping[str, Expr], *, places: tuple[str | int, ...] = (), moments: bool = False
+    at: Inference, entries: Mapping[str, ex.Expr], *, places: tuple[str | int, ...] = (), moments: bool = False
 ) -> None:
     """Note an interval that surely ends before it begins, or, unless moments are allowed, where it begins.
 
@@ -286,17 +243,15 @@ def check_span(
         at.note(
             "E_TYPE",
             "the interval ends before it begins" if is_turned else "the interval ends where it begins",
-            found=f"{to_text(start)} to {to_text(end)}",
-            expected="an end after the start",
             suggestion="swap start and end, or add the seconds to the start" if is_turned else "",
         )
 
 
-def _lasts(at: Inference, start: Expr, end: Expr) -> bool | None:
+def _lasts(at: Inference, start: ex.Expr, end: ex.Expr) -> bool | None:
     """True if an interval surely ends before it begins, False if at best where it begins; else None."""
     (first, before), (last, after) = _shifted(at, start), _shifted(at, end)
     turned = 0
-    if isinstance(first, Field) and isinstance(last, Field) and first.base == last.base:
+    if isinstance(first, ex.Field) and isinstance(last, ex.Field) and first.base == last.base:
         turned = _ORDER.get(first.key, 0) - _ORDER.get(last.key, 9)
     if (first == last or turned > 0) and after <= before:
         return turned > 0 or after < before
@@ -304,165 +259,146 @@ def _lasts(at: Inference, start: Expr, end: Expr) -> bool | None:
     return None if latest > earliest else latest < earliest
 
 
-def _shifted(at: Inference, time: Expr) -> tuple[Expr, float]:
+def _shifted(at: Inference, time: ex.Expr) -> tuple[ex.Expr, float]:
     """Split a time into a base and added seconds, ignoring a ``max`` with 0."""
     added: float = 0
     while True:
         match time:
-            case Name(name) if name in at.environment.meanings:
+            case ex.Name(name) if name in at.environment.meanings:
                 time = at.environment.meanings[name]
-            case Arithmetic(left, ("+" | "-") as op, Const(value)) if isinstance(value, int | float):
+            case ex.Arithmetic(left, ("+" | "-") as op, ex.Const(value)) if isinstance(value, int | float):
                 time, added = left, added + (value if op == "+" else -value)
-            case Arithmetic(Const(value), "+", right) if isinstance(value, int | float):
+            case ex.Arithmetic(ex.Const(value), "+", right) if isinstance(value, int | float):
                 time, added = right, added + value
-            case Filtered(Items((value, Const(0)) | (Const(0), value)), "max", ()):
+            case ex.Filtered(ex.ListExpression((value, ex.Const(0)) | (ex.Const(0), value)), "max", ()):
                 time = value
             case _:
                 return time, added
 
 
-def is_shifted(at: Inference, time: Expr) -> bool:
+def is_shifted(at: Inference, time: ex.Expr) -> bool:
     """Whether a value is another one plus or minus seconds."""
     return _shifted(at, time)[0] != time
 
 
-#: fields of operations' results with bounds that their types do not say
-_BOUNDS = {"confidence": Range(0, 1), "duration": Range(least=0)}
-
-
-def is_result(type_: Type) -> bool:
+def is_result(type_: ty.Type) -> bool:
     """Whether it is a record that an operation made; the fields of other records have no known bounds."""
-    record = plain(type_)
-    return isinstance(record, RecordType) and record.is_result
+    record = ty.plain(type_)
+    return isinstance(record, ty.RecordType) and record.is_result
 
 
-def whole_condition(at: Inference, expr: Expr) -> Expr:
+def whole_condition(at: Inference, expr: ex.Expr) -> ex.Expr:
     """Return a condition with everything implicit written out; note one that is always true, or never."""
     written = as_condition(at, expr)
     _check_constant(at, written)
     return written
 
 
-def _check_constant(at: Inference, condition: Expr) -> None:
+def check_value(at: Inference, typed: Typed) -> None:
+    """Note a computed value that is always true, or never; a constant says so itself."""
+    if typed.type == ty.BOOL and not isinstance(typed.expr, ex.Const | ex.Name | ex.Field):
+        _check_constant(at, typed.expr)
+
+
+def _check_constant(at: Inference, condition: ex.Expr) -> None:
     value = _truth(at.knowing(()), condition)
     if value is None:
         return
     shown = _compared_confidence(condition)
-    sides = (shown.left, shown.right) if isinstance(shown, Compare) else ()
+    sides = (shown.left, shown.right) if isinstance(shown, ex.Compare) else ()
     suggestion = "leave it out, or compare with something that depends on the video"
-    if any(isinstance(side, Field) and side.key == "confidence" for side in sides):
+    if any(isinstance(side, ex.Field) and side.key == "confidence" for side in sides):
         suggestion = "compare it with a number from 0 to 1: a confidence is one"
-    at.note(
-        "W_CONSTANT_CONDITION",
-        f"{to_text(shown)} is {'always' if value else 'never'} true, so it decides nothing",
-        found=shown,
-        expected="a condition that can be true and can be false",
-        suggestion=suggestion,
-    )
+    message = f"{ex.to_text(shown)} is {'always' if value else 'never'} true, so it decides nothing"
+    at.note("W_CONSTANT_CONDITION", message, suggestion=suggestion)
 
 
-def check_value(at: Inference, typed: Typed) -> None:
-    """Note a computed value that is always true, or never; a constant says so itself."""
-    if typed.type == BOOL and not isinstance(typed.expr, Const | Name | Field):
-        _check_constant(at, typed.expr)
-
-
-def _compared_confidence(condition: Expr) -> Expr:
+def _compared_confidence(condition: ex.Expr) -> ex.Expr:
     """The comparison of a confidence, without the ``or`` that was written out for an uncalibrated one."""
     match condition:
-        case Logic("or", IsNone(Field(_, "confidence") as value, False), Compare() as compared) if value in (
-            compared.left,
-            compared.right,
+        case ex.Logic("or", ex.IsNone(ex.Field(_, "confidence") as value, False), ex.Compare() as compared) if (
+            value
+            in (
+                compared.left,
+                compared.right,
+            )
         ):
             return compared
     return condition
 
 
-def _truth(at: Inference, condition: Expr) -> bool | None:
+def _truth(at: Inference, condition: ex.Expr) -> bool | None:
     """The constant value of a condition; None if it depends on the video."""
     match _compared_confidence(condition):
-        case Const(bool(value)):
+        case ex.Const(bool(value)):
             return value
-        case Not(value):
+        case ex.Not(value):
             inner = _truth(at, value)
             return None if inner is None else not inner
-        case IsNone(value, negated):
+        case ex.IsNone(value, negated):
             type_ = at.infer(value).type
-            return None if isinstance(type_, AnyType | OptionalType) else (type_ == NULL) != negated
-        case Logic(op, left, right) as whole:
+            return None if isinstance(type_, ty.AnyType | ty.OptionalType) else (type_ == ty.NULL) != negated
+        case ex.Logic(op, left, right) as whole:
             parts = {_truth(at, left), _truth(at, right)}
             decides = op == "or"
             if decides in parts or _contradicts(whole):
                 return decides
             return not decides if parts == {not decides} else None
-        case Compare() as comparison:
+        case ex.Compare() as comparison:
             return _compared(at, comparison)
     return None
 
 
-def _compared(at: Inference, condition: Compare) -> bool | None:
+def _compared(at: Inference, condition: ex.Compare) -> bool | None:
     left, op, right = condition.left, condition.op, condition.right
     if op in ("in", "not in"):
-        return op == "not in" if isinstance(right, Items | JsonList) and not right.items else None
+        return op == "not in" if isinstance(right, ex.ListExpression | ex.JsonList) and not right.items else None
     if left == right:
         return op in ("==", "<=", ">=")
-    if isinstance(left, Const) and isinstance(right, Const) and op in ("==", "!="):
+    if isinstance(left, ex.Const) and isinstance(right, ex.Const) and op in ("==", "!="):
         return (left.value == right.value) == (op == "==")
-    if not (is_numeric(at.infer(left).type) or is_numeric(at.infer(right).type)):
+    if not (ty.is_numeric(at.infer(left).type) or ty.is_numeric(at.infer(right).type)):
         return None
-    first, second = _range(at, left), _range(at, right)
-    if op in (">", ">="):
-        first, second, op = second, first, "<" if op == ">" else "<="
-    match op:
-        case "<":
-            return True if first.most < second.least else False if first.least >= second.most else None
-        case "<=":
-            return True if first.most <= second.least else False if first.least > second.most else None
-    apart = first.most < second.least or second.most < first.least
-    same = first.least == first.most == second.least == second.most
-    return (op == "!=") if apart else (op == "==") if same else None
+    first, second = range_of(at, left), range_of(at, right)
+    if op in ("==", "!="):
+        if first.most < second.least or second.most < first.least:
+            return op == "!="
+        return (op == "==") if first.least == first.most == second.least == second.most else None
+    # the comparison holds at the ends that are farthest apart, or not even there
+    low, high = (first, second) if op in ("<", "<=") else (second, first)
+    ordered = OPERATIONS[op.replace(">", "<")]
+    if ordered(low.most, high.least):
+        return True
+    return None if ordered(low.least, high.most) else False
 
 
-def _range(at: Inference, expr: Expr) -> Range:
-    match expr:
-        case Field(base, key) if key in _BOUNDS and is_result(at.infer(base).type):
-            return _BOUNDS[key]
-        case Filtered(value, "default", (instead,)):
-            return _range(at, value).join(_range(at, instead))
-    return range_of(at, expr)
-
-
-def _contradicts(whole: Logic) -> bool:
+def _contradicts(whole: ex.Logic) -> bool:
     """Whether the parts of an 'and' contradict each other; for an 'or', the opposites of its parts."""
     conditions: dict[str, list[tuple[str, float | str]]] = {}
     for part in _parts(whole, whole.op):
-        if not isinstance(part, Compare) or part.op in ("in", "not in") or not isinstance(part.right, Const):
-            continue
-        value = part.right.value
-        if isinstance(value, int | float | str) and not isinstance(value, bool):
-            op = part.op if whole.op == "and" else OPPOSITE[part.op]
-            conditions.setdefault(to_text(part.left), []).append((op, value))
+        if isinstance(part, ex.Compare) and part.op in OPPOSITE and isinstance(part.right, ex.Const):
+            value = part.right.value
+            if isinstance(value, int | float | str) and not isinstance(value, bool):
+                op = part.op if whole.op == "and" else OPPOSITE[part.op]
+                conditions.setdefault(ex.to_text(part.left), []).append((op, value))
     return any(_cannot_all_hold(found) for found in conditions.values())
 
 
-def _parts(expr: Expr, op: str) -> list[Expr]:
-    if isinstance(expr, Logic) and expr.op == op:
+def _parts(expr: ex.Expr, op: str) -> list[ex.Expr]:
+    if isinstance(expr, ex.Logic) and expr.op == op:
         return [*_parts(expr.left, op), *_parts(expr.right, op)]
     return [expr]
 
 
 def _cannot_all_hold(conditions: list[tuple[str, float | str]]) -> bool:
-    texts = {value for op, value in conditions if isinstance(value, str) and op == "=="}
-    numbers = sorted({value for _, value in conditions if not isinstance(value, str)})
-    if len(texts) > 1:
+    if len({value for op, value in conditions if isinstance(value, str) and op == "=="}) > 1:
         return True
-    if not numbers:
-        return False
-    # Between and beyond the numbers, and at each of them, every comparison keeps its value: one of each will do.
-    tried = [numbers[0] - 1, numbers[-1] + 1, *numbers]
-    tried += [(one + other) / 2 for one, other in pairwise(numbers)]
     bounds = [(op, value) for op, value in conditions if not isinstance(value, str)]
-    return not any(all(OPERATIONS[op](one, value) for op, value in bounds) for one in tried)
+    numbers = sorted({value for _, value in bounds})
+    # Between and beyond the numbers, and at each of them, every comparison keeps its value: one of each will do.
+    tried = [*numbers, *(number + 1 for number in numbers[-1:]), *(number - 1 for number in numbers[:1])]
+    tried += [(one + other) / 2 for one, other in pairwise(numbers)]
+    return bool(bounds) and not any(all(OPERATIONS[op](one, value) for op, value in bounds) for one in tried)
 
 
 def is_percentage(number: float) -> bool:

@@ -6,29 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tool_induction.checker.environment import Typed
-from tool_induction.language.expressions import (
-    Compare,
-    Expr,
-    Field,
-    Filtered,
-    Items,
-    JsonList,
-    JsonRecord,
-    to_text,
-)
-from tool_induction.language.types import (
-    ANY,
-    SCORE,
-    AnyType,
-    ListType,
-    OptionalType,
-    RecordType,
-    ScalarType,
-    Type,
-    is_numeric,
-    plain,
-    show,
-)
+from tool_induction.language import expressions as ex
+from tool_induction.language import types as ty
 
 if TYPE_CHECKING:
     from tool_induction.checker.expressions import Inference
@@ -40,64 +19,57 @@ _RANK = (
 )
 
 
-def is_score(type_: Type) -> bool:
+def is_score(type_: ty.Type) -> bool:
     """Whether it is a rank score, or computed from one."""
-    return plain(type_) == SCORE
+    return ty.plain(type_) == ty.SCORE
 
 
-def is_other_number(type_: Type) -> bool:
+def is_other_number(type_: ty.Type) -> bool:
     """Whether it is surely a number and no rank score."""
-    inner = plain(type_)
-    return isinstance(inner, ScalarType) and is_numeric(inner) and inner != SCORE
+    inner = ty.plain(type_)
+    return isinstance(inner, ty.ScalarType) and ty.is_numeric(inner) and inner != ty.SCORE
 
 
-def refuse_comparison(at: Inference, written: Compare, left: Typed, right: Typed) -> bool:
-    """Note a rank score that is compared with another kind of number; return whether it is."""
-    first, second = (_compared(side.type) for side in (left, right))
+def refuse_comparison(at: Inference, left: Typed, right: Typed) -> bool:
+    """Note a rank score that is compared with another kind of number; return whether it is. Of lists the items are compared."""
+    inner = (ty.plain(left.type), ty.plain(right.type))
+    first, second = (type_.item if isinstance(type_, ty.ListType) else type_ for type_ in inner)
     if not (is_score(first) and is_other_number(second)) and not (is_score(second) and is_other_number(first)):
         return False
-    score = left if is_score(first) else right
-    refuse_score(
-        at, score.expr, f"it cannot be compared with {to_text((right if score is left else left).expr)}", written
-    )
+    score, other = (left, right) if is_score(first) else (right, left)
+    refuse_score(at, score.expr, f"it cannot be compared with {ex.to_text(other.expr)}")
     return True
 
 
-def _compared(type_: Type) -> Type:
-    """The type that is compared: for a list, its items."""
-    inner = plain(type_)
-    return inner.item if isinstance(inner, ListType) else inner
-
-
-def refuse_mixture(at: Inference, rows: Expr) -> None:
+def refuse_mixture(at: Inference, rows: ex.Expr) -> None:
     """Note a list of rank scores and other numbers that is about to be ordered: the largest of them means nothing."""
-    if not isinstance(rows, Items | JsonList):
+    if not isinstance(rows, ex.ListExpression | ex.JsonList):
         return
     parts = [at.knowing(()).infer(item) for item in rows.items]
     score = next((part for part in parts if is_score(part.type)), None)
     other = next((part for part in parts if is_other_number(part.type)), None)
     if score is not None and other is not None:
-        refuse_score(at, score.expr, f"it cannot be compared with {to_text(other.expr)}")
+        refuse_score(at, score.expr, f"it cannot be compared with {ex.to_text(other.expr)}")
 
 
-def refuse_score_argument(at: Inference, value: Expr, wanted: Type, name: str) -> None:
+def refuse_score_argument(at: Inference, value: ex.Expr, wanted: ty.Type, name: str) -> None:
     """Note a rank score where a plain number is wanted, which would be a threshold, a time or an amount.
 
     In a list or a record that does not declare them, rank scores would be taken for plain numbers, too.
     """
-    inner = plain(wanted)
-    if isinstance(value, JsonList | Items) and isinstance(inner, ListType | AnyType):
+    inner = ty.plain(wanted)
+    if isinstance(value, ex.JsonList | ex.ListExpression) and isinstance(inner, ty.ListType | ty.AnyType):
         for place, item in enumerate(value.items):
             with at.at(place):
                 refuse_score_argument(
-                    at, item, inner.item if isinstance(inner, ListType) else inner, f"{name}[{place}]"
+                    at, item, inner.item if isinstance(inner, ty.ListType) else inner, f"{name}[{place}]"
                 )
         return
-    if isinstance(value, JsonRecord) and isinstance(inner, RecordType | AnyType):
+    if isinstance(value, ex.JsonRecord) and isinstance(inner, ty.RecordType | ty.AnyType):
         for key, item in value.entries:
             with at.at(key):
                 refuse_score_argument(
-                    at, item, (inner.get(key) or ANY) if isinstance(inner, RecordType) else inner, f"{name}.{key}"
+                    at, item, (inner.get(key) or ty.ANY) if isinstance(inner, ty.RecordType) else inner, f"{name}.{key}"
                 )
         return
     found = at.knowing(()).infer(value).type
@@ -108,59 +80,57 @@ def refuse_score_argument(at: Inference, value: Expr, wanted: Type, name: str) -
         return
     at.note(
         "E_SCORE",
-        f"{to_text(value)} holds rank scores, and {name}, declared {show(wanted)}, says nothing of them: they only order the "
+        f"{ex.to_text(value)} holds rank scores, and {name}, declared {ty.show(wanted)}, says nothing of them: they only order the "
         "hits of one search, and would be taken for other numbers",
-        found=found,
-        expected="no rank scores, or items whose type declares them",
         suggestion="declare the input with a named type that has scores, such as list<Segment>, or leave the scores out before "
         'with a step of type "project"',
     )
 
 
-def _hides_score(found: Type, wanted: Type) -> bool:
+def _hides_score(found: ty.Type, wanted: ty.Type) -> bool:
     """Whether a value holds a rank score that nothing in the type of its place declares."""
-    have, inner = plain(found), plain(wanted)
-    if have == SCORE:
-        return isinstance(inner, AnyType) or is_other_number(inner)
-    if isinstance(have, ListType) and isinstance(inner, ListType | AnyType):
-        return _hides_score(have.item, inner.item if isinstance(inner, ListType) else inner)
-    if isinstance(have, RecordType) and isinstance(inner, RecordType | AnyType):
+    have, inner = ty.plain(found), ty.plain(wanted)
+    if have == ty.SCORE:
+        return isinstance(inner, ty.AnyType) or is_other_number(inner)
+    if isinstance(have, ty.ListType) and isinstance(inner, ty.ListType | ty.AnyType):
+        return _hides_score(have.item, inner.item if isinstance(inner, ty.ListType) else inner)
+    if isinstance(have, ty.RecordType) and isinstance(inner, ty.RecordType | ty.AnyType):
         # a field that a closed record does not declare cannot be read there
-        taken = [(type_, inner.get(key) if isinstance(inner, RecordType) else inner) for key, type_ in have.fields]
+        taken = [(type_, inner.get(key) if isinstance(inner, ty.RecordType) else inner) for key, type_ in have.fields]
         return any(other is not None and _hides_score(type_, other) for type_, other in taken)
     return False
 
 
-def refuse_score(at: Inference, score: Expr, why: str, comparison: Compare | None = None, *, instead: str = "") -> None:
+def refuse_score(
+    at: Inference, score: ex.Expr, why: str, comparison: ex.Compare | None = None, *, instead: str = ""
+) -> None:
     """Note a misused rank score and suggest what to write instead."""
     at.note(
         "E_SCORE",
-        f"{to_text(score)} is a rank score, which only orders the hits of one search: {why}",
-        found=comparison or score,
-        expected="confidence, or a ranking",
+        f"{ex.to_text(score)} is a rank score, which only orders the hits of one search: {why}",
         suggestion=", or ".join(filter(None, (instead, instead_of_score(at, score)))),
     )
 
 
-def instead_of_score(at: Inference, score: Expr) -> str:
+def instead_of_score(at: Inference, score: ex.Expr) -> str:
     """Suggest a ranking, and the confidence if the item has one."""
-    value = score.value if isinstance(score, Filtered) and score.name == "default" else score
-    holder = plain(at.knowing(()).infer(value.base).type) if isinstance(value, Field) else None
-    if not isinstance(value, Field) or not isinstance(holder, RecordType) or holder.get("confidence") is None:
+    value = score.value if isinstance(score, ex.Filtered) and score.name == "default" else score
+    holder = ty.plain(at.knowing(()).infer(value.base).type) if isinstance(value, ex.Field) else None
+    if not isinstance(value, ex.Field) or not isinstance(holder, ty.RecordType) or holder.get("confidence") is None:
         return _RANK
-    return f"compare {to_text(Field(value.base, 'confidence'))} instead, or {_RANK}"
+    return f"compare {ex.to_text(ex.Field(value.base, 'confidence'))} instead, or {_RANK}"
 
 
-def with_scores(found: Type, declared: Type) -> Type:
+def with_scores(found: ty.Type, declared: ty.Type) -> ty.Type:
     """The declared type of an output, in which a rank score stays one for callers of the tool."""
-    if isinstance(declared, OptionalType):
-        inner = with_scores(plain(found), declared.item)
+    if isinstance(declared, ty.OptionalType):
+        inner = with_scores(ty.plain(found), declared.item)
         return declared if inner is declared.item else replace(declared, item=inner)
-    have = plain(found)
-    is_vague = isinstance(declared, AnyType) or (isinstance(declared, RecordType) and declared.is_open)
+    have = ty.plain(found)
+    is_vague = isinstance(declared, ty.AnyType) or (isinstance(declared, ty.RecordType) and declared.is_open)
     if is_vague and _hides_score(have, declared):
-        return found if isinstance(declared, AnyType) else have
-    if isinstance(declared, ListType) and isinstance(have, ListType):
+        return found if isinstance(declared, ty.AnyType) else have
+    if isinstance(declared, ty.ListType) and isinstance(have, ty.ListType):
         inner = with_scores(have.item, declared.item)
         return declared if inner is declared.item else replace(declared, item=inner)
-    return SCORE if is_score(have) and is_other_number(declared) else declared
+    return ty.SCORE if is_score(have) and is_other_number(declared) else declared

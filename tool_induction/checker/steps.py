@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tool_induction import limits
 from tool_induction.checker.aggregates import check_aggregate
-from tool_induction.checker.environment import Environment, Fact, Typed, facts_of, is_path, joined_field, list_field
+from tool_induction.checker.environment import Environment, Fact, facts_of, is_path, joined_field, list_field
 from tool_induction.checker.expressions import Inference
 from tool_induction.checker.nulls import base_name, implicit_require
 from tool_induction.checker.ranges import (
@@ -17,60 +17,16 @@ from tool_induction.checker.ranges import (
     is_shifted,
     may_be_empty,
     may_be_negative,
-    signed_type,
+    named_type,
     whole_condition,
     within_video,
 )
 from tool_induction.checker.scores import refuse_score_argument
-from tool_induction.checker.values import Wanted, check_constant, want, want_list
+from tool_induction.checker.values import WantedValue, check_constant, want, want_list
+from tool_induction.language import expressions as ex
+from tool_induction.language import model
+from tool_induction.language import types as ty
 from tool_induction.language.diagnostics import Findings
-from tool_induction.language.expressions import (
-    Const,
-    Expr,
-    Field,
-    Filtered,
-    Items,
-    JsonList,
-    Name,
-    names,
-    to_text,
-)
-from tool_induction.language.model import (
-    Aggregate,
-    Block,
-    Call,
-    Filter,
-    If,
-    JudgeStep,
-    Loop,
-    Project,
-    Require,
-    Set,
-    Step,
-    Tool,
-    binds,
-)
-from tool_induction.language.types import (
-    ANY,
-    BOOL,
-    NULL,
-    STRING,
-    TIME,
-    AnyType,
-    EnumType,
-    ListType,
-    OptionalType,
-    RecordType,
-    Type,
-    is_numeric,
-    join,
-    operation_types,
-    optional,
-    plain,
-    show,
-    with_field,
-    world_types,
-)
 from world_api.operations import EVERY_OPERATION
 
 
@@ -78,8 +34,8 @@ from world_api.operations import EVERY_OPERATION
 class Signature:
     """A tool as its callers see it."""
 
-    inputs: Mapping[str, Type]
-    outputs: Mapping[str, Type]
+    inputs: Mapping[str, ty.Type]
+    outputs: Mapping[str, ty.Type]
 
 
 class StepChecker:
@@ -90,19 +46,19 @@ class StepChecker:
         self._findings = findings
         self._inputs: frozenset[str] = frozenset()
         #: the steps at which the tool may end as ``ok``, and what is known there
-        self.answers: list[tuple[Require, Environment]] = []
+        self.answers: list[tuple[model.Require, Environment]] = []
 
-    def tool(self, tool: Tool) -> tuple[tuple[Step, ...], Environment]:
+    def tool(self, tool: model.Tool) -> tuple[tuple[model.Step, ...], Environment]:
         """Type the steps of a tool; return them written out, and the environment after them."""
         inputs = {item.name: item.type for item in tool.inputs}
         self._inputs = frozenset(inputs)
         return self.block(tool.steps, Environment(types=inputs), outermost=True)
 
     def block(
-        self, steps: tuple[Step, ...], environment: Environment, *, loops: int = 0, outermost: bool = False
-    ) -> tuple[tuple[Step, ...], Environment]:
+        self, steps: tuple[model.Step, ...], environment: Environment, *, loops: int = 0, outermost: bool = False
+    ) -> tuple[tuple[model.Step, ...], Environment]:
         """Type-check a block; return its steps made explicit and the environment after it."""
-        done: list[Step] = []
+        done: list[model.Step] = []
         for step in steps:
             if outermost:
                 required, environment = self._demanded(step, environment)
@@ -111,20 +67,20 @@ class StepChecker:
             done.append(written)
         return tuple(done), environment
 
-    def _demanded(self, step: Step, environment: Environment) -> tuple[list[Step], Environment]:
+    def _demanded(self, step: model.Step, environment: Environment) -> tuple[list[model.Step], Environment]:
         """Require the values that an unconditional step needs: the tool ends as ``empty`` without them.
 
         In a branch, in a loop or with ``on_error`` there are other things to do about it, and the writer must say which.
         """
-        required: list[Step] = []
-        if not isinstance(step, Aggregate) and not (
-            isinstance(step, Call) and not step.loop and step.on_error == "fail"
+        required: list[model.Step] = []
+        if not isinstance(step, model.Aggregate) and not (
+            isinstance(step, model.Call) and not step.loop and step.on_error == "fail"
         ):
             return required, environment
         while len(required) < limits.MAX_STEPS:
             at = Inference(environment, Findings(), step.path)
             at.demands = []
-            if isinstance(step, Aggregate):
+            if isinstance(step, model.Aggregate):
                 check_aggregate(step, environment, at)
             else:
                 self._params(step, at)
@@ -136,28 +92,28 @@ class StepChecker:
             environment = environment.assume(facts_of(require.condition, environment))
         return required, environment
 
-    def _step(self, step: Step, environment: Environment, loops: int) -> tuple[Step, Environment]:
+    def _step(self, step: model.Step, environment: Environment, loops: int) -> tuple[model.Step, Environment]:
         match step:
-            case Call():
+            case model.Call():
                 return self._call(step, environment, loops)
-            case Block():
+            case model.Block():
                 return self._loop_block(step, environment, loops)
-            case Filter():
+            case model.Filter():
                 return self._filter(step, environment)
-            case Project():
+            case model.Project():
                 return self._project(step, environment)
-            case Aggregate():
+            case model.Aggregate():
                 return check_aggregate(step, environment, Inference(environment, self._findings, step.path))
-            case Set():
+            case model.Set():
                 return self._set(step, environment)
-            case JudgeStep():
+            case model.JudgeStep():
                 return check_judge(step, environment, Inference(environment, self._findings, step.path))
-            case If():
+            case model.If():
                 return self._if(step, environment, loops)
-            case Require():
+            case model.Require():
                 return self._require(step, environment)
 
-    def _call(self, step: Call, environment: Environment, loops: int) -> tuple[Step, Environment]:
+    def _call(self, step: model.Call, environment: Environment, loops: int) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
         inside, loop, rows = environment, None, None
         if step.loop is not None:
@@ -167,48 +123,57 @@ class StepChecker:
         step = replace(step, params=params)
         result = self._result(step)
         if loop is None or rows is None:
-            return step, environment.bind(step.save_as, result if step.on_error == "fail" else optional(result))
-        item, flattens = loop_item(rows.item, result)
-        if step.on_error == "null" and flattens is None:
-            item = optional(item)
-        bound, typical = flattened_size(rows, result, loop.bound, loop.typical)
-        keeps = rows.filled and flattens is None and step.on_error != "skip"
-        collected = ListType(item=item, bound=bound, typical=typical, stated=True, filled=keeps)
-        after = environment.bind(step.save_as, collected)
-        loop = self._until(loop, Inference(inside.bind(step.save_as, collected), self._findings, step.path))
-        return replace(step, loop=loop, flattens=flattens), after
+            return step, environment.bind(step.save_as, result if step.on_error == "fail" else ty.optional(result))
+        return self._collected(step, loop, rows, result, inside, environment)
 
-    def _loop(self, step: Call | Block, loop: Loop, at: Inference, loops: int) -> tuple[Loop, ListType]:
+    def _collected(
+        self,
+        step: model.Call | model.Block,
+        loop: model.Loop,
+        rows: ty.ListType,
+        result: ty.Type,
+        inside: Environment,
+        environment: Environment,
+    ) -> tuple[model.Step, Environment]:
+        """Bind what a loop collects of the results of its items; ``inside`` is what is known after an item."""
+        inner = ty.plain(result)
+        item, flattens = loop_item(rows.item, inner)
+        if flattens is None and (step.on_error == "null" or isinstance(result, ty.OptionalType)):
+            item = ty.optional(item)
+        bound, typical = flattened_size(rows, inner, loop.bound, loop.typical)
+        keeps = isinstance(step, model.Call) and rows.filled and flattens is None and step.on_error != "skip"
+        collected = ty.ListType(item=item, bound=bound, typical=typical, stated=True, filled=keeps)
+        if loop.until is not None:
+            at = Inference(inside.bind(step.save_as, collected), self._findings, (*step.path, "until"))
+            loop = replace(loop, until=whole_condition(at, loop.until))
+        return replace(step, loop=loop, flattens=flattens), environment.bind(step.save_as, collected)
+
+    def _loop(
+        self, step: model.Call | model.Block, loop: model.Loop, at: Inference, loops: int
+    ) -> tuple[model.Loop, ty.ListType]:
         if loops >= limits.MAX_LOOP_DEPTH:
             at.note("E_DEPTH", f"loops nest more than {limits.MAX_LOOP_DEPTH} deep", suggestion="loop over a flat list")
         with at.at("loop_over"):
             over = want_list(at, loop.over, "a loop")
-        rows = over.type if isinstance(over.type, ListType) else ListType(item=ANY)
-        return bounded(replace(loop, over=over.expr), rows, at), rows
+        return bounded(replace(loop, over=over.expr), over.type, at), over.type
 
-    def _until(self, loop: Loop, at: Inference) -> Loop:
-        if loop.until is None:
-            return loop
-        with at.at("until"):
-            return replace(loop, until=whole_condition(at, loop.until))
-
-    def _params(self, step: Call, at: Inference) -> tuple[tuple[str, Expr], ...]:
-        wanted: Mapping[str, Type] = {}
+    def _params(self, step: model.Call, at: Inference) -> tuple[tuple[str, ex.Expr], ...]:
+        wanted: Mapping[str, ty.Type] = {}
         if step.kind == "tool":
             wanted = self._signatures[step.target].inputs if step.target in self._signatures else {}
         elif step.target in EVERY_OPERATION:
-            wanted = operation_types(step.target).parameters
-        done: list[tuple[str, Expr]] = []
+            wanted = ty.operation_types(step.target).parameters
+        done: list[tuple[str, ex.Expr]] = []
         at.in_call = True
         for name, value in step.params:
             with at.at("params", name):
                 if name in wanted:
                     before = at.findings.errors
-                    written = want(at, value, Wanted(type=wanted[name], name=name))
+                    written = want(at, value, WantedValue(type=wanted[name], name=name))
                     refuse_score_argument(at, written, wanted[name], name)
                     if step.kind == "api":
                         written = within_video(at, step.target, name, written)
-                    if step.kind == "api" and isinstance(written, Const) and at.findings.errors == before:
+                    if step.kind == "api" and isinstance(written, ex.Const) and at.findings.errors == before:
                         check_constant(at, step.target, name, written)
                 else:
                     written = at.infer(value).expr
@@ -218,82 +183,74 @@ class StepChecker:
                 check_span(at, dict(done))
         return tuple(done)
 
-    def _result(self, step: Call) -> Type:
+    def _result(self, step: model.Call) -> ty.Type:
         if step.kind == "tool":
             known = self._signatures.get(step.target)
-            return ANY if known is None else tool_result(known.outputs)
-        return operation_result(step.target, dict(step.params)) if step.target in EVERY_OPERATION else ANY
+            return ty.ANY if known is None else tool_result(known.outputs)
+        return operation_result(step.target, dict(step.params)) if step.target in EVERY_OPERATION else ty.ANY
 
-    def _loop_block(self, step: Block, environment: Environment, loops: int) -> tuple[Step, Environment]:
+    def _loop_block(self, step: model.Block, environment: Environment, loops: int) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
         loop, rows = self._loop(step, step.loop, at, loops)
         inside = environment.walk(loop.variable, rows.item, loop.over, loop=True)
         body, after_body = self.block(step.body, inside, loops=loops + 1)
-        last = next((binds(inner)[-1] for inner in reversed(body) if binds(inner)), None)
-        result = after_body.type_of(last) if last is not None else ANY
+        last = next((model.binds(inner)[-1] for inner in reversed(body) if model.binds(inner)), None)
+        result = after_body.type_of(last) if last is not None else ty.ANY
         if last is None:
             at.note("E_SHAPE", "the block of a loop binds nothing; its last binding step gives each item's value")
-        item, flattens = loop_item(rows.item, plain(result))
-        if flattens is None and (step.on_error == "null" or isinstance(result, OptionalType)):
-            item = optional(item)
-        bound, typical = flattened_size(rows, plain(result), loop.bound, loop.typical)
-        collected = ListType(item=item, bound=bound, typical=typical, stated=True)
-        loop = self._until(loop, Inference(after_body.bind(step.save_as, collected), self._findings, step.path))
-        return replace(step, body=body, loop=loop, flattens=flattens), environment.bind(step.save_as, collected)
+        return self._collected(replace(step, body=body), loop, rows, result, after_body, environment)
 
-    def _filter(self, step: Filter, environment: Environment) -> tuple[Step, Environment]:
+    def _rows(
+        self, step: model.Filter | model.Project, environment: Environment, what: str
+    ) -> tuple[ex.Expr, ty.ListType, Inference]:
+        """The list a step works on, its type, and the place of an item of it."""
         at = Inference(environment, self._findings, step.path)
         with at.at("inputs"):
-            rows = want_list(at, step.inputs, "a filter")
-        type_ = rows.type if isinstance(rows.type, ListType) else ListType(item=ANY)
-        inside = Inference(environment.walk("item", type_.item, rows.expr), self._findings, step.path)
+            rows = want_list(at, step.inputs, what)
+        inside = environment.walk("item", rows.type.item, rows.expr)
+        return rows.expr, rows.type, Inference(inside, self._findings, step.path)
+
+    def _filter(self, step: model.Filter, environment: Environment) -> tuple[model.Step, Environment]:
+        rows, type_, inside = self._rows(step, environment, "a filter")
         with inside.at("where"):
             where = whole_condition(inside, step.where)
         facts = facts_of(where, inside.environment)
         typical = None if type_.typical is None else max(1, (type_.typical + 1) // 2)
         kept = replace(type_, item=known_item(type_.item, facts), filled=False, typical=typical, name="")
-        return replace(step, inputs=rows.expr, where=where), environment.bind(step.save_as, kept)
+        return replace(step, inputs=rows, where=where), environment.bind(step.save_as, kept)
 
-    def _project(self, step: Project, environment: Environment) -> tuple[Step, Environment]:
-        at = Inference(environment, self._findings, step.path)
-        with at.at("inputs"):
-            rows = want_list(at, step.inputs, "a projection")
-        type_ = rows.type if isinstance(rows.type, ListType) else ListType(item=ANY)
-        inside = Inference(environment.walk("item", type_.item, rows.expr), self._findings, step.path)
-        item = plain(type_.item)
-        made: dict[str, Type] = {}
-        for key in (*TIMES, "evidence"):
-            have = item.get(key) if isinstance(item, RecordType) else None
-            if have is not None:
-                made[key] = have
-        fields: list[tuple[str, Expr]] = []
+    def _project(self, step: model.Project, environment: Environment) -> tuple[model.Step, Environment]:
+        rows, type_, inside = self._rows(step, environment, "a projection")
+        item = ty.plain(type_.item)
+        kept = {key: item.get(key) for key in (*TIMES, "evidence")} if isinstance(item, ty.RecordType) else {}
+        made = {key: have for key, have in kept.items() if have is not None}
+        fields: list[tuple[str, ex.Expr]] = []
         for key, value in step.fields:
             with inside.at("fields", key):
                 typed = inside.infer(value)
                 check_value(inside, typed)
-                if key in (*TIMES, "timestamp"):
-                    typed = Typed(from_the_start(inside, typed.expr), typed.type)
-            fields.append((key, typed.expr))
+                is_time = key in (*TIMES, "timestamp")
+                written = from_the_start(inside, typed.expr) if is_time else typed.expr
+            fields.append((key, written))
             made.pop(key, None)
-            made[key] = STRING if isinstance(typed.type, EnumType) else signed_type(inside, typed.expr, typed.type)
+            made[key] = named_type(inside, written, typed.type)
         with inside.at("fields"):
-            check_span(inside, {key: Field(Name("item"), key) for key in made} | dict(fields), moments=True)
-        record = RecordType(fields=tuple(made.items()))
-        after = environment.bind(step.save_as, replace(type_, item=record, name="")).measure(step.save_as, rows.expr)
-        return replace(step, inputs=rows.expr, fields=tuple(fields)), after
+            check_span(inside, {key: ex.Field(ex.Name("item"), key) for key in made} | dict(fields), moments=True)
+        record = ty.RecordType(fields=tuple(made.items()))
+        after = environment.bind(step.save_as, replace(type_, item=record, name="")).measure(step.save_as, rows)
+        return replace(step, inputs=rows, fields=tuple(fields)), after
 
-    def _set(self, step: Set, environment: Environment) -> tuple[Step, Environment]:
+    def _set(self, step: model.Set, environment: Environment) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
         with at.at("value"):
             typed = at.infer(step.value)
             check_value(at, typed)
-        counts = isinstance(typed.expr, Filtered) and typed.expr.name == "length"
-        meaning = typed.expr if typed.type == BOOL or counts or is_shifted(at, typed.expr) else None
-        type_ = STRING if isinstance(typed.type, EnumType) else signed_type(at, typed.expr, typed.type)
-        after = environment.bind(step.save_as, type_, meaning=meaning)
-        if isinstance(typed.expr, JsonList | Items):
-            after = after.assume(after.length_facts(Name(step.save_as), len(typed.expr.items)))
-        elif isinstance(typed.type, ListType) and is_path(typed.expr):
+        counts = isinstance(typed.expr, ex.Filtered) and typed.expr.name == "length"
+        meaning = typed.expr if typed.type == ty.BOOL or counts or is_shifted(at, typed.expr) else None
+        after = environment.bind(step.save_as, named_type(at, typed.expr, typed.type), meaning=meaning)
+        if isinstance(typed.expr, ex.JsonList | ex.ListExpression):
+            after = after.assume(after.length_facts(ex.Name(step.save_as), len(typed.expr.items)))
+        elif isinstance(typed.type, ty.ListType) and is_path(typed.expr):
             after = after.measure(step.save_as, typed.expr)
         if may_be_empty(at.knowing(()), typed.expr):
             after = replace(after, joined=after.joined | {step.save_as})
@@ -301,7 +258,7 @@ class StepChecker:
             after = replace(after, signed=after.signed | {step.save_as})
         return replace(step, value=typed.expr), after
 
-    def _if(self, step: If, environment: Environment, loops: int) -> tuple[Step, Environment]:
+    def _if(self, step: model.If, environment: Environment, loops: int) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
         with at.at("condition"):
             condition = whole_condition(at, step.condition)
@@ -309,34 +266,30 @@ class StepChecker:
         then, after_then = self.block(step.then, environment.assume(known[0]), loops=loops)
         otherwise, after_else = self.block(step.otherwise, environment.assume(known[1]), loops=loops)
         written = replace(step, condition=condition, then=then, otherwise=otherwise)
-        for name in binds(step):
+        for name in model.binds(step):
             first, second = after_then.type_of(name), after_else.type_of(name)
-            both = join(first, second)
-            if both is None or _loses(first, both):
-                at.note(
-                    "E_BRANCH_MISMATCH",
-                    f"{name!r} is {show(first)} after 'then' and {show(second)} after 'else'",
-                    found=second,
-                    expected=first,
-                    suggestion="give both branches the same shape, for instance by taking the list out of a record",
-                )
-            environment = environment.bind(name, ANY if both is None else both)
-        one_sided = (set(after_then.types) | set(after_else.types)) - set(environment.types)
-        for name in one_sided:
-            environment = environment.bind(name, ANY)
+            both = ty.join(first, second)
+            # with nothing in common, what follows could not use it
+            both_fields = both.fields if isinstance(both, ty.RecordType) else None
+            if both is None or (isinstance(first, ty.RecordType) and first.fields and both_fields == ()):
+                message = f"{name!r} is {ty.show(first)} after 'then' and {ty.show(second)} after 'else'"
+                suggestion = "give both branches the same shape, for instance by taking the list out of a record"
+                at.note("E_BRANCH_MISMATCH", message, suggestion=suggestion)
+            environment = environment.bind(name, ty.ANY if both is None else both)
+        for name in (set(after_then.types) | set(after_else.types)) - set(environment.types):
+            environment = environment.bind(name, ty.ANY)
         return written, environment
 
-    def _require(self, step: Require, environment: Environment) -> tuple[Step, Environment]:
+    def _require(self, step: model.Require, environment: Environment) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
         with at.at("condition"):
             condition = whole_condition(at, step.condition)
         with at.at("reason"):
-            reason = want(at, step.reason, Wanted(type=STRING, name="reason"))
-        if environment.outside is not None and not names(condition) <= environment.outside:
+            reason = want(at, step.reason, WantedValue(type=ty.STRING, name="reason"))
+        if environment.outside is not None and not ex.names(condition) <= environment.outside:
             at.note(
                 "W_REQUIRE_IN_LOOP",
-                f"the whole tool ends at the first item for which {to_text(condition)} does not hold, not only that item",
-                found=condition,
+                f"the whole tool ends at the first item for which {ex.to_text(condition)} does not hold, not only that item",
                 suggestion="to leave out such items, filter the list before the loop, or put an 'if' around the steps",
             )
         if step.status == "ok":
@@ -345,24 +298,21 @@ class StepChecker:
         return replace(step, condition=condition, reason=reason), environment.assume(known)
 
 
-def _loses(first: Type, both: Type) -> bool:
-    """Whether two branches share so little that what follows could not use it."""
-    return isinstance(both, RecordType) and isinstance(first, RecordType) and bool(first.fields) and not both.fields
-
-
 TIMES = ("start_time", "end_time", "center_time")
 STATUSES = ("ok", "empty", "ambiguous", "partial", "budget_exhausted", "error")
 
 
-def evidence_list() -> ListType:
+def evidence_list() -> ty.ListType:
     """The type of evidence lists."""
-    return ListType(item=world_types()["Evidence"], bound=limits.DEFAULT_LIST_ITEMS, typical=limits.TYPICAL_LIST_ITEMS)
+    return ty.ListType(
+        item=ty.world_types()["Evidence"], bound=limits.DEFAULT_LIST_ITEMS, typical=limits.TYPICAL_LIST_ITEMS
+    )
 
 
-def operation_result(name: str, params: Mapping[str, Expr]) -> Type:
+def operation_result(name: str, params: Mapping[str, ex.Expr]) -> ty.Type:
     """The record an operation gives; a constant ``top_k``, or what it declares, bounds its list. Items carry their evidence."""
-    result = operation_types(name).result
-    if not isinstance(result, RecordType):
+    result = ty.operation_types(name).result
+    if not isinstance(result, ty.RecordType):
         return result
     # SegmentInfo is itself called a Segment; a result record is never an item, so it loses the name.
     result = replace(result, name="")
@@ -371,29 +321,29 @@ def operation_result(name: str, params: Mapping[str, Expr]) -> Type:
         return result
     key, rows = one
     top_k = params.get("top_k")
-    stated = isinstance(top_k, Const) and isinstance(top_k.value, int)
+    stated = isinstance(top_k, ex.Const) and isinstance(top_k.value, int)
     declared = limits.DEFAULT_LIST_ITEMS if rows.bound is None else rows.bound
-    bound = top_k.value if isinstance(top_k, Const) and isinstance(top_k.value, int) else declared
-    item = with_field(rows.item, "evidence", evidence_list()) if isinstance(rows.item, RecordType) else rows.item
+    bound = top_k.value if isinstance(top_k, ex.Const) and isinstance(top_k.value, int) else declared
+    item = ty.with_field(rows.item, "evidence", evidence_list()) if isinstance(rows.item, ty.RecordType) else rows.item
     typical = bound if stated else min(bound, limits.TYPICAL_LIST_ITEMS)
-    return with_field(result, key, ListType(item=item, bound=bound, typical=typical, stated=stated))
+    return ty.with_field(result, key, ty.ListType(item=item, bound=bound, typical=typical, stated=stated))
 
 
-def tool_result(outputs: Mapping[str, Type]) -> RecordType:
+def tool_result(outputs: Mapping[str, ty.Type]) -> ty.RecordType:
     """The record a tool gives its caller: its outputs, and what the runtime adds."""
-    record = RecordType(fields=tuple(outputs.items()))
-    ends = [outputs[key] for key in TIMES[:2] if key in outputs and is_numeric(plain(outputs[key]))]
+    record = ty.RecordType(fields=tuple(outputs.items()))
+    ends = [outputs[key] for key in TIMES[:2] if key in outputs and ty.is_numeric(ty.plain(outputs[key]))]
     if "center_time" not in outputs and len(ends) == 2:
-        sure = not any(isinstance(end, OptionalType | AnyType) for end in ends)
-        record = with_field(record, "center_time", TIME if sure else optional(TIME))
-    for key, type_ in (("status", EnumType(STATUSES)), ("summary", STRING), ("evidence", evidence_list())):
-        record = with_field(record, key, type_)
+        sure = not any(isinstance(end, ty.OptionalType | ty.AnyType) for end in ends)
+        record = ty.with_field(record, "center_time", ty.TIME if sure else ty.optional(ty.TIME))
+    for key, type_ in (("status", ty.EnumType(STATUSES)), ("summary", ty.STRING), ("evidence", evidence_list())):
+        record = ty.with_field(record, key, type_)
     return record
 
 
-def loop_item(item: Type, result: Type) -> tuple[Type, str | None]:
+def loop_item(item: ty.Type, result: ty.Type) -> tuple[ty.Type, str | None]:
     """The type of what a loop collects, and the list field that is flattened (None: results are kept whole)."""
-    if isinstance(result, ListType):
+    if isinstance(result, ty.ListType):
         return inherit(result.item, item), ""
     one = joined_field(result)
     if one is not None:
@@ -401,31 +351,31 @@ def loop_item(item: Type, result: Type) -> tuple[Type, str | None]:
     return inherit(result, item), None
 
 
-def inherit(inner: Type, item: Type) -> Type:
+def inherit(inner: ty.Type, item: ty.Type) -> ty.Type:
     """A loop's product keeps its own times; what it lacks comes from the item it was made from."""
-    if isinstance(plain(inner), AnyType):
-        return ANY
-    made = plain(inner)
-    if not isinstance(made, RecordType):
+    if isinstance(ty.plain(inner), ty.AnyType):
+        return ty.ANY
+    made = ty.plain(inner)
+    if not isinstance(made, ty.RecordType):
         return inner
-    source = plain(item)
+    source = ty.plain(item)
     sure = item == source
     start = made.get("start_time")
     for key in TIMES:
-        have = source if is_numeric(source) else source.get(key) if isinstance(source, RecordType) else None
+        have = source if ty.is_numeric(source) else source.get(key) if isinstance(source, ty.RecordType) else None
         # The times of an item are taken over together, and only where the product has no start of its own.
-        if made.get(key) is None and have is not None and (start is None or start != plain(start)):
-            made = with_field(made, key, have if sure and start is None else optional(have))
+        if made.get(key) is None and have is not None and (start is None or start != ty.plain(start)):
+            made = ty.with_field(made, key, have if sure and start is None else ty.optional(have))
     if made.get("evidence") is None:
-        made = with_field(made, "evidence", evidence_list())
-    parent = STRING if isinstance(source, EnumType) else source
-    made = with_field(made, "parent", parent if sure else optional(parent))
-    return optional(made) if inner != plain(inner) else made
+        made = ty.with_field(made, "evidence", evidence_list())
+    parent = ty.STRING if isinstance(source, ty.EnumType) else source
+    made = ty.with_field(made, "parent", parent if sure else ty.optional(parent))
+    return ty.optional(made) if inner != ty.plain(inner) else made
 
 
-def flattened_size(rows: ListType, result: Type, bound: int, typical: int) -> tuple[int, int]:
+def flattened_size(rows: ty.ListType, result: ty.Type, bound: int, typical: int) -> tuple[int, int]:
     """How many items a loop collects: at most, and typically."""
-    inner = result if isinstance(result, ListType) else (joined_field(result) or ("", None))[1]
+    inner = result if isinstance(result, ty.ListType) else (joined_field(result) or ("", None))[1]
     if inner is None:
         return bound, typical
     each = limits.DEFAULT_LIST_ITEMS if inner.bound is None else inner.bound
@@ -433,45 +383,36 @@ def flattened_size(rows: ListType, result: Type, bound: int, typical: int) -> tu
     return bound * each, typical * usual
 
 
-def bounded(loop: Loop, rows: ListType, at: Inference) -> Loop:
+def bounded(loop: model.Loop, rows: ty.ListType, at: Inference) -> model.Loop:
     """The loop with its bounds; ``max_items`` is written out if only a default bounds the list."""
     if loop.max_items is None and rows.bound is None:
-        if isinstance(rows.item, AnyType) and at.findings.errors:
-            return replace(loop, bound=1, typical=1)  # the list's own fault has been reported
-        with at.at("loop_over"):
-            at.note(
-                "E_UNBOUNDED",
-                "nothing says how long this list can be",
-                expected="max_items",
-                suggestion=f'add "max_items": 20 to this step, or another number up to {limits.MAX_LOOP_ITEMS}',
-            )
+        if not isinstance(rows.item, ty.AnyType) or not at.findings.errors:  # else its own fault has been reported
+            suggestion = f'add "max_items": 20 to this step, or another number up to {limits.MAX_LOOP_ITEMS}'
+            with at.at("loop_over"):
+                at.note("E_UNBOUNDED", "nothing says how long this list can be", suggestion=suggestion)
         return replace(loop, bound=1, typical=1)
     most = limits.MAX_LOOP_ITEMS if rows.bound is None else min(rows.bound, limits.MAX_LOOP_ITEMS)
     if loop.max_items is None and not rows.stated:
         most = min(most, limits.DEFAULT_LOOP_ITEMS)
         loop = replace(loop, max_items=most)
-        at.note(
-            "W_IMPLICIT_BINDING",
-            f"the list has no bound of its own; the loop takes its first {most} items",
-            expected=f'"max_items": {most}',
-        )
+        at.note("W_IMPLICIT_BINDING", f"the list has no bound of its own; the loop takes its first {most} items")
     if loop.max_items is not None:
         most = min(most, loop.max_items)
     typical = limits.TYPICAL_LIST_ITEMS if rows.typical is None else rows.typical
     return replace(loop, bound=most, typical=min(typical, most), least=1 if rows.filled and loop.until is None else 0)
 
 
-def known_item(item: Type, facts: frozenset[Fact], path: str = "item") -> Type:
+def known_item(item: ty.Type, facts: frozenset[Fact], path: str = "item") -> ty.Type:
     """Narrow the item type of a filtered list by the filter's condition."""
     if ("absent", path) in facts:
-        return NULL
+        return ty.NULL
     if ("present", path) in facts:
-        item = plain(item)
-    if ("filled", path) in facts and isinstance(item, ListType):
+        item = ty.plain(item)
+    if ("filled", path) in facts and isinstance(item, ty.ListType):
         return replace(item, filled=True)
-    if isinstance(item, RecordType) and any(text.startswith(f"{path}.") for _, text in facts):
+    if isinstance(item, ty.RecordType) and any(text.startswith(f"{path}.") for _, text in facts):
         for key, type_ in item.fields:
-            item = with_field(item, key, known_item(type_, facts, f"{path}.{key}"))
+            item = ty.with_field(item, key, known_item(type_, facts, f"{path}.{key}"))
     return item
 
 
@@ -479,44 +420,32 @@ def known_item(item: Type, facts: frozenset[Fact], path: str = "item") -> Type:
 ANSWER = "answer"
 
 
-def check_judge(step: JudgeStep, environment: Environment, at: Inference) -> tuple[JudgeStep, Environment]:
+def check_judge(step: model.JudgeStep, environment: Environment, at: Inference) -> tuple[model.JudgeStep, Environment]:
     """Type a step; return it with everything implicit written out, and the environment after it."""
     with at.at("inputs"):
         rows = want_list(at, step.inputs, "a judge step")
     with at.at("question"):
-        question = want(at, step.question, Wanted(type=STRING, name="question"))
-    type_ = rows.type if isinstance(rows.type, ListType) else ListType(item=ANY)
+        question = want(at, step.question, WantedValue(type=ty.STRING, name="question"))
+    type_ = rows.type
     most = limits.MAX_JUDGED_ITEMS if type_.bound is None else min(type_.bound, limits.MAX_JUDGED_ITEMS)
     if step.max_items is None and (not type_.stated or most > limits.DEFAULT_JUDGED_ITEMS):
         step = replace(step, max_items=limits.DEFAULT_JUDGED_ITEMS)
-        at.note(
-            "W_IMPLICIT_BINDING",
-            f"the first {step.max_items} items are judged, since nothing says how many",
-            expected=f'"max_items": {step.max_items}',
-        )
+        at.note("W_IMPLICIT_BINDING", f"the first {step.max_items} items are judged, since nothing says how many")
     bound = most if step.max_items is None else min(most, step.max_items)
-    usual = limits.TYPICAL_LIST_ITEMS if type_.typical is None else type_.typical
-    certain = type_.filled and not isinstance(type_.item, OptionalType)
-    step = replace(
-        step,
-        inputs=rows.expr,
-        question=question,
-        bound=bound,
-        typical=min(usual, bound),
-        least=1 if certain else 0,
-    )
-    judged = ListType(
-        item=_judged(type_.item, step.answers), bound=bound, typical=step.typical, stated=True, filled=certain
-    )
+    typical = min(limits.TYPICAL_LIST_ITEMS if type_.typical is None else type_.typical, bound)
+    certain = type_.filled and not isinstance(type_.item, ty.OptionalType)
+    item = _judged(type_.item, step.answers)
+    judged = ty.ListType(item=item, bound=bound, typical=typical, stated=True, filled=certain)
+    step = replace(step, inputs=rows.expr, question=question, bound=bound, typical=typical, least=int(certain))
     return step, environment.bind(step.save_as, judged)
 
 
-def _judged(item: Type, answers: tuple[str, ...]) -> Type:
+def _judged(item: ty.Type, answers: tuple[str, ...]) -> ty.Type:
     """The type of a judged item: a record with its answer, or a record with any other item as ``parent``."""
-    inner = plain(item)
-    answer = EnumType(answers)
-    if isinstance(inner, RecordType):
-        return with_field(inner, ANSWER, answer)
-    if isinstance(inner, AnyType):
-        return RecordType(fields=((ANSWER, answer),), is_open=True)
-    return RecordType(fields=((ANSWER, answer), ("parent", inner)))
+    inner = ty.plain(item)
+    answer = ty.EnumType(answers)
+    if isinstance(inner, ty.RecordType):
+        return ty.with_field(inner, ANSWER, answer)
+    if isinstance(inner, ty.AnyType):
+        return ty.RecordType(fields=((ANSWER, answer),), is_open=True)
+    return ty.RecordType(fields=((ANSWER, answer), ("parent", inner)))

@@ -7,177 +7,90 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from tool_induction.checker.environment import Environment, Typed, facts_of, list_field, value_field
+from tool_induction.checker.environment import Environment, Typed, TypedList, facts_of, list_field, value_field
 from tool_induction.checker.expressions import Inference
 from tool_induction.checker.nulls import Demand, base_name, implicit_require, null_not_handled, optional_root
 from tool_induction.checker.ranges import check_span, check_value, from_the_start
 from tool_induction.checker.scores import with_scores
+from tool_induction.language import expressions as ex
+from tool_induction.language import types as ty
 from tool_induction.language.diagnostics import Edit, Findings, Suggestion, did_you_mean, shorten, write_value
-from tool_induction.language.expressions import (
-    Broken,
-    Const,
-    Expr,
-    Field,
-    Filtered,
-    Index,
-    IsNone,
-    JsonList,
-    JsonRecord,
-    Name,
-    Text,
-    names,
-    to_json,
-    to_text,
-)
 from tool_induction.language.model import Output, Require, Step, Tool, binds
-from tool_induction.language.types import (
-    BOOL,
-    FLOAT,
-    INT,
-    INTERVAL,
-    STRING,
-    TIME,
-    AnyType,
-    EnumType,
-    ListType,
-    OptionalType,
-    RecordType,
-    ScalarType,
-    Type,
-    fit,
-    is_numeric,
-    operation_types,
-    plain,
-    show,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WantedValue:
     """What a place of a document takes: its type, and what to call it."""
 
-    type: Type
+    type: ty.Type
     name: str
 
 
-def want(at: Inference, expr: Expr, wanted: Wanted) -> Expr:
+def want(at: Inference, expr: ex.Expr, wanted: WantedValue) -> ex.Expr:
     """The written-out value; note why it does not fit."""
-    inner = plain(wanted.type)
-    if isinstance(expr, JsonRecord) and isinstance(inner, RecordType) and not inner.is_open:
+    inner = ty.plain(wanted.type)
+    if isinstance(expr, ex.JsonRecord) and isinstance(inner, ty.RecordType) and not inner.is_open:
         return _record(at, expr, inner, wanted)
-    if isinstance(expr, JsonList) and isinstance(inner, ListType):
+    if isinstance(expr, ex.JsonList) and isinstance(inner, ty.ListType):
         return _list(at, expr, inner, wanted)
-    if isinstance(expr, JsonList) and isinstance(inner, RecordType) and not inner.is_open:
-        if inner.name == INTERVAL.name and len(expr.items) == len(INTERVAL.keys):
+    if isinstance(expr, ex.JsonList) and isinstance(inner, ty.RecordType) and not inner.is_open:
+        if inner.name == ty.INTERVAL.name and len(expr.items) == len(ty.INTERVAL.keys):
             return _interval(at, expr, wanted)
         example = ", ".join(f'"{key}": ...' for key in inner.keys)
-        at.note(
-            "E_TYPE",
-            f"{wanted.name}: expected {show(inner)}, found a list",
-            found="a list",
-            expected=inner,
-            suggestion=f"write {{{example}}}",
-        )
+        at.note("E_TYPE", f"{wanted.name}: expected {ty.show(inner)}, found a list", suggestion=f"write {{{example}}}")
         return expr
     return _single(at, unwrapped(at, at.infer(expr), wanted.type), wanted)
 
 
-def unwrapped(at: Inference, typed: Typed, wanted: Type) -> Typed:
+def unwrapped(at: Inference, typed: Typed, wanted: ty.Type) -> Typed:
     """Read a whole record as its one list or its one value if such is wanted, and write that out."""
-    inner = plain(typed.type)
-    one = list_field(inner) if isinstance(plain(wanted), ListType) else value_field(inner, plain(wanted))
-    if one is None or isinstance(inner, AnyType):
+    inner = ty.plain(typed.type)
+    one = list_field(inner) if isinstance(ty.plain(wanted), ty.ListType) else value_field(inner, ty.plain(wanted))
+    if one is None or isinstance(inner, ty.AnyType):
         return typed
-    written = Field(typed.expr, one[0])
-    at.note(
-        "W_IMPLICIT_BINDING", f"{to_text(typed.expr)} is read as {to_text(written)}", found=typed.expr, expected=written
-    )
+    written = ex.Field(typed.expr, one[0])
+    at.note("W_IMPLICIT_BINDING", f"{ex.to_text(typed.expr)} is read as {ex.to_text(written)}")
     return at.infer(written)
 
 
-def _single(at: Inference, typed: Typed, wanted: Wanted) -> Expr:
-    found = fit(typed.type, wanted.type)
+def _single(at: Inference, typed: Typed, wanted: WantedValue) -> ex.Expr:
+    found, text = ty.fit(typed.type, wanted.type), ex.to_text(typed.expr)
+    inner, have = ty.plain(wanted.type), ty.plain(typed.type)
     if found.how == "no":
-        at.note(
-            "E_TYPE",
-            f"expected {_in_words(wanted.type)}, found {_found(typed)}",
-            found=typed.type,
-            expected=wanted.type,
-            suggestion=suggestion(at, typed, wanted),
-        )
-        return typed.expr
-    if found.how == "optional":
+        word = typed.expr.value if isinstance(typed.expr, ex.Const) else None
+        shown = f"the text {shorten(repr(word), 60)}" if isinstance(word, str) else ty.show(typed.type)
+        message = f"expected {'Time (seconds)' if inner == ty.TIME else ty.show(wanted.type)}, found {shown}"
+        at.note("E_TYPE", message, suggestion=suggestion(at, typed, wanted))
+    elif found.how == "optional":
         null_not_handled(at, typed, wanted.name)
-        return typed.expr
-    inner, have = plain(wanted.type), plain(typed.type)
-    if isinstance(inner, RecordType) and isinstance(have, RecordType) and _closed(inner, have):
-        return _narrowed_record(at, typed, inner)
-    if found.how == "coerced" and inner == INT and have == FLOAT and _is_computed(typed.expr):
-        at.note(
-            "E_TYPE",
-            f"a whole number is wanted, and {to_text(typed.expr)} need not be one",
-            found=typed.type,
-            expected="int",
-            suggestion=write_value(at.path, f"{{{{ {_as_operand(typed.expr)} | round }}}}"),
-        )
-    elif found.how == "coerced" and isinstance(have, EnumType):
-        at.note(
-            "E_TYPE",
-            f"{to_text(typed.expr)} may also be {', '.join(word for word in have.values if word not in _words(inner))}",
-            found=typed.type,
-            expected=wanted.type,
-        )
+    elif isinstance(inner, ty.RecordType) and isinstance(have, ty.RecordType) and _is_richer(have, inner):
+        at.note("W_COERCED", f"of {text} only {', '.join(inner.keys)} are handed on")  # operations take no other keys
+        return ex.JsonRecord(tuple((key, ex.Field(typed.expr, key)) for key in inner.keys))
+    elif found.how == "coerced" and inner == ty.INT and have == ty.FLOAT and _is_computed(typed.expr):
+        rounded = f"{{{{ {text if isinstance(typed.expr, ex.Filtered) else f'({text})'} | round }}}}"
+        message = f"a whole number is wanted, and {text} need not be one"
+        at.note("E_TYPE", message, suggestion=write_value(at.path, rounded))
+    elif found.how == "coerced" and isinstance(have, ty.EnumType):
+        allowed = inner.values if isinstance(inner, ty.EnumType) else ()
+        at.note("E_TYPE", f"{text} may also be {', '.join(word for word in have.values if word not in allowed)}")
     elif found.how == "coerced":
-        at.note(
-            "W_COERCED",
-            f"{show(typed.type)} where {show(wanted.type)} is wanted: {found.note}",
-            found=typed.type,
-            expected=wanted.type,
-        )
+        at.note("W_COERCED", f"{ty.show(typed.type)} where {ty.show(wanted.type)} is wanted: {found.note}")
     return typed.expr
 
 
-def _is_computed(expr: Expr) -> bool:
+def _is_computed(expr: ex.Expr) -> bool:
     """Whether a number is computed here, not given by a caller; 3.0 is a whole number."""
-    if isinstance(expr, Const):
+    if isinstance(expr, ex.Const):
         return isinstance(expr.value, float) and not expr.value.is_integer()
-    return not isinstance(expr, Name | Field | Index)
+    return not isinstance(expr, ex.Name | ex.Field | ex.Index)
 
 
-def _as_operand(expr: Expr) -> str:
-    text = to_text(expr)
-    return text if isinstance(expr, Filtered) else f"({text})"
-
-
-def _found(typed: Typed) -> str:
-    """The found value in words: a text as it is written, anything else by its type."""
-    if isinstance(typed.expr, Const) and isinstance(typed.expr.value, str):
-        return f"the text {shorten(repr(typed.expr.value), 60)}"
-    return show(typed.type)
-
-
-def _words(type_: Type) -> tuple[str, ...]:
-    return type_.values if isinstance(type_, EnumType) else ()
-
-
-def _closed(wanted: RecordType, found: RecordType) -> bool:
+def _is_richer(found: ty.RecordType, wanted: ty.RecordType) -> bool:
     return bool(wanted.fields) and not wanted.is_open and bool(set(found.keys) - set(wanted.keys))
 
 
-def _narrowed_record(at: Inference, typed: Typed, wanted: RecordType) -> Expr:
-    """Pass only the declared keys of a richer record: operations take no others."""
-    written = JsonRecord(tuple((key, Field(typed.expr, key)) for key in wanted.keys))
-    at.note(
-        "W_COERCED",
-        f"of {to_text(typed.expr)} only {', '.join(wanted.keys)} are handed on",
-        found=typed.type,
-        expected=wanted,
-    )
-    return written
-
-
-def _record(at: Inference, expr: JsonRecord, inner: RecordType, wanted: Wanted) -> Expr:
-    done: list[tuple[str, Expr]] = []
+def _record(at: Inference, expr: ex.JsonRecord, inner: ty.RecordType, wanted: WantedValue) -> ex.Expr:
+    done: list[tuple[str, ex.Expr]] = []
     for key, value in expr.entries:
         type_ = inner.get(key)
         with at.at(key):
@@ -186,118 +99,93 @@ def _record(at: Inference, expr: JsonRecord, inner: RecordType, wanted: Wanted) 
                     "E_UNKNOWN_PARAM",
                     f"{wanted.name} has no key {key!r}",
                     found=key,
-                    expected=", ".join(inner.keys),
                     suggestion=did_you_mean(key, inner.keys),
                 )
                 done.append((key, value))
             else:
-                written = want(at, value, Wanted(type=type_, name=f"{wanted.name}.{key}"))
-                done.append((key, from_the_start(at, written) if type_ == TIME else written))
-    if inner.name == INTERVAL.name:
+                written = want(at, value, WantedValue(type=type_, name=f"{wanted.name}.{key}"))
+                done.append((key, from_the_start(at, written) if type_ == ty.TIME else written))
+    if inner.name == ty.INTERVAL.name:
         check_span(at, dict(done))
     given = [key for key, _ in expr.entries]
     for key, type_ in inner.fields:
-        if key not in given and not isinstance(type_, OptionalType):
-            at.note("E_MISSING_PARAM", f"{wanted.name} needs the key {key!r}", found=", ".join(given), expected=key)
-    return JsonRecord(tuple(done))
+        if key not in given and not isinstance(type_, ty.OptionalType):
+            at.note("E_MISSING_PARAM", f"{wanted.name} needs the key {key!r}")
+    return ex.JsonRecord(tuple(done))
 
 
-def _list(at: Inference, expr: JsonList, inner: ListType, wanted: Wanted) -> Expr:
-    done: list[Expr] = []
+def _list(at: Inference, expr: ex.JsonList, inner: ty.ListType, wanted: WantedValue) -> ex.Expr:
+    done: list[ex.Expr] = []
     for place, item in enumerate(expr.items):
         with at.at(place):
-            done.append(want(at, item, Wanted(type=inner.item, name=f"{wanted.name}[{place}]")))
-    return JsonList(tuple(done))
+            done.append(want(at, item, WantedValue(type=inner.item, name=f"{wanted.name}[{place}]")))
+    return ex.JsonList(tuple(done))
 
 
-def _interval(at: Inference, expr: JsonList, wanted: Wanted) -> Expr:
+def _interval(at: Inference, expr: ex.JsonList, wanted: WantedValue) -> ex.Expr:
     """Read ``[start, end]`` as an interval."""
-    at.note(
-        "W_ALIAS",
-        f"{wanted.name}: [start, end] is read as an interval",
-        found="[start, end]",
-        expected='{"start_time": ..., "end_time": ...}',
-    )
-    done: list[tuple[str, Expr]] = []
-    for place, (key, item) in enumerate(zip(INTERVAL.keys, expr.items, strict=True)):
+    at.note("W_ALIAS", f"{wanted.name}: [start, end] is read as an interval")
+    done: list[tuple[str, ex.Expr]] = []
+    for place, (key, item) in enumerate(zip(ty.INTERVAL.keys, expr.items, strict=True)):
         with at.at(place):
-            written = want(at, item, Wanted(type=TIME, name=f"{wanted.name}.{key}"))
+            written = want(at, item, WantedValue(type=ty.TIME, name=f"{wanted.name}.{key}"))
             done.append((key, from_the_start(at, written)))
     check_span(at, dict(done), places=(0, 1))
-    return JsonRecord(tuple(done))
+    return ex.JsonRecord(tuple(done))
 
 
-def want_list(at: Inference, expr: Expr, what: str) -> Typed:
+def want_list(at: Inference, expr: ex.Expr, what: str) -> TypedList:
     """The expression as a list that may be walked; null is an empty list, and that is written out."""
     rows = at.as_list(expr)
-    if isinstance(rows.type, OptionalType):
-        written = Filtered(rows.expr, "default", (JsonList(()),))
-        at.note(
-            "W_COERCED",
-            f"{to_text(rows.expr)} may be null; {what} reads null as the empty list",
-            found=rows.type,
-            expected=plain(rows.type),
-        )
-        return at.infer(written)
-    return rows
+    if isinstance(rows.type, ty.OptionalType):
+        at.note("W_COERCED", f"{ex.to_text(rows.expr)} may be null; {what} reads null as the empty list")
+        rows = at.infer(ex.Filtered(rows.expr, "default", (ex.JsonList(()),)))
+    return TypedList(rows.expr, rows.type if isinstance(rows.type, ty.ListType) else ty.ListType(item=ty.ANY))
 
 
-def _in_words(type_: Type) -> str:
-    return "Time (seconds)" if plain(type_) == TIME else show(type_)
-
-
-def suggestion(at: Inference, typed: Typed, wanted: Wanted) -> str | Suggestion:
+def suggestion(at: Inference, typed: Typed, wanted: WantedValue) -> str | Suggestion:
     """Suggest what was most likely meant."""
-    inner, goal = plain(typed.type), plain(wanted.type)
-    text = to_text(typed.expr)
-    if isinstance(goal, ListType | AnyType):
-        return "join lists first with the aggregate concat_lists" if _nested(inner, goal) else ""
+    inner, goal = ty.plain(typed.type), ty.plain(wanted.type)
+    text = ex.to_text(typed.expr)
+    if isinstance(goal, ty.ListType | ty.AnyType):
+        nested = isinstance(inner, ty.ListType) and isinstance(ty.plain(inner.item), ty.ListType)
+        return "join lists first with the aggregate concat_lists" if nested and goal != ty.ANY else ""
     inside = list_field(inner)
-    rows = inner if isinstance(inner, ListType) else inside[1] if inside else None
+    rows = inner if isinstance(inner, ty.ListType) else inside[1] if inside else None
     if rows is not None:
-        key = _likely_field(plain(rows.item), wanted)
+        key = _likely_field(ty.plain(rows.item), wanted)
         field = f".{key}" if key else ""
         if at.in_call and base_name(typed.expr) not in at.environment.walked:
             return f'did you mean loop_over: "{text}" with "{{{{ item{field} }}}}"?'
-        return f'did you mean "{{{{ {text}[0]{field} }}}}", of the first?' if key or not _is_record(rows.item) else ""
-    if isinstance(inner, RecordType):
+        is_whole = not key and isinstance(ty.plain(rows.item), ty.RecordType)
+        return "" if is_whole else f'did you mean "{{{{ {text}[0]{field} }}}}", of the first?'
+    if isinstance(inner, ty.RecordType):
         key = _likely_field(inner, wanted)
         return f'did you mean "{{{{ {text}.{key} }}}}"?' if key else ""
-    if isinstance(goal, EnumType) and isinstance(inner, EnumType):
+    if isinstance(goal, ty.EnumType) and isinstance(inner, ty.EnumType):
         return did_you_mean(inner.values[0], goal.values)
-    if is_numeric(goal) and isinstance(inner, EnumType) and isinstance(typed.expr, Const):
-        return _as_a_number(at, inner.values[0])
-    if goal == BOOL and isinstance(typed.expr, Const) and typed.expr.value in ("true", "false"):
+    if ty.is_numeric(goal) and isinstance(inner, ty.EnumType) and isinstance(typed.expr, ex.Const):
+        word = inner.values[0]
+        if word in at.environment.types:
+            return f'did you mean "{{{{ {word} }}}}"?'
+        return write_value(at.path, int(word)) if word.isdigit() else "write a number, without quotes"
+    if goal == ty.BOOL and isinstance(typed.expr, ex.Const) and typed.expr.value in ("true", "false"):
         return write_value(at.path, typed.expr.value == "true")
-    if goal == STRING and is_numeric(inner):
+    if goal == ty.STRING and ty.is_numeric(inner):
         return f'a text is wanted, such as "about {{{{ {text} }}}}"'
     return ""
 
 
-def _as_a_number(at: Inference, text: str) -> str | Suggestion:
-    if text in at.environment.types:
-        return f'did you mean "{{{{ {text} }}}}"?'
-    return write_value(at.path, int(text)) if text.isdigit() else "write a number, without quotes"
-
-
-def _is_record(type_: Type) -> bool:
-    return isinstance(plain(type_), RecordType)
-
-
-def _nested(found: Type, goal: Type) -> bool:
-    return isinstance(found, ListType) and isinstance(plain(found.item), ListType) and isinstance(goal, ListType)
-
-
-def _likely_field(item: Type, wanted: Wanted) -> str | None:
+def _likely_field(item: ty.Type, wanted: WantedValue) -> str | None:
     """The field of a record that would fit: of the same name, else of the same type."""
-    if not isinstance(item, RecordType):
+    if not isinstance(item, ty.RecordType):
         return None
     name = wanted.name.rsplit(".", 1)[-1]
-    fitting = [key for key, type_ in item.fields if fit(type_, wanted.type).how == "yes"]
+    fitting = [key for key, type_ in item.fields if ty.fit(type_, wanted.type).how == "yes"]
     if name in fitting:
         return name
     for key in ("timestamp", "center_time", "start_time"):
-        if plain(wanted.type) == TIME and key in fitting:
+        if ty.plain(wanted.type) == ty.TIME and key in fitting:
             return key
     close = [key for key in fitting if key in name or name in key]
     return close[0] if close else fitting[0] if len(fitting) == 1 else None
@@ -307,15 +195,15 @@ def _likely_field(item: Type, wanted: Wanted) -> str | None:
 def _parameter_validator(operation: str, name: str) -> Any:
     from jsonschema import Draft202012Validator
 
-    schema = operation_types(operation).parameters_schema
+    schema = ty.operation_types(operation).parameters_schema
     return Draft202012Validator({"$defs": schema.get("$defs", {}), **schema["properties"][name]})
 
 
-def check_constant(at: Inference, operation: str, name: str, value: Const) -> None:
+def check_constant(at: Inference, operation: str, name: str, value: ex.Const) -> None:
     """Check a constant against the parameter's own schema: ranges, lengths."""
     error = next(iter(_parameter_validator(operation, name).iter_errors(value.value)), None)
     if error is not None:
-        at.note("E_TYPE", f"{name}: {error.message}", found=repr(value.value), expected=f"{name} of {operation}")
+        at.note("E_TYPE", f"{name}: {error.message}")
 
 
 def bind_outputs(tool: Tool, environment: Environment, findings: Findings) -> Tool:
@@ -332,20 +220,18 @@ def check_answers(tool: Tool, answers: Sequence[tuple[Require, Environment]], fi
     for step, environment in answers:
         at = Inference(environment, findings, (*step.path, "status"))
         for output in tool.outputs:
-            source, wanted = output.source, output.type
-            if source is None or isinstance(source, Broken) or isinstance(wanted, OptionalType | AnyType):
+            source, wanted, name = output.source, output.type, output.type_name
+            if source is None or isinstance(source, ex.Broken) or isinstance(wanted, ty.OptionalType | ty.AnyType):
                 continue
-            bound = names(source) <= set(environment.types)
-            if bound and fit(at.knowing(()).infer(source).type, wanted).how != "optional":
-                continue
-            at.note(
-                "E_OPTIONAL",
-                f"the tool may end here as 'ok', and the output {output.name!r} is then null: it is declared {output.type_name}",
-                found=f"{output.name}: null",
-                expected=output.type_name,
-                suggestion=f'declare the output "{output.type_name}?" if null is the answer, '
-                f'or bind {to_text(source)} before this step; if there is no answer, write "status": "empty"',
-            )
+            bound = ex.names(source) <= set(environment.types)
+            if not bound or ty.fit(at.knowing(()).infer(source).type, wanted).how == "optional":
+                message = (
+                    f"the tool may end here as 'ok', and the output {output.name!r} is then null: it is declared {name}"
+                )
+                hint = (
+                    f'declare the output "{name}?" if null is the answer, or bind {ex.to_text(source)} before this step'
+                )
+                at.note("E_OPTIONAL", message, suggestion=f'{hint}; if there is no answer, write "status": "empty"')
 
 
 class _Binder:
@@ -357,12 +243,12 @@ class _Binder:
 
     def bind(self, output: Output) -> Output:
         source = self._implicit(output) if output.source is None else output.source
-        if source is None or isinstance(source, Broken):
+        if source is None or isinstance(source, ex.Broken):
             return output
         path = output.path if output.source is None else (*output.path, "from")
         at = Inference(self._environment, self._findings, path)
-        if isinstance(source, JsonRecord | JsonList | Text):
-            written = want(at, source, Wanted(type=output.type, name=output.name))
+        if isinstance(source, ex.JsonRecord | ex.JsonList | ex.Text):
+            written = want(at, source, WantedValue(type=output.type, name=output.name))
             return replace(output, source=written, type=_refined(at.infer(written).type, output.type))
         typed = unwrapped(at, at.infer(source), output.type)
         typed = self._present(at, typed, output)
@@ -371,67 +257,59 @@ class _Binder:
         check_value(at, typed)
         return replace(output, source=typed.expr, type=_refined(typed.type, output.type))
 
-    def _implicit(self, output: Output) -> Expr | None:
+    def _implicit(self, output: Output) -> ex.Expr | None:
         """In this order: the saved name of that name, then the field of that name in the last step's record."""
         saved = [name for step in self._tool.steps for name in binds(step)]
-        source: Expr | None = None
+        source: ex.Expr | None = None
         if output.name in saved:
-            source = Name(output.name)
+            source = ex.Name(output.name)
         elif saved:
-            last = plain(self._environment.type_of(saved[-1]))
-            if isinstance(last, AnyType) and self._findings.errors:
+            last = ty.plain(self._environment.type_of(saved[-1]))
+            if isinstance(last, ty.AnyType) and self._findings.errors:
                 return None  # what the last step gives is unknown because of its own fault
-            if isinstance(last, AnyType) or (isinstance(last, RecordType) and last.get(output.name) is not None):
-                source = Field(Name(saved[-1]), output.name)
+            if isinstance(last, ty.AnyType) or (isinstance(last, ty.RecordType) and last.get(output.name) is not None):
+                source = ex.Field(ex.Name(saved[-1]), output.name)
         if source is None and output.name in self._environment.types and self._findings.errors:
             return None  # one branch binds it, and that the other does not has been said
         if source is None:
             self._unbound(output, saved)
             return None
-        self._findings.add(
-            "W_IMPLICIT_BINDING",
-            output.path,
-            f"the output {output.name!r} is bound to {to_text(source)}",
-            found=output.name,
-            expected=f'"from": "{{{{ {to_text(source)} }}}}"',
-        )
+        text = ex.to_text(source)
+        message, expected = f"the output {output.name!r} is bound to {text}", f'"from": "{{{{ {text} }}}}"'
+        self._findings.add("W_IMPLICIT_BINDING", output.path, message, expected=expected)
         return source
 
     def _unbound(self, output: Output, saved: list[str]) -> None:
+        types = {name: ty.plain(self._environment.type_of(name)) for name in saved}
         holders = [
-            f"{name}.{output.name}"
-            for name in saved
-            if isinstance(record := plain(self._environment.type_of(name)), RecordType) and output.name in record.keys
+            f"{{{{ {name}.{output.name} }}}}"
+            for name, type_ in types.items()
+            if isinstance(type_, ty.RecordType) and output.name in type_.keys
         ]
         near: str | Suggestion = did_you_mean(output.name, saved)
         if len(holders) == 1:
-            source = f"{{{{ {holders[0]} }}}}"
-            near = Suggestion(f'write "from": "{source}"', (_redeclared(output, output.type_name, source),))
+            near = Suggestion(f'write "from": "{holders[0]}"', (_redeclared(output, output.type_name, holders[0]),))
         elif holders:
-            near = f'"from" is one of {", ".join(f"{{{{ {holder} }}}}" for holder in holders)}'
+            near = f'"from" is one of {", ".join(holders)}'
         elif output.name in {item.name for item in self._tool.inputs}:
             near = f'to hand the input back, "from": "{{{{ {output.name} }}}}"'
-        self._findings.add(
-            "E_OUTPUT_UNBOUND",
-            output.path,
-            f"nothing gives the output {output.name!r}: no step saves that name, the last step's result has no such field",
-            found=output.name,
-            expected=", ".join(saved),
-            suggestion=near or 'add "from": "{{ ... }}"',
-        )
+        message = f"nothing gives the output {output.name!r}: no step saves that name, the last step's result has no such field"
+        known = ", ".join(saved)
+        near = near or 'add "from": "{{ ... }}"'
+        self._findings.add("E_OUTPUT_UNBOUND", output.path, message, found=output.name, expected=known, suggestion=near)
 
     def _present(self, at: Inference, typed: Typed, output: Output) -> Typed:
         """A plain output bound to an optional: the tool ends as ``empty`` where there is nothing to say."""
-        if not isinstance(typed.type, OptionalType) or isinstance(output.type, OptionalType):
+        if not isinstance(typed.type, ty.OptionalType) or isinstance(output.type, ty.OptionalType):
             return typed
-        if fit(typed.type.item, output.type).how == "no" and not _becomes_text(typed.type.item, output.type):
+        if ty.fit(typed.type.item, output.type).how == "no" and not _becomes_text(typed.type.item, output.type):
             return typed
         root = optional_root(at, typed.expr)
-        if root is None or (isinstance(root, Field) and root.key == "confidence"):
+        if root is None or (isinstance(root, ex.Field) and root.key == "confidence"):
             return typed
-        text = to_text(root)
+        text = ex.to_text(root)
         step = implicit_require(
-            Demand(path=output.path, of=root, condition=IsNone(root, negated=True)),
+            Demand(path=output.path, of=root, condition=ex.IsNone(root, negated=True)),
             self._findings,
             message=f"{output.name!r} is always there, {text} may not be: the tool ends with status 'empty' without it",
             suggestion=f'if a missing value is an answer, declare it "{output.type_name}?"',
@@ -442,42 +320,26 @@ class _Binder:
         return at.infer(typed.expr)
 
     def _check(self, at: Inference, typed: Typed, output: Output) -> None:
-        found = fit(typed.type, output.type)
-        if found.how == "yes":
-            return
+        found, shown = ty.fit(typed.type, output.type), ty.show(typed.type)
         if found.how == "optional":
             null_not_handled(at, typed, f"the output {output.name!r}", _declared(output, f"{output.type_name}?"))
-        elif found.how == "coerced" and plain(output.type) == INT and plain(typed.type) == FLOAT:
-            at.note(
-                "E_TYPE",
-                f"the output {output.name!r} is int, and {to_text(typed.expr)} need not be a whole number",
-                found=typed.type,
-                expected="int",
-                suggestion='declare it "float", or bind it to "{{ ... | round }}"',
-            )
-        elif found.how == "coerced" or _becomes_text(typed.type, output.type):
+        elif found.how == "coerced" and ty.plain(output.type) == ty.INT and ty.plain(typed.type) == ty.FLOAT:
+            message = f"the output {output.name!r} is int, and {ex.to_text(typed.expr)} need not be a whole number"
+            at.note("E_TYPE", message, suggestion='declare it "float", or bind it to "{{ ... | round }}"')
+        elif found.how == "coerced" or (found.how == "no" and _becomes_text(typed.type, output.type)):
             note = found.note or "it is written out as text"
-            at.note(
-                "W_COERCED",
-                f"the output {output.name!r} is {output.type_name}, its value {show(typed.type)}: {note}",
-                found=typed.type,
-                expected=output.type_name,
-                suggestion=f'to keep the values, declare it "{_type_name(typed.type)}"' if not found.note else "",
-            )
-        else:
-            at.note(
-                "E_TYPE",
-                f"the output {output.name!r} is declared {show(output.type)}, its value is {show(typed.type)}",
-                found=typed.type,
-                expected=output.type,
-                suggestion=suggestion(at, typed, Wanted(type=output.type, name=output.name))
-                or _declared(output, _type_name(typed.type)),
-            )
+            message = f"the output {output.name!r} is {output.type_name}, its value {shown}: {note}"
+            keeping = f'to keep the values, declare it "{_type_name(typed.type)}"'
+            at.note("W_COERCED", message, suggestion=keeping if not found.note else "")
+        elif found.how == "no":
+            message = f"the output {output.name!r} is declared {ty.show(output.type)}, its value is {shown}"
+            meant = suggestion(at, typed, WantedValue(type=output.type, name=output.name))
+            at.note("E_TYPE", message, suggestion=meant or _declared(output, _type_name(typed.type)))
 
 
 def _declared(output: Output, type_name: str) -> Suggestion:
     """Suggest another type for an output."""
-    source = None if output.source is None else to_json(output.source)
+    source = None if output.source is None else ex.to_json(output.source)
     return Suggestion(f'to keep this value, declare it "{type_name}"', (_redeclared(output, type_name, source),))
 
 
@@ -487,48 +349,43 @@ def _redeclared(output: Output, type_name: str, source: object) -> Edit:
     return Edit(op="add", path=output.path, value=value)
 
 
-def _type_name(type_: Type) -> str:
+def _type_name(type_: ty.Type) -> str:
     """The nearest type that a declaration can name: the fields of a record are not declared."""
     match type_:
-        case OptionalType(item):
+        case ty.OptionalType(item):
             return f"{_type_name(item)}?"
-        case ListType(item=item):
+        case ty.ListType(item=item):
             return type_.name or f"list<{_type_name(item)}>"
-        case RecordType():
+        case ty.RecordType():
             return type_.name or "record"
-        case EnumType():
+        case ty.EnumType():
             return "string"
-    return show(type_)
+    return ty.show(type_)
 
 
 def _with_unknown_confidence(at: Inference, typed: Typed, output: Output) -> Output:
     """Declare an uncalibrated confidence as optional: its null does not mean that nothing was found."""
-    unknown = isinstance(typed.expr, Field) and typed.expr.key == "confidence"
-    if not unknown or not isinstance(typed.type, OptionalType) or isinstance(output.type, OptionalType):
+    unknown = isinstance(typed.expr, ex.Field) and typed.expr.key == "confidence"
+    if not unknown or not isinstance(typed.type, ty.OptionalType) or isinstance(output.type, ty.OptionalType):
         return output
-    at.note(
-        "W_COERCED",
-        f"the output {output.name!r} is null where nobody calibrated the confidence",
-        found=output.type_name,
-        expected=f"optional<{output.type_name}>",
-    )
-    return replace(output, type=OptionalType(output.type), type_name=f"optional<{output.type_name}>")
+    at.note("W_COERCED", f"the output {output.name!r} is null where nobody calibrated the confidence")
+    return replace(output, type=ty.OptionalType(output.type), type_name=f"optional<{output.type_name}>")
 
 
-def _becomes_text(found: Type, wanted: Type) -> bool:
+def _becomes_text(found: ty.Type, wanted: ty.Type) -> bool:
     """A string output takes any value, as text."""
-    return plain(wanted) == STRING and isinstance(plain(found), ListType | RecordType | ScalarType)
+    return ty.plain(wanted) == ty.STRING and isinstance(ty.plain(found), ty.ListType | ty.RecordType | ty.ScalarType)
 
 
-def _refined(found: Type, declared: Type) -> Type:
+def _refined(found: ty.Type, declared: ty.Type) -> ty.Type:
     """The declared type, with what was found out about a bare ``list`` or ``record``."""
-    if fit(found, declared).how not in ("yes", "optional"):
+    if ty.fit(found, declared).how not in ("yes", "optional"):
         return declared
     declared = with_scores(found, declared)
-    inner = plain(declared)
-    vague = (isinstance(inner, ListType) and show(inner) in ("list<any>", "list<record>")) or (
-        isinstance(inner, RecordType) and inner.is_open
+    inner = ty.plain(declared)
+    vague = (isinstance(inner, ty.ListType) and ty.show(inner) in ("list<any>", "list<record>")) or (
+        isinstance(inner, ty.RecordType) and inner.is_open
     )
-    if not vague or type(plain(found)) is not type(inner):
+    if not vague or type(ty.plain(found)) is not type(inner):
         return declared
-    return found if isinstance(declared, OptionalType) else plain(found)
+    return found if isinstance(declared, ty.OptionalType) else ty.plain(found)

@@ -1,12 +1,12 @@
 """The compiler: a document in, checked tools and findings out.
 
 Seven passes, each of which collects all its faults: 1 sizes and shape, 2 resolving, 3 scope, 4 types, 5 termination and price,
-6 advice, 7 declarations (``faces.py``, on request). A pass does not repeat what follows from the fault of an earlier one.
+6 advice, 7 declarations (``declarations.py``, on request). A pass does not repeat what follows from the fault of an earlier one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,17 +17,15 @@ from tool_induction.checker.steps import Signature, StepChecker
 from tool_induction.checker.values import bind_outputs, check_answers
 from tool_induction.compiler.lint import lint, lint_entities, lint_library
 from tool_induction.compiler.names import resolve
+from tool_induction.compiler.price import ToolPrice, price_of
 from tool_induction.compiler.scope import check_scope
 from tool_induction.compiler.shape import canonical_spelling, check_shape, name_of, split_document
 from tool_induction.compiler.source import check_visible, decode
-from tool_induction.judge.port import JUDGEMENT
 from tool_induction.language.diagnostics import Diagnostic, Findings, Path, by_relevance
 from tool_induction.language.expressions import located, within_bounds
-from tool_induction.language.model import Block, Call, If, JudgeStep, Require, Step, Tool, read_tool, values, walk_steps
+from tool_induction.language.model import Aggregate, Call, Tool, read_tool, values, walk_steps
 from world_api.core.canonical import content_hash
-from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault
-from world_api.operations import EVERY_OPERATION
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +33,7 @@ class CompiledTool:
     """A tool that may run: everything implicit is written out in ``tool`` and in ``frozen``."""
 
     tool: Tool
-    price: Price
+    price: ToolPrice
 
     @property
     def name(self) -> str:
@@ -144,13 +142,13 @@ class _Compiler:
             self._compile(self._models[name], self._findings[name])
         if self._compiled:
             lint_library({name: item.tool for name, item in self._compiled.items()}, self._findings)
-        items = [item for findings in (self._about_file, *self._order) for item in findings.items]
+        items = [item.in_document(document) for findings in (self._about_file, *self._order) for item in findings.items]
         tools = {name: self._compiled[name] for name in self._names if name in self._compiled}
         if self._about_file.errors:
             tools = {}
         return Compilation(tools=tools, names=tuple(self._names), diagnostics=by_relevance(items))
 
-    def _shape(self, raw: Any, path: tuple[str | int, ...]) -> None:
+    def _shape(self, raw: Any, path: Path) -> None:
         """Pass 1: check the shape of a tool, then read it: parse expressions, look up the names of types."""
         name = name_of(raw, path)
         findings = Findings(tool=name)
@@ -165,7 +163,10 @@ class _Compiler:
             for one, where in ((self._findings[name], first), (findings, (*path, "tool_name"))):
                 one.add("E_NAME", where, f"two tools are called {name!r}", found=name)
             return
-        self._models[name] = read_tool(raw, path, findings, AGGREGATES.keys() | ALIASES.keys())
+        self._models[name] = tool = read_tool(raw, path, findings)
+        for step in walk_steps(tool.steps):
+            if isinstance(step, Aggregate) and ALIASES.get(step.operation, step.operation) not in AGGREGATES:
+                findings.drop((*step.path, "inputs"))  # what they mean is unknown; the aggregate is the fault
         self._findings[name] = findings
 
     def _compile(self, as_read: Tool, findings: Findings) -> None:
@@ -198,7 +199,7 @@ class _Compiler:
         for target, path in calls_of(tool).items():
             if target in self._models and target not in self._compiled and not findings.errors:
                 message = f"{target!r} cannot be called before its own faults are mended"
-                findings.add("E_UNKNOWN_TOOL", path, message, found=target, follows=True)
+                findings.add("E_UNKNOWN_TOOL", path, message, follows=True)
         return tool
 
 
@@ -208,12 +209,8 @@ def _check_written_sizes(tool: Tool, findings: Findings) -> None:
         for key, value in values(step):
             for path, leaf in located(value, (*step.path, *key.split(".", 1))):
                 if not within_bounds(leaf):
-                    findings.add(
-                        "E_EXPR_SIZE",
-                        path,
-                        "with everything implicit written out the expression is too large",
-                        suggestion="split it over several 'set' steps",
-                    )
+                    message = "with everything implicit written out the expression is too large"
+                    findings.add("E_EXPR_SIZE", path, message, suggestion="split it over several 'set' steps")
 
 
 def calls_of(tool: Tool) -> dict[str, Path]:
@@ -229,158 +226,35 @@ def compile_order(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) -
     """Order the names of tools, callees first. Tools on a cycle, or too deep, are noted and stay in the order."""
     edges = {name: [target for target in calls_of(tool) if target in tools] for name, tool in tools.items()}
     order: list[str] = []
-    depths: dict[str, int] = {}
-    for name in tools:
-        _visit(name, edges, order, [], tools, findings)
-    for name in order:
-        depths[name] = 1 + max((depths.get(target, 0) for target in edges[name]), default=0)
-        if depths[name] > limits.MAX_TOOL_DEPTH:
-            deepest = max(edges[name], key=lambda target: depths.get(target, 0))
-            findings[name].add(
-                "E_DEPTH",
-                calls_of(tools[name])[deepest],
-                f"tools call tools {depths[name]} deep, more than {limits.MAX_TOOL_DEPTH}",
-                found=deepest,
-                suggestion="call the operations directly",
-            )
-    return order
 
-
-def _visit(
-    name: str,
-    edges: Mapping[str, list[str]],
-    order: list[str],
-    above: list[str],
-    tools: Mapping[str, Tool],
-    findings: Mapping[str, Findings],
-) -> None:
-    if name in order:
-        return
-    for target in edges[name]:
-        if target in above or target == name:
-            circle = [*above[above.index(target) :], name] if target in above else [name]
+    def visit(name: str, above: list[str]) -> None:
+        if name in order:
+            return
+        above = [*above, name]
+        for target in edges[name]:
+            if target not in above:
+                visit(target, above)
+                continue
+            circle = above[above.index(target) :]
             for place, member in enumerate(circle):  # each of them may be the one to change
-                following = circle[(place + 1) % len(circle)]
                 findings[member].add(
                     "E_CYCLE",
-                    calls_of(tools[member])[following],
+                    calls_of(tools[member])[circle[(place + 1) % len(circle)]],
                     "tools call each other in a circle: " + " -> ".join([*circle[place:], *circle[:place], member]),
-                    found=following,
                     suggestion="a tool may not call itself, directly or through others",
                 )
-        else:
-            _visit(target, edges, order, [*above, name], tools, findings)
-    order.append(name)
+        order.append(name)
 
-
-_NOTHING = Cost()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Price:
-    """Three costs of one run: ``least``, ``expected`` (lists as long as they usually are) and ``most``.
-
-    Each holds for calls, model calls, tokens and seconds by itself. ``least`` is that of a run which no fault and no
-    bound cuts short; ``may_stop`` says that a ``require`` may end it before its last step.
-    """
-
-    least: Cost = _NOTHING
-    expected: Cost = _NOTHING
-    most: Cost = _NOTHING
-    may_stop: bool = False
-
-    def then(self, other: Price) -> Price:
-        """The price of this followed by another, which does not run if this one stopped."""
-        return Price(
-            least=self.least if self.may_stop else self.least + other.least,
-            expected=self.expected + other.expected,
-            most=self.most + other.most,
-            may_stop=self.may_stop or other.may_stop,
-        )
-
-    def record(self) -> dict[str, dict[str, float]]:
-        """The wire form."""
-        return {"min": self.least.record(), "expected": self.expected.record(), "max": self.most.record()}
-
-
-def price_of(tool: Tool, prices: Mapping[str, Price], findings: Findings) -> Price:
-    """The price of a checked tool; ``prices`` holds those of the tools it calls."""
-    price = _block(tool.steps, prices, findings)
-    if price.most.calls > limits.MAX_PLANNED_CALLS:
-        findings.add(
-            "E_BUDGET",
-            (*tool.path, "steps"),
-            f"the tool may need {price.most.calls} calls, more than {limits.MAX_PLANNED_CALLS}",
-            found=str(price.most.calls),
-            expected=f"at most {limits.MAX_PLANNED_CALLS} calls",
-            suggestion="give the loops smaller max_items, or the searches a smaller top_k",
-        )
-    if price.most.tokens > limits.MAX_PLANNED_TOKENS:
-        findings.add(
-            "E_BUDGET",
-            (*tool.path, "steps"),
-            f"the tool may need {price.most.tokens} tokens of models, more than {limits.MAX_PLANNED_TOKENS}",
-            found=str(price.most.tokens),
-            expected=f"at most {limits.MAX_PLANNED_TOKENS} tokens",
-            suggestion="give its judge steps and the loops in which models look smaller max_items, and judge outside of loops",
-        )
-    return price
-
-
-def _block(steps: tuple[Step, ...], prices: Mapping[str, Price], findings: Findings) -> Price:
-    total = Price()
-    for step in steps:
-        total = total.then(_step(step, prices, findings))
-    return total
-
-
-def _step(step: Step, prices: Mapping[str, Price], findings: Findings) -> Price:
-    match step:
-        case Require():
-            return Price(may_stop=True)
-        case Call(kind="api"):
-            operation = EVERY_OPERATION.get(step.target)
-            once = _NOTHING if operation is None else operation.price
-            return _repeated(Price(least=once, expected=once, most=once), step)
-        case Call():
-            return _repeated(prices.get(step.target, Price()), step)
-        case JudgeStep():
-            return Price(
-                least=JUDGEMENT.times(step.least),
-                expected=JUDGEMENT.times(step.typical),
-                most=JUDGEMENT.times(step.bound),
+    for name in tools:
+        visit(name, [])
+    depths: dict[str, int] = {}
+    for name in order:
+        deepest = max(edges[name], key=lambda target: depths.get(target, 0), default="")
+        depths[name] = 1 + depths.get(deepest, 0)
+        if depths[name] > limits.MAX_TOOL_DEPTH:
+            path, message = (
+                calls_of(tools[name])[deepest],
+                f"tools call tools {depths[name]} deep, more than {limits.MAX_TOOL_DEPTH}",
             )
-        case Block():
-            return _repeated(_block(step.body, prices, findings), step)
-        case If():
-            then, otherwise = (_block(block, prices, findings) for block in (step.then, step.otherwise))
-            return Price(
-                least=_by_part(min, then.least, otherwise.least),
-                expected=_by_part(max, then.expected, otherwise.expected),
-                most=_by_part(max, then.most, otherwise.most),
-                may_stop=then.may_stop or otherwise.may_stop,
-            )
-    return Price()
-
-
-def _repeated(price: Price, step: Call | Block) -> Price:
-    """The price of a repeated step. If ``on_error`` is not ``fail``, nothing stops the whole."""
-    may_stop = price.may_stop and step.on_error == "fail"
-    if step.loop is None:
-        return replace(price, may_stop=may_stop)
-    return Price(
-        least=price.least.times(min(step.loop.least, 1) if may_stop else step.loop.least),
-        expected=price.expected.times(step.loop.typical),
-        most=price.most.times(step.loop.bound),
-        may_stop=may_stop,
-    )
-
-
-def _by_part(choose: Callable[[float, float], float], one: Cost, other: Cost) -> Cost:
-    """The smaller or larger of each part of two costs."""
-    return Cost(
-        calls=int(choose(one.calls, other.calls)),
-        model_calls=int(choose(one.model_calls, other.model_calls)),
-        tokens=int(choose(one.tokens, other.tokens)),
-        seconds=choose(one.seconds, other.seconds),
-    )
+            findings[name].add("E_DEPTH", path, message, suggestion="call the operations directly")
+    return order

@@ -12,10 +12,10 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from tool_induction.language import expressions as ex
+from tool_induction.language import types as ty
 from tool_induction.language.diagnostics import Findings, Path
-from tool_induction.language.expressions import Const, Expr, Field, Name, located, walk
-from tool_induction.language.model import Call, Require, Set, Tool, document_of, values, walk_steps
-from tool_induction.language.types import TIME, EnumType, ListType, RecordType, operation_types, plain
+from tool_induction.language.model import Call, Output, Require, Set, Tool, document_of, values, walk_steps
 from world_api.core.canonical import canonical_json
 
 MAX_INPUTS = 6
@@ -26,49 +26,31 @@ def lint(tool: Tool, findings: Findings) -> None:
     """Note what makes one tool less useful than it could be."""
     lint_wrapper(tool, findings)
     if len(tool.inputs) > MAX_INPUTS:
-        findings.add(
-            "L_TOO_MANY_INPUTS",
-            (*tool.path, "inputs"),
-            f"{len(tool.inputs)} inputs are more than a caller fills in well",
-            found=str(len(tool.inputs)),
-            expected=f"at most {MAX_INPUTS}",
-            suggestion="write into the steps what a question does not say",
-        )
+        message = f"{len(tool.inputs)} inputs are more than a caller fills in well"
+        suggestion = "write into the steps what a question does not say"
+        findings.add("L_TOO_MANY_INPUTS", (*tool.path, "inputs"), message, suggestion=suggestion)
     unknowable = _unknowable(tool)
-    for item in tool.inputs:
-        if item.name in unknowable:
-            findings.add(
-                "L_UNKNOWABLE_ID",
-                item.path,
-                f"a caller that has only the question does not know a {unknowable[item.name]}",
-                found=item.name,
-                suggestion="take a description instead and look the id up",
-            )
-    if not any(_carries_evidence(tool, index) for index in range(len(tool.outputs))):
-        findings.add(
-            "L_NO_EVIDENCE",
-            (*tool.path, "outputs"),
-            "no output is a time or evidence, so the answer cannot be looked at again",
-            suggestion="add an output bound to a time of what was found, or to evidence from collect_evidence",
-        )
+    for item in (item for item in tool.inputs if item.name in unknowable):
+        message = f"a caller that has only the question does not know a {unknowable[item.name]}"
+        suggestion = "take a description instead and look the id up"
+        findings.add("L_UNKNOWABLE_ID", item.path, message, suggestion=suggestion)
+    if not any(map(_carries_evidence, tool.outputs)):
+        message = "no output is a time or evidence, so the answer cannot be looked at again"
+        suggestion = "add an output bound to a time of what was found, or to evidence from collect_evidence"
+        findings.add("L_NO_EVIDENCE", (*tool.path, "outputs"), message, suggestion=suggestion)
     if len(tool.description.split()) < MIN_DESCRIPTION_WORDS and len(tool.description) < 20:
-        findings.add(
-            "L_DESCRIPTION",
-            (*tool.path, "description"),
-            "the description does not say what the tool is for, and when not to use it",
-            found=tool.description,
-        )
+        message = "the description does not say what the tool is for, and when not to use it"
+        findings.add("L_DESCRIPTION", (*tool.path, "description"), message)
 
 
-def _carries_evidence(tool: Tool, index: int) -> bool:
-    output = tool.outputs[index]
+def _carries_evidence(output: Output) -> bool:
     if "evidence" in output.name or "time" in output.name:
         return True
-    type_ = plain(output.type)
-    item = plain(type_.item) if isinstance(type_, ListType) else type_
-    if item == TIME:
+    type_ = ty.plain(output.type)
+    item = ty.plain(type_.item) if isinstance(type_, ty.ListType) else type_
+    if item == ty.TIME:
         return True
-    return isinstance(item, RecordType) and bool({"start_time", "evidence", "timestamp"} & set(item.keys))
+    return isinstance(item, ty.RecordType) and bool({"start_time", "evidence", "timestamp"} & set(item.keys))
 
 
 def _unknowable(tool: Tool) -> dict[str, str]:
@@ -76,7 +58,7 @@ def _unknowable(tool: Tool) -> dict[str, str]:
     found = {item.name: item.name for item in tool.inputs if _is_id(item.name)}
     for step in walk_steps(tool.steps):
         for name, value in step.params if isinstance(step, Call) and step.kind == "api" else ():
-            if _is_id(name) and isinstance(value, Name):
+            if _is_id(name) and isinstance(value, ex.Name):
                 found.setdefault(value.name, name)
     return found
 
@@ -105,8 +87,6 @@ def lint_entities(tool: Tool, entities: Sequence[str], findings: Findings) -> No
                     "L_CONSTANT_ENTITY",
                     path,
                     f"{entity!r} comes from the examples; with it written in, the tool answers only such questions",
-                    found=text,
-                    expected="an input",
                     suggestion="take it as an input of the tool",
                 )
 
@@ -137,7 +117,7 @@ def _texts(tool: Tool) -> Iterator[tuple[Path, str]]:
         yield (*item.path, "description"), item.description
         if item.default is not None and isinstance(item.default.value, str):
             yield (*item.path, "default"), item.default.value
-        if isinstance(item.type, EnumType):
+        if isinstance(item.type, ty.EnumType):
             yield from (((*item.path, "enum", place), word) for place, word in enumerate(item.type.values))
     for output in tool.outputs:
         yield (*output.path, "description"), output.description
@@ -148,10 +128,10 @@ def _texts(tool: Tool) -> Iterator[tuple[Path, str]]:
             yield from _constants(value, (*step.path, *key.split(".", 1)))
 
 
-def _constants(value: Expr, path: Path) -> Iterator[tuple[Path, str]]:
-    for where, leaf in located(value, path):
-        for node in walk(leaf):
-            if isinstance(node, Const) and isinstance(node.value, str):
+def _constants(value: ex.Expr, path: Path) -> Iterator[tuple[Path, str]]:
+    for where, leaf in ex.located(value, path):
+        for node in ex.walk(leaf):
+            if isinstance(node, ex.Const) and isinstance(node.value, str):
                 yield where, node.value
 
 
@@ -164,25 +144,25 @@ def lint_wrapper(tool: Tool, findings: Findings) -> None:
     call, path = calls[0], (*tool.path, "steps")
     if _is_the_same(tool, call):
         message = f"the tool does what {call.target} does: its inputs go in, its result comes out"
-        findings.add("L_DUPLICATE", path, message, found=call.target, suggestion="leave the tool out")
+        findings.add("L_DUPLICATE", path, message, suggestion="leave the tool out")
         return
     message = f"the tool only wraps {call.target}; the caller can call that itself"
-    findings.add("L_WRAPPER", path, message, found=call.target)
+    findings.add("L_WRAPPER", path, message)
 
 
 def _is_the_same(tool: Tool, call: Call) -> bool:
     """Whether every parameter is an input and every output a field of the result."""
     inputs = {item.name for item in tool.inputs}
-    whole = call.kind == "api" and {name for name, _ in call.params} >= operation_types(call.target).required
-    through = all(isinstance(value, Name) and value.name in inputs for _, value in call.params)
+    whole = call.kind == "api" and {name for name, _ in call.params} >= ty.operation_types(call.target).required
+    through = all(isinstance(value, ex.Name) and value.name in inputs for _, value in call.params)
     handed = all(_root(output.source) == call.save_as for output in tool.outputs)
     return whole and through and handed and not any(isinstance(step, Set) for step in tool.steps)
 
 
-def _root(value: Expr | None) -> str:
-    while isinstance(value, Field):
+def _root(value: ex.Expr | None) -> str:
+    while isinstance(value, ex.Field):
         value = value.base
-    return value.name if isinstance(value, Name) else ""
+    return value.name if isinstance(value, ex.Name) else ""
 
 
 def lint_library(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) -> None:
@@ -195,6 +175,5 @@ def lint_library(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) ->
                 "L_DUPLICATE",
                 (*tool.path, "steps"),
                 f"these are the steps of {other!r}",
-                found=other,
                 suggestion="keep one of the two",
             )

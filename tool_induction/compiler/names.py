@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
 from tool_induction.aggregates.spellings import (
@@ -13,6 +14,7 @@ from tool_induction.aggregates.spellings import (
     PARAMETERS_INSTEAD,
 )
 from tool_induction.checker.environment import joined_field
+from tool_induction.language import expressions as ex
 from tool_induction.language.diagnostics import (
     Code,
     Findings,
@@ -24,47 +26,29 @@ from tool_induction.language.diagnostics import (
     write,
     write_value,
 )
-from tool_induction.language.expressions import (
-    RESERVED_TOOL_NAMES,
-    Broken,
-    Const,
-    Expr,
-    Field,
-    JsonList,
-    JsonRecord,
-    Name,
-    to_json,
-    to_text,
-)
 from tool_induction.language.model import (
     Aggregate,
     Block,
     Call,
-    Entries,
     If,
     Step,
     Tool,
 )
 from tool_induction.language.types import RecordType, operation_types, plain
-from world_api.operations import EVERY_OPERATION, OPERATIONS
+from world_api.operations import EVERY_OPERATION
 
 
 def resolve(tool: Tool, tools: Mapping[str, Tool | None], findings: Findings, *, groups: Collection[str] = ()) -> Tool:
     """The tool with canonical aggregate names; everything unknown is noted.
 
-    No tool takes the name of an operation that is off: it could not be offered beside it.
-
-    Args:
-        tool: the tool as it was read.
-        tools: the tools of the file by name, None for one that could not be read.
-        findings: where everything unknown is noted.
-        groups: the optional groups of operations that are on.
+    ``tools`` are the tools of the file, None for one that could not be read; ``groups`` the optional groups of operations
+    that are on. No tool takes the name of an operation, even of one that is off.
     """
     if tool.name in EVERY_OPERATION:
-        findings.add("E_NAME", (*tool.path, "tool_name"), f"{tool.name!r} is the name of an operation", found=tool.name)
-    if tool.name in RESERVED_TOOL_NAMES:
+        findings.add("E_NAME", (*tool.path, "tool_name"), f"{tool.name!r} is the name of an operation")
+    if tool.name in ex.RESERVED_TOOL_NAMES:
         message = f"{tool.name!r} is the name of a function that controllers offer beside the tools"
-        findings.add("E_NAME", (*tool.path, "tool_name"), message, found=tool.name, suggestion="choose another name")
+        findings.add("E_NAME", (*tool.path, "tool_name"), message, suggestion="choose another name")
     return replace(tool, steps=_Resolver(tools, findings, groups).block(tool.steps))
 
 
@@ -99,80 +83,79 @@ class _Resolver:
         return step
 
     def _operation(self, step: Call) -> Call:
+        path, findings = (*step.path, "api"), self._findings
         found = EVERY_OPERATION.get(step.target)
         if found is None:
-            self._unknown_operation(step)
+            known = [name for name, item in EVERY_OPERATION.items() if not item.group or item.group in self._groups]
+            suggestion: str | Suggestion = findings.near(step.target, known)
+            if step.target in self._tools:
+                called = {"type": "call_tool", "tool": step.target}
+                suggestion = write(step.path, called, without=["api"]).after("it is a tool")
+            elif step.target in AGGREGATES:
+                suggestion = (
+                    f'it is an aggregate: a step of type "aggregate" has {step.target!r} as its "operation" '
+                    'and the list as "inputs"'
+                )
+            _unknown("E_UNKNOWN_API", "operation", step.target, path, known, suggestion, findings)
             return step
         if found.group and found.group not in self._groups:
-            self._findings.add(
-                "E_OPERATION_OFF",
-                (*step.path, "api"),
-                f"{step.target!r} is an operation of the optional group {found.group!r}, which is off",
-                found=step.target,
-                expected=", ".join(OPERATIONS),
-                suggestion=f"do without it; where all systems that are compared may have it, switch it on (--with {found.group})",
-            )
+            message = f"{step.target!r} is an operation of the optional group {found.group!r}, which is off"
+            where = "do without it; where all systems that are compared may have it, switch it on"
+            findings.add("E_OPERATION_OFF", path, message, suggestion=f"{where} (--with {found.group})")
         types = operation_types(step.target)
         return self._parameters(step, list(types.parameters), types.required)
 
-    def _unknown_operation(self, step: Call) -> None:
-        known = [name for name, item in EVERY_OPERATION.items() if not item.group or item.group in self._groups]
-        suggestion: str | Suggestion = self._findings.near(step.target, known)
-        if step.target in self._tools:
-            called = {"type": "call_tool", "tool": step.target}
-            suggestion = write(step.path, called, without=["api"]).after("it is a tool")
-        elif step.target in AGGREGATES:
-            suggestion = (
-                f'it is an aggregate: a step of type "aggregate" has {step.target!r} as its "operation" '
-                'and the list as "inputs"'
-            )
-        _unknown("E_UNKNOWN_API", "operation", step.target, (*step.path, "api"), known, suggestion, self._findings)
-
     def _tool(self, step: Call) -> Call:
+        path = (*step.path, "tool")
         if step.target not in self._tools:
             suggestion: str | Suggestion = self._findings.near(step.target, self._tools)
             if step.target in EVERY_OPERATION:
                 called = {"type": "call_world_api", "api": step.target}
                 suggestion = write(step.path, called, without=["tool"]).after("it is an operation")
-            path = (*step.path, "tool")
             _unknown("E_UNKNOWN_TOOL", "tool", step.target, path, self._tools, suggestion, self._findings)
             return step
         target = self._tools[step.target]
         if target is None:
             message = f"{step.target!r} cannot be called before its own faults are mended"
-            self._findings.add("E_UNKNOWN_TOOL", (*step.path, "tool"), message, found=step.target, follows=True)
+            self._findings.add("E_UNKNOWN_TOOL", path, message, follows=True)
             return step
-        required = frozenset(item.name for item in target.inputs if item.required)
+        required = [item.name for item in target.inputs if item.required]
         return self._parameters(step, [item.name for item in target.inputs], required)
 
-    def _parameters(self, step: Call, known: list[str], required: frozenset[str]) -> Call:
-        """Check the parameters of a call; values of unknown ones are not checked further."""
-        findings = self._findings
-        given = [name for name, _ in step.params]
-        missing = [name for name in known if name in required and name not in given]
-        for name in given:
-            if name not in known:
-                meant = closest(name, missing) if missing else None
-                findings.add(
-                    "E_UNKNOWN_PARAM",
-                    (*step.path, "params", name),
-                    f"{step.target} has no parameter {name!r}",
-                    found=name,
-                    expected=", ".join(known),
-                    suggestion=findings.near(name, missing)
-                    or filter_afterwards(step, name)
-                    or findings.near(name, known),
-                )
-                missing = [name for name in missing if name != meant]  # misspelt, not missing
-        for name in missing:
-            findings.add(
-                "E_MISSING_PARAM",
-                (*step.path, "params") if step.params else step.path,
-                f"{step.target} needs the parameter {name!r}",
-                found=", ".join(given),
-                expected=name,
-            )
-        return replace(step, params=_without_unknown(step.params, known))
+    def _parameters(self, step: Call, known: list[str], required: Collection[str]) -> Call:
+        near = self._findings.near
+
+        def instead(name: str, missing: list[str]) -> str:
+            return near(name, missing) or filter_afterwards(step, name) or near(name, known)
+
+        return _check_parameters(step, step.target, known, required, instead, self._findings)
+
+
+_Step = TypeVar("_Step", Call, Aggregate)
+
+
+def _check_parameters(
+    step: _Step,
+    target: str,
+    known: Collection[str],
+    required: Collection[str],
+    instead: Callable[[str, list[str]], str],
+    findings: Findings,
+) -> _Step:
+    """Note unknown and missing parameters of a step; the values of unknown ones are not checked further."""
+    given = [name for name, _ in step.params]
+    missing = [name for name in known if name in required and name not in given]
+    for name in (name for name in given if name not in known):
+        path, message = (*step.path, "params", name), f"{target} has no parameter {name!r}"
+        suggestion = instead(name, missing)
+        findings.add("E_UNKNOWN_PARAM", path, message, found=name, expected=", ".join(known), suggestion=suggestion)
+        meant = closest(name, missing) if missing else None
+        missing = [name for name in missing if name != meant]  # misspelt, not missing
+    path = (*step.path, "params") if step.params else step.path
+    for name in missing:
+        findings.add("E_MISSING_PARAM", path, f"{target} needs the parameter {name!r}", expected=name)
+    params = tuple((name, value if name in known else ex.Broken(ex.to_text(value))) for name, value in step.params)
+    return replace(step, params=params)
 
 
 def _unknown(
@@ -184,152 +167,85 @@ def _unknown(
     suggestion: str | Suggestion,
     findings: Findings,
 ) -> None:
-    findings.add(
-        code, path, f"there is no {what} {name!r}", found=name, expected=", ".join(known), suggestion=suggestion
-    )
-
-
-def _without_unknown(params: Entries, known: Collection[str]) -> Entries:
-    return tuple((name, value if name in known else Broken(to_text(value))) for name, value in params)
+    words = ", ".join(known)
+    findings.add(code, path, f"there is no {what} {name!r}", found=name, expected=words, suggestion=suggestion)
 
 
 def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
-    name = ALIASES.get(step.operation, step.operation)
+    name, path = ALIASES.get(step.operation, step.operation), (*step.path, "operation")
     spec = AGGREGATES.get(name)
     if spec is None:
-        _unknown_aggregate(step, findings)
+        suggestion = INSTEAD.get(step.operation) or findings.near(step.operation, AGGREGATES)
+        _unknown("E_UNKNOWN_AGGREGATE", "aggregate", step.operation, path, AGGREGATES, suggestion, findings)
         return step
     if name != step.operation:
-        findings.add(
-            "W_ALIAS",
-            (*step.path, "operation"),
-            f"the aggregate {step.operation!r} is read as {name!r}",
-            found=step.operation,
-            expected=name,
-        )
+        findings.add("W_ALIAS", path, f"the aggregate {step.operation!r} is read as {name!r}", expected=name)
     inputs = _check_inputs(step, spec, findings)
-    # Parameters that stand among the inputs have been reported there and are not missed again.
-    misplaced = _keys(step.inputs) & set(spec.params) if inputs is not step.inputs else set()
-    step = replace(
-        step, params=(*step.params, *((key, Broken(key)) for key in sorted(misplaced - dict(step.params).keys())))
-    )
-    _check_aggregate_parameters(step, spec, findings)
-    return replace(step, operation=name, inputs=inputs, params=_without_unknown(step.params, spec.params))
+    if inputs is not step.inputs:
+        # Parameters that stand among the inputs have been reported there and are not missed again.
+        among = dict(step.inputs.entries) if isinstance(step.inputs, ex.JsonRecord) else {}
+        misplaced = sorted((among.keys() & spec.params.keys()) - dict(step.params).keys())
+        step = replace(step, params=(*step.params, *((key, ex.Broken(key)) for key in misplaced)))
+    for key, value in step.params:
+        is_text = isinstance(value, ex.Const) and isinstance(value.value, str)
+        is_key = key in spec.params and spec.params[key].role in ("key", "number_key", "text_key")
+        if is_key and not is_text and not isinstance(value, ex.Broken):
+            path = (*step.path, "params", key)
+            message = f"{key!r} names a field of the items, as plain text"
+            findings.add("E_TYPE", path, message, suggestion=field_name(value, path))
+    required = [key for key, parameter in spec.params.items() if parameter.required]
+    step = replace(step, operation=name, inputs=inputs)
+    return _check_parameters(step, name, spec.params, required, lambda key, _: parameter_instead(key, spec), findings)
 
 
-def _unknown_aggregate(step: Aggregate, findings: Findings) -> None:
-    suggestion = INSTEAD.get(step.operation) or findings.near(step.operation, AGGREGATES)
-    path = (*step.path, "operation")
-    _unknown("E_UNKNOWN_AGGREGATE", "aggregate", step.operation, path, AGGREGATES, suggestion, findings)
-
-
-def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> Expr:
+def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> ex.Expr:
     """Records of names are for pairs; anything else in one is a misplaced parameter."""
-    if step.inputs == Const(None) and spec.takes != "nothing":
-        wanted = _inputs_in_words(spec)
+    wanted, path = _INPUTS_IN_WORDS[spec.takes], (*step.path, "inputs")
+    if step.inputs == ex.Const(None) and spec.takes != "nothing":
         findings.add("E_MISSING_PARAM", step.path, f"{spec.name} needs 'inputs': {wanted}", expected="inputs")
-        return Broken("inputs")
-    if not isinstance(step.inputs, JsonRecord):
+        return ex.Broken("inputs")
+    if not isinstance(step.inputs, ex.JsonRecord):
         return step.inputs
     keys = [key for key, _ in step.inputs.entries]
     pair = ["a", "b"] if spec.takes == "pair" else []
     if (pair and sorted(keys) == pair) or spec.takes in ("mix", "slots", "lists"):
         return step.inputs
     if not keys and spec.takes == "list":
-        wanted = _inputs_in_words(spec)
-        findings.add("E_TYPE", (*step.path, "inputs"), f"{spec.name} needs {wanted}", found="{}", expected=wanted)
-    meant: Expr = Broken("inputs")
+        findings.add("E_TYPE", path, f"{spec.name} needs {wanted}", expected=wanted)
+    meant: ex.Expr = ex.Broken("inputs")
     for key, value in step.inputs.entries:
         if key in pair:
             continue
         suggestion = moved_to_params(key, value, step, spec) or parameter_instead(key, spec)
         if spec.takes == "list" and key not in spec.params and (key in _LIST_WORDS or len(keys) == 1):
-            meant = value if not isinstance(value, JsonRecord | JsonList) else meant
+            meant = value if not isinstance(value, ex.JsonRecord | ex.JsonList) else meant
             suggestion = 'the list stands by itself under "inputs", and what says how under "params"'
-        findings.add(
-            "E_UNKNOWN_PARAM",
-            (*step.path, "inputs", key),
-            f"the inputs of {spec.name} are {_inputs_in_words(spec)}, not a record with {key!r}",
-            found=key,
-            expected=_inputs_in_words(spec),
-            suggestion=suggestion,
-        )
-    for key in pair:
-        if key not in keys:
-            findings.add(
-                "E_MISSING_PARAM", (*step.path, "inputs"), f"{spec.name} needs the input {key!r}", expected=key
-            )
+        message = f"the inputs of {spec.name} are {wanted}, not a record with {key!r}"
+        findings.add("E_UNKNOWN_PARAM", (*path, key), message, found=key, expected=wanted, suggestion=suggestion)
+    for key in (key for key in pair if key not in keys):
+        findings.add("E_MISSING_PARAM", path, f"{spec.name} needs the input {key!r}", expected=key)
     return meant
 
 
 #: keys under which models like to put the list itself
 _LIST_WORDS = ("items", "list", "input", "values", "data", "segments", "candidates", "detections")
+#: what an aggregate takes -> in words
+_INPUTS_IN_WORDS = {
+    "list": "one list",
+    "lists": "a list of lists",
+    "pair": "a pair of lists {a, b}",
+    "mix": "any saved names",
+    "slots": "a list of items",
+    "nothing": "nothing",
+}
 
 
-def _inputs_in_words(spec: AggregateSpec) -> str:
-    return {
-        "list": "one list",
-        "lists": "a list of lists",
-        "pair": "a pair of lists {a, b}",
-        "mix": "any saved names",
-        "slots": "a list of items",
-        "nothing": "nothing",
-    }[spec.takes]
-
-
-def _check_aggregate_parameters(step: Aggregate, spec: AggregateSpec, findings: Findings) -> None:
-    given = [name for name, _ in step.params]
-    missing = [name for name, parameter in spec.params.items() if parameter.required and name not in given]
-    for name, value in step.params:
-        if name in spec.params:
-            if spec.params[name].role in ("key", "number_key", "text_key") and not _is_key(value):
-                findings.add(
-                    "E_TYPE",
-                    (*step.path, "params", name),
-                    f"{name!r} names a field of the items, as plain text",
-                    expected="the name of a field",
-                    suggestion=field_name(value, (*step.path, "params", name)),
-                )
-            continue
-        findings.add(
-            "E_UNKNOWN_PARAM",
-            (*step.path, "params", name),
-            f"{spec.name} has no parameter {name!r}",
-            found=name,
-            expected=", ".join(spec.params) or "none",
-            suggestion=parameter_instead(name, spec),
-        )
-        meant = closest(name, missing)
-        missing = [name for name in missing if name != meant]  # misspelt, not missing
-    for name in missing:
-        findings.add(
-            "E_MISSING_PARAM",
-            (*step.path, "params") if step.params else step.path,
-            f"{spec.name} needs the parameter {name!r}",
-            found=", ".join(given),
-            expected=name,
-        )
-
-
-def _keys(inputs: Expr) -> set[str]:
-    return {key for key, _ in inputs.entries} if isinstance(inputs, JsonRecord) else set()
-
-
-def _is_key(value: Expr) -> bool:
-    return isinstance(value, Broken) or (isinstance(value, Const) and isinstance(value.value, str))
-
-
-def moved_to_params(key: str, value: Expr, step: Aggregate, spec: AggregateSpec) -> str | Suggestion:
+def moved_to_params(key: str, value: ex.Expr, step: Aggregate, spec: AggregateSpec) -> str | Suggestion:
     """Suggest ``params`` as the place of a parameter among the inputs."""
     if key not in spec.params:
         return ""
-    values = {key: _plain_json(value)}
+    values = {key: value.name if isinstance(value, ex.Name) else ex.to_json(value)}
     return move_to((*step.path, "params"), (*step.path, "inputs", key), values, exists=bool(step.params))
-
-
-def _plain_json(value: Expr) -> object:
-    """An expression as JSON; a name becomes a text again."""
-    return value.name if isinstance(value, Name) else to_json(value)
 
 
 def parameter_instead(name: str, spec: AggregateSpec) -> str:
@@ -344,11 +260,11 @@ def parameter_instead(name: str, spec: AggregateSpec) -> str:
     return said or did_you_mean(name, spec.params)
 
 
-def field_name(value: Expr, path: Path) -> str | Suggestion:
+def field_name(value: ex.Expr, path: Path) -> str | Suggestion:
     """The field of the items that an expression on ``item`` reads, as its bare name."""
-    text = to_text(value).removeprefix("item.")
-    is_field = isinstance(value, Field) and all(part.isidentifier() for part in text.split("."))
-    if is_field and to_text(value).startswith("item."):
+    text = ex.to_text(value).removeprefix("item.")
+    is_field = isinstance(value, ex.Field) and all(part.isidentifier() for part in text.split("."))
+    if is_field and ex.to_text(value).startswith("item."):
         return write_value(path, text)
     return "write the name of a field of the items, without braces; no value can name it"
 

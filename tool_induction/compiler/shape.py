@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import chain
 from typing import Any
 
 from tool_induction import limits
@@ -23,12 +21,27 @@ from tool_induction.aggregates.spellings import (
     ORDERS,
     PARAMETER_ALIASES,
 )
-from tool_induction.documents import tool_schema
 from tool_induction.judge.port import plain_answer
 from tool_induction.language.diagnostics import Findings, Path, Suggestion, did_you_mean, move_to, shorten, write
 from tool_induction.language.evaluation import weight
-from tool_induction.language.keys import TOOL_NAME_PATTERN
-from tool_induction.language.model import LOOPING, STEP_MODELS, accepts
+from tool_induction.language.keys import TOOL_NAME_PATTERN, TYPE_NAME, Key
+from tool_induction.language.model import (
+    BLOCK,
+    INPUTS,
+    LOOP_KEYS,
+    LOOPING,
+    OUTPUTS,
+    STEP_MODELS,
+    Block,
+    DocumentPart,
+    Input,
+    JudgeStep,
+    Loop,
+    Output,
+    Tool,
+    keys_of,
+    step_type_of,
+)
 from tool_induction.language.types import operation_types
 from world_api.operations import EVERY_OPERATION
 
@@ -51,13 +64,12 @@ def _step(raw: Any, findings: Findings, here: Path) -> Any:
         return raw
     step = dict(raw)
     if "do" in step and step.get("type", "call_world_api") in LOOPING[:2]:
-        found = step.pop("type", "no type")
-        step = {"type": "loop"} | step
-        findings.add("W_ALIAS", here, "a step with 'do' is read as type 'loop'", found=str(found), expected="loop")
+        step = {"type": "loop"} | {key: value for key, value in step.items() if key != "type"}
+        findings.add("W_ALIAS", here, "a step with 'do' is read as type 'loop'")
     if step.get("type") == "aggregate" and isinstance(step.get("operation"), str):
         params = step.get("params", {})
         if isinstance(params, dict):
-            step = _Aggregate(step=step, here=here, params=dict(params)).read(findings)
+            step = _AggregateSpelling(step=step, here=here, params=dict(params)).read(findings)
     for key in _BLOCKS[1:]:
         if isinstance(step.get(key), list):
             step[key] = _block(step[key], findings, (*here, key))
@@ -65,23 +77,23 @@ def _step(raw: Any, findings: Findings, here: Path) -> Any:
 
 
 @dataclass(kw_only=True)
-class _Aggregate:
+class _AggregateSpelling:
     """Reads an aggregate step in another spelling; notes where each part was before."""
 
     step: dict[str, Any]
     here: Path
     params: dict[str, Any]
-    notes: list[tuple[Path, str, str, str]] = field(default_factory=list)
+    notes: list[tuple[Path, str]] = field(default_factory=list)
     moves: dict[Path, Path] = field(default_factory=dict)
 
     def read(self, findings: Findings) -> dict[str, Any]:
         """The step in the language's spelling; decisions go to the findings."""
         operation = self.step["operation"]
         read = self._as_filter() if operation == "filter" else self._as_aggregate(operation)
-        if read is None:
+        if read is None or not self.notes:
             return self.step
-        for where, message, found, expected in self.notes:
-            findings.add("W_ALIAS", where, message, found=found, expected=expected)
+        for where, message in self.notes:
+            findings.add("W_ALIAS", where, message)
         findings.moves.update(self.moves)
         return read
 
@@ -95,48 +107,38 @@ class _Aggregate:
         if not needed <= self.params.keys():
             return None
         if needed:
-            self._note((*self.here, "operation"), f"the aggregate {operation!r} is read as {name!r}", operation, name)
-            self.step = self.step | {"operation": name}
-        if not self.notes:
-            return None
+            self.notes.append(((*self.here, "operation"), f"the aggregate {operation!r} is read as {name!r}"))
+            inputs["operation"] = name
         return self.step | inputs | ({"params": self.params} if self.params else {})
 
     def _take_apart(self, takes: str, known: Mapping[str, Any]) -> dict[str, Any]:
-        """Read a record of inputs that holds the list (or the pair) and the parameters beside it."""
-        inputs = self.step.get("inputs")
+        """Read a record of inputs that holds the list, or the pair, and the parameters beside it."""
+        inputs, place = self.step.get("inputs"), (*self.here, "inputs")
         if not isinstance(inputs, dict):
             return {}
-        if takes == "pair":
-            return self._pair(inputs, known)
-        holders = [key for key in LIST_KEYS.get(takes, ()) if key in inputs]
+        holders = [key for key in ("a", "b") if takes == "pair"] or [
+            key for key in LIST_KEYS.get(takes, ()) if key in inputs
+        ]
         rest = {key: value for key, value in inputs.items() if key not in holders}
-        if len(holders) != 1 or rest.keys() & self.params.keys():
+        if rest.keys() & self.params.keys():
             return {}
-        place: Path = (*self.here, "inputs")
-        beside = f"with the parameters {', '.join(rest)}" if rest else "alone"
-        self._note(
-            place, f"a record of inputs with {holders[0]!r} is read as that list, {beside}", holders[0], "inputs"
-        )
-        self._move(rest, {place: (*place, holders[0])})
-        return {"inputs": inputs[holders[0]]}
-
-    def _pair(self, inputs: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-        rest = {key: value for key, value in inputs.items() if key not in ("a", "b")}
-        meant = all(PARAMETER_ALIASES.get(key, key) in known or key in known for key in rest)
-        if not rest or not meant or rest.keys() & self.params.keys():
+        if takes == "pair":
+            if not rest or any(PARAMETER_ALIASES.get(key, key) not in known and key not in known for key in rest):
+                return {}
+            self.notes.append((place, f"{', '.join(rest)} beside the pair are read as parameters"))
+            left: Any = {key: value for key, value in inputs.items() if key in holders}
+        elif len(holders) == 1:
+            beside = f"with the parameters {', '.join(rest)}" if rest else "alone"
+            self.notes.append((place, f"a record of inputs with {holders[0]!r} is read as that list, {beside}"))
+            self.moves[place] = (*place, holders[0])
+            left = inputs[holders[0]]
+        else:
             return {}
-        place: Path = (*self.here, "inputs")
-        self._note(place, f"{', '.join(rest)} beside the pair are read as parameters", ", ".join(rest), "params")
-        self._move(rest, {})
-        return {"inputs": {key: value for key, value in inputs.items() if key not in rest}}
-
-    def _move(self, rest: Mapping[str, Any], moves: Mapping[Path, Path]) -> None:
-        self.moves |= moves
         if not self.params:
-            self.moves[(*self.here, "params")] = (*self.here, "inputs")
-        for key in rest:
-            self.moves[(*self.here, "params", key)] = (*self.here, "inputs", key)
+            self.moves[(*self.here, "params")] = place
+        self.moves |= {(*self.here, "params", key): (*place, key) for key in rest}
         self.params |= rest
+        return {"inputs": left}
 
     def _rename(self, known: Mapping[str, Any]) -> None:
         for other, ours in PARAMETER_ALIASES.items():
@@ -150,61 +152,49 @@ class _Aggregate:
         old: Path = (*self.here, "params", other)
         stood = self.moves.pop(old, old)
         shown = ours if value == self.params[other] else f"{ours}: {str(value).lower()}"
-        self._note(stood, f"the parameter {other!r} is read as {shown!r}", other, shown)
+        self.notes.append((stood, f"the parameter {other!r} is read as {shown!r}"))
         self.params = {ours if key == other else key: item for key, item in self.params.items()} | {ours: value}
         self.moves[(*self.here, "params", ours)] = stood
 
     def _as_filter(self) -> dict[str, Any] | None:
         """Read an aggregate ``filter`` of a list and a condition as a filter step."""
         inputs = self.step.get("inputs")
-        parts: dict[tuple[str, ...], Any] = {}
+        parts: dict[tuple[str, ...], Any] = {("params", key): value for key, value in self.params.items()}
         if isinstance(inputs, dict):
-            parts = {("inputs", key): value for key, value in inputs.items()}
+            parts |= {("inputs", key): value for key, value in inputs.items()}
         elif inputs is not None:
-            parts = {("inputs",): inputs}
-        parts |= {("params", key): value for key, value in self.params.items()}
+            parts["inputs",] = inputs
         holders = [key for key in parts if key[-1] in ("inputs", *LIST_KEYS["list"])]
         conditions = [key for key in parts if key[-1] in CONDITION_KEYS]
         if len(parts) != 2 or len(holders) != 1 or len(conditions) != 1:
             return None
-        place: Path = (*self.here, "operation")
-        self._note(place, "the aggregate 'filter' is read as a step of type 'filter'", "filter", '"type": "filter"')
+        self.notes.append(((*self.here, "operation"), "the aggregate 'filter' is read as a step of type 'filter'"))
         self.moves[(*self.here, "inputs")] = (*self.here, *holders[0])
         self.moves[(*self.here, "where")] = (*self.here, *conditions[0])
         kept = {key: value for key, value in self.step.items() if key not in ("operation", "params")}
         return kept | {"type": "filter", "inputs": parts[holders[0]], "where": parts[conditions[0]]}
 
-    def _note(self, where: Path, message: str, found: str, expected: str) -> None:
-        self.notes.append((where, message, found, expected))
 
-
-_JSON_KINDS = {
-    "object": "a JSON object",
-    "array": "a list",
-    "string": "a string",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "null": "null",
+#: type of JSON Schema -> its name in messages, and the Python type
+_JSON_KINDS: dict[str, tuple[str, type]] = {
+    "object": ("a JSON object", dict),
+    "array": ("a list", list),
+    "string": ("a string", str),
+    "integer": ("a whole number", int),
+    "boolean": ("true or false", bool),
+    "null": ("null", type(None)),
 }
 
 
 def split_document(document: Any, findings: Findings) -> list[tuple[Path, Any]]:
     """The tools of a file (one tool, a list of tools, or ``{"tools": [...]}``) with their places."""
-    if isinstance(document, dict) and "tools" in document and "steps" not in document:
-        base: Path = ("tools",)
-        document = document["tools"]
-        if not isinstance(document, list):
-            findings.add("E_SHAPE", base, "'tools' must be a list of tools", found=_kind(document), expected="a list")
-            return []
-    elif isinstance(document, dict):
-        return [((), document)]
-    else:
-        base = ()
+    base: Path = ()
+    if isinstance(document, dict):
+        if "tools" not in document or "steps" in document:
+            return [((), document)]
+        base, document = ("tools",), document["tools"]
     if not isinstance(document, list):
-        findings.add(
-            "E_SHAPE", (), 'a file holds one tool, a list of tools, or {"tools": [...]}', found=_kind(document)
-        )
+        findings.add("E_SHAPE", base, 'a file holds one tool, a list of tools, or {"tools": [...]}')
         return []
     if not document:
         findings.add("E_SHAPE", base, "the file holds no tool")
@@ -222,159 +212,174 @@ def name_of(tool: Any, path: Path) -> str:
     return f"#{path[-1]}" if path else "#0"
 
 
-@lru_cache(maxsize=1)
-def _validator() -> Any:
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(tool_schema())
-
-
 def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool = False) -> bool:
     """Whether a tool has the language's shape; every fault is noted."""
     before = findings.errors
-    if _is_too_long(tool, path, findings):
-        return False  # a schema looks at every item of a list whose length is wrong already
-    check_judges(tool, path, findings, allowed=allow_judge)
-    if accepts(tool):
-        return findings.errors == before
-    for error in _leaves(_validator().iter_errors(tool)):
-        if len(findings.items) > limits.MAX_FINDINGS:
-            break
-        where: Path = (*path, *error.absolute_path)
-        if error.validator == "enum":
-            unknown_word(error, where, findings, holder_of(tool, error))
-        else:
-            _explain(error, where, findings)
-    if findings.errors == before:  # schema and check come from one model; this is for a schema that says less
-        findings.add("E_SHAPE", path, "this has not the shape of a tool")
-    return False
+    if _count_steps(tool) > limits.MAX_TOOL_STEPS:
+        findings.add("E_SIZE", (*path, "steps"), f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all")
+    else:
+        _ShapeChecker(findings, allow_judge=allow_judge).part(tool, keys_of(Tool), path)
+    return findings.errors == before
 
 
-def _steps_in(tool: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    """Yield every step of a tool, those in blocks too, each with its place."""
-    for key in _BLOCKS:
-        block = tool.get(key) if isinstance(tool, dict) else None
-        for place, step in enumerate(block if isinstance(block, list) else ()):
-            yield (*path, key, place), step
-            yield from _steps_in(step, (*path, key, place))
+def _count_steps(part: Any) -> int:
+    """How many steps a part holds, those of blocks that are too long aside."""
+    blocks = [part[key] for key in _BLOCKS if isinstance(part.get(key), list)] if isinstance(part, dict) else []
+    return sum(1 + _count_steps(step) for block in blocks if len(block) <= limits.MAX_STEPS for step in block)
 
 
-def _is_too_long(tool: Any, path: Path, findings: Findings) -> bool:
-    """Whether a tool or one of its blocks holds more steps, or a part of it more entries, than is allowed."""
-    for number, (where, part) in enumerate(chain([(path, tool)], _steps_in(tool, path))):
-        if number > limits.MAX_TOOL_STEPS:
-            message = f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all"
-            findings.add("E_SIZE", (*path, "steps"), message)
-            return True
-        if isinstance(part, dict) and _has_too_much(part, where, findings):
-            return True
-    return False
+class _ShapeChecker:
+    """Checks a tool against the document model; nothing inside of what is too long is looked at."""
 
+    def __init__(self, findings: Findings, *, allow_judge: bool) -> None:
+        self._findings = findings
+        self._allow_judge = allow_judge
 
-def _has_too_much(part: Mapping[str, Any], path: Path, findings: Findings) -> bool:
-    """Whether something directly in a tool or a step is too long."""
-    sizes = {"inputs": limits.MAX_INPUTS, "outputs": limits.MAX_OUTPUTS} if "steps" in part else {}
-    sizes |= dict.fromkeys(_BLOCKS, limits.MAX_STEPS) | dict.fromkeys(("params", "fields"), limits.MAX_FIELDS)
-    for key, inside in part.items():
-        if key in sizes and isinstance(inside, list | dict) and len(inside) > sizes[key]:
-            message = f"{len(inside)} is more than the {sizes[key]} allowed here"
-            findings.add("E_SIZE", (*path, key), message, found=str(len(inside)), expected=f"at most {sizes[key]}")
-            return True
-        if key not in _BLOCKS and weight(inside, most=limits.MAX_VALUES) > limits.MAX_VALUES:
-            message, allowed = f"this holds more than {limits.MAX_VALUES} values", f"{limits.MAX_VALUES}"
-            if isinstance(inside, str):
-                message = f"this text has {len(inside)} characters, more than any place of a tool takes"
-                allowed = f"{limits.MAX_TEXT} characters"
-            findings.add("E_SIZE", (*path, key), message, expected=f"at most {allowed}")
-            return True
-    return False
-
-
-def _leaves(errors: Any) -> Iterator[Any]:
-    for error in sorted(errors, key=lambda error: [str(part).zfill(6) for part in error.absolute_path]):
-        if error.context:
-            yield from _leaves(error.context)
-        else:
-            yield error
-
-
-def _explain(error: Any, where: Path, findings: Findings) -> None:
-    if "propertyNames" in error.absolute_schema_path and isinstance(error.instance, str):
-        where = (*where, error.instance)  # the fault is in a key, not in the object around it
-    match error.validator:
-        case "not":
-            findings.add("E_NAME", where, f"{error.instance!r} is a word of the language", found=str(error.instance))
-        case "required":
-            missing = [key for key in error.validator_value if key not in error.instance]
-            for key in missing:
-                if _is_misspelt(key, error):
-                    continue  # it is there under another name, which is noted
-                near = did_you_mean(key, set(error.instance) - set(error.validator_value))
-                add = 'add "enum": ["...", "..."]' if key == "enum" else ""
-                findings.add(
-                    "E_SHAPE",
-                    where,
-                    f"{_what(error.instance, where)} needs the key {key!r}",
-                    found=", ".join(map(str, error.instance)),
-                    expected=key,
-                    suggestion=near.replace("did you mean", "rename") if near else add,
-                )
-        case "additionalProperties":
-            known = error.schema.get("properties", {})
-            extra = [key for key in error.instance if key not in known]
-            for key in extra[: limits.MAX_FINDINGS + 1]:
-                findings.add(
-                    "E_SHAPE",
-                    (*where, key),
-                    f"{_what(error.instance, where)} has no key {key!r}",
-                    found=key,
-                    expected=", ".join(known),
-                    suggestion=misplaced(key, error.instance, where) or other_key(key, known),
-                )
-        case "pattern":
-            findings.add(
-                "E_NAME",
-                where,
-                f"{shorten(error.instance, 40)!r} cannot be a name: a letter, then letters, digits and '_', at most 64",
-                found=error.instance,
-                suggestion=a_name(error.instance, is_tool=error.validator_value == TOOL_NAME_PATTERN),
-            )
-        case "dependentRequired":
-            keys = [key for key in error.validator_value if key in error.instance]
-            for key in keys:
-                findings.add("E_SHAPE", (*where, key), f"{key!r} needs 'loop_over' beside it", expected="loop_over")
-        case _:
-            _plain_fault(error, where, findings)
-
-
-def _is_misspelt(key: str, error: Any) -> bool:
-    """Whether a missing key is suggested for an unknown one at this place."""
-    if key == "enum":
-        return any(other in error.instance for other in OTHER_KEYS[key])
-    known = error.schema.get("properties", {})
-    if error.schema.get("additionalProperties") is not False:
-        return False
-    return any(other_key(other, known) == f"did you mean {key!r}?" for other in error.instance if other not in known)
-
-
-def _plain_fault(error: Any, where: Path, findings: Findings) -> None:
-    value, wanted = error.instance, error.validator_value
-    code = "E_SHAPE"
-    match error.validator:
-        case "type":
-            kinds = [wanted] if isinstance(wanted, str) else list(wanted)
-            expected = " or ".join(_JSON_KINDS[kind] for kind in kinds)
-            findings.add("E_SHAPE", where, f"{expected} is wanted here", found=_kind(value), expected=expected)
+    def part(
+        self, raw: Any, known: Sequence[Key], path: Path, *, beside: Sequence[str] = (), needs: Sequence[str] = ()
+    ) -> None:
+        """Check the keys of a part and the values under them; ``beside`` are further keys, ``needs`` further needed ones."""
+        if not _has_type(raw, ["object"], path, self._findings):
             return
-        case "maxItems" | "maxProperties" | "maxLength":
-            code, message = "E_SIZE", f"{len(value)} is more than the {wanted} allowed here"
-        case "minItems" | "minProperties" | "minLength":
-            message = "this must not be empty"
-        case "minimum" | "maximum":
-            message = f"{value} is not between {error.schema.get('minimum')} and {error.schema.get('maximum')}"
-        case _:
-            message = shorten(error.message)
-    findings.add("E_SIZE" if code == "E_SIZE" else "E_SHAPE", where, message, found=_shown(value), expected=str(wanted))
+        names = (*beside, *(key.name for key in known))
+        required = [*needs, *(key.name for key in known if key.needed)]
+        unknown = [key for key in raw if key not in names][: limits.MAX_FINDINGS + 1]
+        meant = {key: other_key(key, names) for key in unknown}
+        for name in (name for name in required if name not in raw):
+            is_enum = name == "enum"
+            if f"did you mean {name!r}?" in meant.values() or (is_enum and not raw.keys().isdisjoint(OTHER_KEYS[name])):
+                continue  # it is there under another name, which is noted
+            near = did_you_mean(name, set(raw) - set(required)).replace("did you mean", "rename")
+            message, add = f"{_what(raw, path)} needs the key {name!r}", 'add "enum": ["...", "..."]' if is_enum else ""
+            self._findings.add("E_SHAPE", path, message, suggestion=near or add)
+        for key in unknown:
+            message, words = f"{_what(raw, path)} has no key {key!r}", ", ".join(names)
+            suggestion = misplaced(key, raw, path) or meant[key]
+            self._findings.add("E_SHAPE", (*path, key), message, found=key, expected=words, suggestion=suggestion)
+        for one in known:
+            if one.name in raw:
+                self._key(raw[one.name], one, (*path, one.name))
+
+    def _key(self, value: Any, key: Key, path: Path) -> None:
+        most = {"inputs": limits.MAX_INPUTS, "outputs": limits.MAX_OUTPUTS} if key.kind in (INPUTS, OUTPUTS) else {}
+        most |= {"params": limits.MAX_FIELDS, "fields": limits.MAX_FIELDS}
+        size = len(value) if isinstance(value, list | dict) else 0
+        allowed = limits.MAX_STEPS if key.kind is BLOCK else most.get(key.name, size)
+        message = f"{size} is more than the {allowed} allowed here" if size > allowed else ""
+        if not message and key.kind is not BLOCK and weight(value, most=limits.MAX_VALUES) > limits.MAX_VALUES:
+            message = f"this holds more than {limits.MAX_VALUES} values"
+            if isinstance(value, str):
+                message = f"this text has {len(value)} characters, more than any place of a tool takes"
+        if message:
+            self._findings.add("E_SIZE", path, message)
+        elif key.kind is BLOCK:
+            self._block(value, path)
+        else:
+            check_value(value, key.kind.schema, path, self._findings)
+            if key.kind in (INPUTS, OUTPUTS) and isinstance(value, dict):
+                for name, declared in value.items():
+                    self._declaration(declared, Input if key.kind is INPUTS else Output, (*path, name))
+
+    def _block(self, steps: Any, path: Path) -> None:
+        if _has_type(steps, ["array"], path, self._findings):
+            if not steps:
+                self._findings.add("E_SHAPE", path, _EMPTY)
+            for place, step in enumerate(steps):
+                self._step(step, (*path, place))
+
+    def _declaration(self, raw: Any, model: type[DocumentPart], path: Path) -> None:
+        if isinstance(raw, str):
+            check_value(raw, TYPE_NAME.schema, path, self._findings)
+        elif _has_type(raw, ["string", "object"], path, self._findings):
+            self.part(raw, keys_of(model), path, needs=["enum"] if model is Input and raw.get("type") == "enum" else [])
+
+    def _step(self, raw: Any, path: Path) -> None:
+        if not _has_type(raw, ["object"], path, self._findings):
+            return
+        model = STEP_MODELS.get(step_type_of(raw))
+        if model is None and "type" in raw:
+            _unknown_word(raw["type"], list(STEP_MODELS), (*path, "type"), self._findings, step=raw)
+        elif model is None:
+            self._findings.add("E_SHAPE", path, "a step needs the key 'type'")
+        else:
+            if model is JudgeStep:
+                self._judge(raw, path)
+            loop = keys_of(Loop) if model.step_type in LOOPING else ()
+            known = (*keys_of(model), *(loop if model is Block or LOOP_KEYS[0] in raw else loop[1:]))
+            self.part(raw, known, path, beside=("type",))
+            for one in (one for one in loop if one.name in raw and LOOP_KEYS[0] not in raw):
+                self._findings.add("E_SHAPE", (*path, one.name), f"{one.name!r} needs 'loop_over' beside it")
+
+    def _judge(self, step: Mapping[str, Any], path: Path) -> None:
+        """Note a judge step if none is allowed, and answers that cannot be distinguished or are too long together."""
+        answers = step.get("answers")
+        if not self._allow_judge:
+            message = "the step type 'judge' is switched off (--allow-judge): a tool asks no language model"
+            suggestion = "return the ordered material and leave the judgement to the caller"
+            self._findings.add("E_SHAPE", (*path, "type"), message, suggestion=suggestion)
+        elif isinstance(answers, list) and all(isinstance(answer, str) for answer in answers):
+            seen: set[str] = set()
+            for place, answer in enumerate(answers):
+                word = plain_answer(answer)
+                if not word or word in seen:
+                    why = "says nothing" if not word else "is another one in other spelling"
+                    self._findings.add("E_SHAPE", (*path, "answers", place), f"the answer {answer!r} {why}")
+                seen.add(word)
+            if sum(map(len, answers)) > limits.MAX_ANSWERS_CHARACTERS:
+                message = f"all answers together have more than {limits.MAX_ANSWERS_CHARACTERS} characters"
+                self._findings.add("E_SIZE", (*path, "answers"), message)
+
+
+_EMPTY = "this must not be empty"
+_SIZES = (("minLength", "maxLength", str), ("minItems", "maxItems", list), ("minProperties", "maxProperties", dict))
+
+
+def check_value(value: Any, schema: Mapping[str, Any], path: Path, findings: Findings) -> None:
+    """Check a value against the keywords of JSON Schema that the kinds of values use."""
+    if "enum" in schema:
+        if value not in schema["enum"]:
+            _unknown_word(value, schema["enum"], path, findings)
+        return
+    listed = schema.get("type", ())
+    if not _has_type(value, [listed] if isinstance(listed, str) else list(listed), path, findings):
+        return
+    for least, most, type_ in _SIZES:
+        if isinstance(value, type_) and len(value) > schema.get(most, len(value)):
+            message, expected = f"{len(value)} is more than the {schema[most]} allowed here", f"at most {schema[most]}"
+            findings.add("E_SIZE", path, message, expected=expected)
+        elif isinstance(value, type_) and len(value) < schema.get(least, 0):
+            findings.add("E_SHAPE", path, _EMPTY)
+    if "minimum" in schema and not schema["minimum"] <= value <= schema["maximum"]:
+        message = f"{value} is not between {schema['minimum']} and {schema['maximum']}"
+        findings.add("E_SHAPE", path, message)
+    _check_name(value, schema, path, findings)
+    for name in value if "propertyNames" in schema else ():
+        _check_name(name, schema["propertyNames"], (*path, name), findings)
+    for place, item in enumerate(value) if schema.get("items") else ():
+        check_value(item, schema["items"], (*path, place), findings)
+
+
+def _has_type(value: Any, kinds: Sequence[str], path: Path, findings: Findings) -> bool:
+    """Whether a value is of one of some JSON types; none named: of any."""
+    is_whole = isinstance(value, float) and value.is_integer() and "integer" in kinds
+    if not kinds or is_whole or any(_is_a(value, _JSON_KINDS[kind][1]) for kind in kinds):
+        return True
+    expected = " or ".join(_JSON_KINDS[kind][0] for kind in kinds)
+    findings.add("E_SHAPE", path, f"{expected} is wanted here")
+    return False
+
+
+def _is_a(value: Any, type_: type) -> bool:
+    return isinstance(value, type_) and isinstance(value, bool) == (type_ is bool)
+
+
+def _check_name(text: Any, schema: Mapping[str, Any], path: Path, findings: Findings) -> None:
+    if "pattern" in schema and re.search(schema["pattern"], text) is None:
+        message = f"{shorten(text, 40)!r} cannot be a name: a letter, then letters, digits and '_', at most 64"
+        suggestion = a_name(text, is_tool=schema["pattern"] == TOOL_NAME_PATTERN)
+        findings.add("E_NAME", path, message, suggestion=suggestion)
+    if "not" in schema and text in schema["not"]["enum"]:
+        findings.add("E_NAME", path, f"{text!r} is a word of the language")
 
 
 def _what(instance: Mapping[str, Any], where: Path) -> str:
@@ -389,19 +394,7 @@ def _what(instance: Mapping[str, Any], where: Path) -> str:
 
 
 def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, dict):
-        return "a JSON object"
-    if isinstance(value, list):
-        return "a list"
-    return "a string" if isinstance(value, str) else "a number"
-
-
-def _shown(value: Any) -> str:
-    return shorten(json.dumps(value, ensure_ascii=False), 60)
+    return next((words for words, type_ in reversed(_JSON_KINDS.values()) if _is_a(value, type_)), "a number")
 
 
 #: characters of allowed words that a message lists
@@ -436,7 +429,7 @@ OTHER_KEYS = {
 }
 
 
-def other_key(key: str, known: Mapping[str, Any]) -> str:
+def other_key(key: str, known: Collection[str]) -> str:
     """Suggest the key that was most likely meant."""
     meant = [ours for ours, others in OTHER_KEYS.items() if key in others and ours in known]
     return f"did you mean {meant[0]!r}?" if meant else did_you_mean(key, known)
@@ -456,30 +449,19 @@ def misplaced(key: str, step: Mapping[str, Any], where: Path) -> str | Suggestio
     return move_to((*where, "params"), (*where, key), {key: step[key]}, exists="params" in step)
 
 
-def holder_of(tool: Any, error: Any) -> Mapping[str, Any]:
-    """The object that holds the value of a schema error."""
-    for part in list(error.absolute_path)[:-1]:
-        tool = tool[part]
-    return tool if isinstance(tool, dict) else {}
-
-
-def unknown_word(error: Any, where: Path, findings: Findings, holder: Mapping[str, Any]) -> None:
-    """Note a word that is none of those allowed at its place."""
-    found = error.instance if isinstance(error.instance, str) else json.dumps(error.instance)[:60]
-    is_step = error.validator_value == list(STEP_MODELS)
-    suggestion: str | Suggestion = did_you_mean(found, error.validator_value)
-    words = ", ".join(word for word in error.validator_value if word != "judge")
-    if is_step and (not suggestion or "call" in found):
-        suggestion = _step_suggestion(found, holder, where[:-1]) or suggestion
-    listed = f": {words}" if len(words) <= _LISTED else ""
-    findings.add(
-        "E_SHAPE",
-        where,
-        f"there is no step type {found!r}" if is_step else f"{found!r} is not one of the words allowed here{listed}",
-        found=found,
-        expected=words,
-        suggestion=suggestion,
-    )
+def _unknown_word(
+    value: Any, allowed: Sequence[str], path: Path, findings: Findings, *, step: Mapping[str, Any] | None = None
+) -> None:
+    """Note a word that is none of those allowed at its place; ``step`` is the step whose type it is."""
+    found = value if isinstance(value, str) else json.dumps(value)[:60]
+    suggestion: str | Suggestion = did_you_mean(found, allowed)
+    words = ", ".join(word for word in allowed if word != "judge")
+    message = f"{found!r} is not one of the words allowed here{f': {words}' if len(words) <= _LISTED else ''}"
+    if step is not None:
+        message = f"there is no step type {found!r}"
+        if not suggestion or "call" in found:
+            suggestion = _step_suggestion(found, step, path[:-1]) or suggestion
+    findings.add("E_SHAPE", path, message, found=found, suggestion=suggestion)
 
 
 def _step_suggestion(word: str, step: Mapping[str, Any], where: Path) -> str | Suggestion:
@@ -490,36 +472,3 @@ def _step_suggestion(word: str, step: Mapping[str, Any], where: Path) -> str | S
     if "call" in word and "api" in step:
         return "did you mean 'call_world_api'?"
     return "did you mean 'call_tool'?" if "call" in word and "tool" in step else ""
-
-
-def check_judges(tool: Any, path: Path, findings: Findings, *, allowed: bool) -> None:
-    """Note every judge step if none is allowed, and answers that cannot be distinguished."""
-    for where, step in _steps_in(tool, path):
-        if not isinstance(step, dict) or step.get("type") != "judge":
-            continue
-        if allowed:
-            _answers(step.get("answers"), (*where, "answers"), findings)
-            continue
-        findings.add(
-            "E_SHAPE",
-            (*where, "type"),
-            "the step type 'judge' is switched off (--allow-judge): a tool asks no language model",
-            found="judge",
-            suggestion="return the ordered material and leave the judgement to the caller",
-        )
-
-
-def _answers(answers: Any, path: Path, findings: Findings) -> None:
-    """Check that the answers of a judge step differ in more than spelling and are short enough together."""
-    if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
-        return  # the schema says so
-    seen: set[str] = set()
-    for place, answer in enumerate(answers):
-        word = plain_answer(answer)
-        if not word or word in seen:
-            why = "says nothing" if not word else "is another one in other spelling"
-            findings.add("E_SHAPE", (*path, place), f"the answer {answer!r} {why}", found=answer)
-        seen.add(word)
-    if sum(map(len, answers)) > limits.MAX_ANSWERS_CHARACTERS:
-        message = f"all answers together have more than {limits.MAX_ANSWERS_CHARACTERS} characters"
-        findings.add("E_SIZE", path, message, expected=f"at most {limits.MAX_ANSWERS_CHARACTERS}")

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import Any
 
 from tool_induction import limits
@@ -21,7 +21,6 @@ from tool_induction.language.diagnostics import Findings, Path
 from world_api.core.canonical import JsonObject, parse_json
 from world_api.core.identifiers import columns, pictured, printable
 
-_MISSING = object()
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
@@ -33,90 +32,68 @@ def decode(source: str | bytes | object, findings: Findings) -> Any:
         except UnicodeDecodeError as error:
             findings.add("E_JSON", (), f"the file is not UTF-8: byte {error.start} cannot be read")
             return None
-    value = _from_text(source, findings) if isinstance(source, str) else source
-    if value is _MISSING:
+    before = findings.errors
+    value = _from_text(source, findings) if isinstance(source, str) else _of_allowed_size(source, findings)
+    if findings.errors > before:
         return None
-    if not isinstance(source, str) and not _fits(value, findings):
-        return None
-    _Walk(findings).check(value, (), depth=0)
+    _check(value, (), findings, count(1))
     return value
 
 
-def _fits(value: object, findings: Findings) -> bool:
+def _of_allowed_size(value: object, findings: Findings) -> object:
     try:
         size = len(json.dumps(value))
+        if size > limits.MAX_DOCUMENT_BYTES:
+            findings.add("E_SIZE", (), f"the document has {size} bytes, more than {limits.MAX_DOCUMENT_BYTES}")
     except (TypeError, ValueError, RecursionError) as error:
         findings.add("E_JSON", (), f"not a JSON value: {error}")
-        return False
-    if size > limits.MAX_DOCUMENT_BYTES:
-        findings.add("E_SIZE", (), f"the document has {size} bytes, more than {limits.MAX_DOCUMENT_BYTES}")
-    return size <= limits.MAX_DOCUMENT_BYTES
+    return value
 
 
 def _from_text(text: str, findings: Findings) -> Any:
     size = len(text) if len(text) > limits.MAX_DOCUMENT_BYTES else len(text.encode("utf-8", "surrogatepass"))
     if size > limits.MAX_DOCUMENT_BYTES:
         findings.add("E_SIZE", (), f"the document has more than {limits.MAX_DOCUMENT_BYTES} bytes")
-        return _MISSING
-    if _depth(text) > limits.MAX_JSON_DEPTH:
+        return None
+    # How deep brackets nest outside strings; checked before parsing, so that the parser never recurses too deep.
+    depths = accumulate((letter in "[{") - (letter in "]}") for letter in _STRING.sub("", text))
+    if max(depths, default=0) > limits.MAX_JSON_DEPTH:
         findings.add("E_SIZE", (), f"the document is nested more than {limits.MAX_JSON_DEPTH} deep")
-        return _MISSING
+        return None
     try:
         return parse_json(text, repeated="note", finite=False)
     except json.JSONDecodeError as error:
-        findings.add(
-            "E_JSON",
-            (),
-            f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}",
-            found="" if holds_secret(text) else text[max(0, error.pos - 20) : error.pos + 20],
-        )
+        found = "" if holds_secret(text) else text[max(0, error.pos - 20) : error.pos + 20]
+        findings.add("E_JSON", (), f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}", found=found)
     except ValueError as error:
         findings.add("E_JSON", (), f"not JSON: {error}")
-    return _MISSING
+    return None
 
 
-def _depth(text: str) -> int:
-    """How deep brackets nest outside strings; checked before parsing, so that the parser never recurses too deep."""
-    brackets = _STRING.sub("", text)
-    return max(accumulate((letter in "[{") - (letter in "]}") for letter in brackets), default=0)
-
-
-class _Walk:
-    """Checks every value of a document once; stops if there are too many."""
-
-    def __init__(self, findings: Findings) -> None:
-        self._findings = findings
-        self._parts = 0
-
-    def check(self, value: Any, path: Path, *, depth: int) -> None:
-        """Note values that are no JSON, too deep or too many."""
-        self._parts += 1
-        if self._parts > limits.MAX_JSON_PARTS:
-            if self._parts == limits.MAX_JSON_PARTS + 1:
-                self._findings.add("E_SIZE", path, f"the document holds more than {limits.MAX_JSON_PARTS} values")
-        elif depth > limits.MAX_JSON_DEPTH:
-            self._findings.add("E_SIZE", path, f"the document is nested more than {limits.MAX_JSON_DEPTH} deep")
-        elif isinstance(value, dict):
-            self._members(value, path, depth)
-        elif isinstance(value, list):
-            for place, item in enumerate(value):
-                self.check(item, (*path, place), depth=depth + 1)
-        else:
-            _check_scalar(value, path, self._findings)
-
-    def _members(self, value: dict[Any, Any], path: Path, depth: int) -> None:
+def _check(value: Any, path: Path, findings: Findings, parts: Iterator[int]) -> None:
+    """Note values that are no JSON, too deep or too many, each once; ``parts`` counts them."""
+    number = next(parts)
+    if number > limits.MAX_JSON_PARTS:
+        if number == limits.MAX_JSON_PARTS + 1:
+            findings.add("E_SIZE", path, f"the document holds more than {limits.MAX_JSON_PARTS} values")
+    elif len(path) > limits.MAX_JSON_DEPTH:
+        findings.add("E_SIZE", path, f"the document is nested more than {limits.MAX_JSON_DEPTH} deep")
+    elif isinstance(value, dict):
         repeated = value.repeated if isinstance(value, JsonObject) else ()
         for key in (key for key in repeated if not holds_secret(key)):
-            self._findings.add("E_JSON", (*path, key), f"the key {key!r} stands here more than once", found=key)
+            findings.add("E_JSON", (*path, key), f"the key {key!r} stands here more than once", found=key)
         for key, item in value.items():
-            if not isinstance(key, str):
-                self._findings.add("E_JSON", path, f"a key is not a string: {key!r}")
-            elif printable(key) != key:
-                self._findings.add("E_JSON", path, "a key is not valid Unicode")
-            elif holds_secret(key):
-                _secret(path, self._findings)
+            if isinstance(key, str) and printable(key) == key and not holds_secret(key):
+                _check(item, (*path, key), findings, parts)
+            elif isinstance(key, str):
+                _check_scalar(key, path, findings)
             else:
-                self.check(item, (*path, key), depth=depth + 1)
+                findings.add("E_JSON", path, f"a key is not a string: {key!r}")
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            _check(item, (*path, place), findings, parts)
+    else:
+        _check_scalar(value, path, findings)
 
 
 def _check_scalar(value: Any, path: Path, findings: Findings) -> None:

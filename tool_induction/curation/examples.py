@@ -13,7 +13,7 @@ from typing import Any, Literal
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
 from tool_induction.admission.schema_world import schema_worlds
 from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.compiler.faces import openai_face, signature_card
+from tool_induction.compiler.declarations import openai_declaration, signature_card
 from tool_induction.language.model import Tool
 from tool_induction.language.types import STRING, ListType
 from tool_induction.library_tools import limits_for_models, mcp_declarations
@@ -164,11 +164,11 @@ def formatted_tools(tools: Mapping[str, CompiledTool], wanted: Format) -> list[d
 
 def _openai_tool(item: CompiledTool, *, strict: bool) -> dict[str, Any]:
     try:
-        return openai_face(item, strict=strict)
+        return openai_declaration(item, strict=strict)
     except ToolFault as fault:
         if fault.code != "not_strict":
             raise
-        return openai_face(item, strict=False)
+        return openai_declaration(item, strict=False)
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.compiler.faces import signature_card
+from tool_induction.compiler.declarations import signature_card
 from tool_induction.curation.examples import ExampleRuns, call_text
 from tool_induction.language.diagnostics import Diagnostic
 from tool_induction.language.expressions import Const, Expr, JsonList, JsonRecord, Text, to_json, to_text

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tool_induction.compiler.faces import signature_card
+from tool_induction.compiler.declarations import signature_card
 from tool_induction.compiler.source import without_secrets
 from tool_induction.domains import Domain
 from tool_induction.inducer.rounds import Ending, Induction, Round, Slot, Version

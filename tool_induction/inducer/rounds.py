@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from tool_induction import limits
 from tool_induction.admission import Admission, ExampleWorld, Reason, Verdict, admit
 from tool_induction.compiler.compilation import Compilation, CompiledTool, compile_document
-from tool_induction.compiler.faces import signature_card
+from tool_induction.compiler.declarations import signature_card
 from tool_induction.compiler.source import holds_secret, without_secrets
 from tool_induction.domains import Domain
 from tool_induction.inducer.emissions import WrittenTool, WrittenTools, read_tools

@@ -7,16 +7,14 @@ braces, ``evaluation`` computes it; ``types`` says which value fits where; ``dia
 from tool_induction.language.diagnostics import (
     CODES,
     Code,
-    Diagnostic,
     ErrorCode,
     Findings,
     LintCode,
     WarningCode,
     closest,
-    did_you_mean,
     format_path,
 )
-from tool_induction.language.evaluation import Json, evaluate
+from tool_induction.language.evaluation import evaluate
 from tool_induction.language.expressions import (
     FILTERS,
     RESERVED_TOOL_NAMES,
@@ -27,7 +25,7 @@ from tool_induction.language.expressions import (
     parse_value,
     to_json,
 )
-from tool_induction.language.model import STEP_MODELS, Tool, accepts, read_tool, walk_steps
+from tool_induction.language.model import STEP_MODELS, Tool, read_tool, walk_steps
 from tool_induction.language.types import (
     ANY,
     FLOAT,
@@ -40,7 +38,6 @@ from tool_induction.language.types import (
     ListType,
     OptionalType,
     RecordType,
-    Type,
     fit,
     known_types,
     operation_types,
@@ -61,23 +58,18 @@ __all__ = [
     "TIME",
     "Code",
     "Const",
-    "Diagnostic",
     "EnumType",
     "ErrorCode",
     "ExpressionFault",
     "Findings",
-    "Json",
     "LintCode",
     "ListType",
     "OptionalType",
     "RecordType",
     "Text",
     "Tool",
-    "Type",
     "WarningCode",
-    "accepts",
     "closest",
-    "did_you_mean",
     "evaluate",
     "fit",
     "format_path",

@@ -158,6 +158,19 @@ class Diagnostic:
         """The path as text: ``$.tools[0].steps[2].params.timestamp``."""
         return format_path(self.path)
 
+    def in_document(self, document: Any) -> Diagnostic:
+        """The finding with what ``document`` has at its place as ``found``, unless it says that itself."""
+        if self.found or self.code in ("E_SECRET", "E_JSON"):
+            return self
+        try:
+            for part in self.path:
+                document = document[part]
+        except (KeyError, IndexError, TypeError):
+            return self
+        if isinstance(document, dict | list):
+            return self
+        return replace(self, found=shorten(document if isinstance(document, str) else json.dumps(document)))
+
     def record(self) -> dict[str, Any]:
         """The wire form."""
         return {
@@ -216,18 +229,19 @@ class Findings:
             self._seen.add(item)
             self.items.append(item)
 
+    def drop(self, path: Path) -> None:
+        """Drop what was noted at a place and inside it."""
+        place = self._original(path)
+        self.items = [item for item in self.items if item.path[: len(place)] != place]
+
     def near(self, word: str, words: Iterable[str]) -> str:
         """``did you mean 'x'?``, for the first findings only, since the search for similar words is slow."""
         return did_you_mean(word, words) if len(self.items) < limits.MAX_SUGGESTIONS else ""
 
     def _original(self, path: Path) -> Path:
         """A path as the document has it."""
-        if self.moves:
-            for length in range(len(path), 0, -1):
-                stood = self.moves.get(path[:length])
-                if stood is not None:
-                    return (*stood, *path[length:])
-        return path
+        lengths = range(len(path), 0, -1) if self.moves else ()
+        return next(((*self.moves[path[:n]], *path[n:]) for n in lengths if path[:n] in self.moves), path)
 
     @property
     def errors(self) -> int:

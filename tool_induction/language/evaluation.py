@@ -8,32 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from tool_induction import limits
-from tool_induction.language.expressions import (
-    Arithmetic,
-    Broken,
-    Choice,
-    Compare,
-    Const,
-    Expr,
-    Field,
-    Filtered,
-    Index,
-    IsNone,
-    Items,
-    JsonList,
-    JsonRecord,
-    Logic,
-    Name,
-    Negate,
-    Not,
-    Operator,
-    Text,
-    to_text,
-)
+from tool_induction.language import expressions as ex
 from world_api.core.faults import ToolFault
 
 _CHARACTERS = 16  #: of text weigh as much as one more value
@@ -73,53 +53,59 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 Scope: TypeAlias = Mapping[str, Json]
 
 
-def evaluate(expr: Expr, scope: Scope) -> Json:  # noqa: PLR0912 - one case a node type, flat
+def evaluate(expr: ex.Expr, scope: Scope) -> Json:  # noqa: PLR0912 - one case a node type, flat
     """The value of an expression.
 
     Raises:
         ToolFault: ``bad_expression``, naming the expression and what was wrong with its operands.
     """
     match expr:
-        case Const(value):
+        case ex.Const(value):
             return value
-        case Name(name):
+        case ex.Name(name):
             if name not in scope:
                 raise _fault(expr, f"{name!r} is not bound")
             return scope[name]
-        case Field(base, key):
-            return _field(expr, evaluate(base, scope), key)
-        case Index(base, number):
-            return _index(expr, evaluate(base, scope), number)
-        case Compare():
+        case ex.Field(base, key):
+            record = evaluate(base, scope)
+            if record is not None and not isinstance(record, dict):
+                raise _fault(expr, f"{kind(record)} has no key {key!r}")
+            return None if record is None else record.get(key)
+        case ex.Index(base, number):
+            rows = evaluate(base, scope)
+            if rows is not None and not isinstance(rows, list):
+                raise _fault(expr, f"{kind(rows)} has no items")
+            return rows[number] if rows is not None and -len(rows) <= number < len(rows) else None
+        case ex.Compare():
             return _compare(expr, evaluate(expr.left, scope), evaluate(expr.right, scope))
-        case IsNone(value, negated):
+        case ex.IsNone(value, negated):
             return (evaluate(value, scope) is not None) == negated
-        case Logic(op, left, right):
+        case ex.Logic(op, left, right):
             first = truth(expr, evaluate(left, scope))
             if first == (op == "or"):
                 return first
             return truth(expr, evaluate(right, scope))
-        case Not(value):
+        case ex.Not(value):
             return not truth(expr, evaluate(value, scope))
-        case Negate(value):
+        case ex.Negate(value):
             return -_number(expr, evaluate(value, scope))
-        case Arithmetic():
+        case ex.Arithmetic():
             return _arithmetic(expr, evaluate(expr.left, scope), evaluate(expr.right, scope))
-        case Choice(condition, then, otherwise):
+        case ex.Choice(condition, then, otherwise):
             return evaluate(then if truth(expr, evaluate(condition, scope)) else otherwise, scope)
-        case Filtered():
+        case ex.Filtered():
             return _filter(expr, scope)
-        case Items(items) | JsonList(items):
+        case ex.ListExpression(items) | ex.JsonList(items):
             return [evaluate(item, scope) for item in items]
-        case JsonRecord(entries):
+        case ex.JsonRecord(entries):
             return {key: evaluate(value, scope) for key, value in entries}
-        case Text(parts):
+        case ex.Text(parts):
             return _text(expr, [as_text(evaluate(part, scope)) for part in parts])
-        case Broken():
+        case ex.Broken():
             raise _fault(expr, "it could not be read")
 
 
-def truth(expr: Expr, value: Json) -> bool:
+def truth(expr: ex.Expr, value: Json) -> bool:
     """A condition's value: booleans only (the compiler writes conditions on optionals and lists out)."""
     if not isinstance(value, bool):
         raise _fault(expr, f"a condition must be true or false, not {kind(value)}")
@@ -139,15 +125,11 @@ def as_text(value: Json) -> str:
 
 def kind(value: Json) -> str:
     """What to call a value in a message."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int | float):
-        return "a number"
-    if isinstance(value, str):
-        return "a string"
-    return "a list" if isinstance(value, list) else "a record"
+    if isinstance(value, bool) or value is None:
+        return "null" if value is None else "a boolean"
+    if isinstance(value, dict | list):
+        return "a list" if isinstance(value, list) else "a record"
+    return "a string" if isinstance(value, str) else "a number"
 
 
 def same(left: Json, right: Json) -> bool:
@@ -161,28 +143,14 @@ def same(left: Json, right: Json) -> bool:
     return left == right
 
 
-def _fault(expr: Expr, why: str) -> ToolFault:
-    shown = "text" if isinstance(expr, Text) else to_text(expr) if not isinstance(expr, JsonRecord) else "record"
+def _fault(expr: ex.Expr, why: str) -> ToolFault:
+    shown = (
+        "text" if isinstance(expr, ex.Text) else ex.to_text(expr) if not isinstance(expr, ex.JsonRecord) else "record"
+    )
     return ToolFault("bad_expression", f"{{{{ {shown} }}}}: {why}", hint="the values it met do not fit the expression")
 
 
-def _field(expr: Expr, base: Json, key: str) -> Json:
-    if base is None:
-        return None
-    if not isinstance(base, dict):
-        raise _fault(expr, f"{kind(base)} has no key {key!r}")
-    return base.get(key)
-
-
-def _index(expr: Expr, base: Json, number: int) -> Json:
-    if base is None:
-        return None
-    if not isinstance(base, list):
-        raise _fault(expr, f"{kind(base)} has no items")
-    return base[number] if -len(base) <= number < len(base) else None
-
-
-def _number(expr: Expr, value: Json) -> int | float:
+def _number(expr: ex.Expr, value: Json) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _fault(expr, f"a number is wanted, found {kind(value)}")
     if not abs(value) <= limits.MAX_NUMBER:  # not a number compares false with everything
@@ -190,25 +158,21 @@ def _number(expr: Expr, value: Json) -> int | float:
     return value
 
 
-def _compare(expr: Compare, left: Json, right: Json) -> bool:
+def _compare(expr: ex.Compare, left: Json, right: Json) -> bool:
     match expr.op:
-        case "==":
-            return same(left, right)
-        case "!=":
-            return not same(left, right)
-        case "in":
-            return _contains(expr, left, right)
-        case "not in":
-            return not _contains(expr, left, right)
+        case "==" | "!=":
+            return same(left, right) == (expr.op == "==")
+        case "in" | "not in":
+            return _contains(expr, left, right) == (expr.op == "in")
     if isinstance(left, str) and isinstance(right, str):
-        order = (left > right) - (left < right)
+        order: float = (left > right) - (left < right)
     else:
         first, second = _number(expr, left), _number(expr, right)
         order = (first > second) - (first < second)
-    return {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[expr.op]
+    return bool(_COMPUTED[expr.op](order, 0))
 
 
-def _contains(expr: Expr, item: Json, holder: Json) -> bool:
+def _contains(expr: ex.Expr, item: Json, holder: Json) -> bool:
     if isinstance(holder, list):
         return any(same(item, other) for other in holder)
     if isinstance(holder, str) and isinstance(item, str):
@@ -216,31 +180,30 @@ def _contains(expr: Expr, item: Json, holder: Json) -> bool:
     raise _fault(expr, f"'in' looks into a list, or for a string in a string; found {kind(holder)}")
 
 
-def _arithmetic(expr: Arithmetic, left: Json, right: Json) -> int | float:
+_COMPUTED: dict[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "%": operator.mod,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _arithmetic(expr: ex.Arithmetic, left: Json, right: Json) -> int | float:
     first, second = _number(expr, left), _number(expr, right)
     if expr.op in ("/", "%") and second == 0:
         raise _fault(expr, "division by zero")
-    result = _compute(first, expr.op, second)
+    result = _COMPUTED[expr.op](first, second)
     if not math.isfinite(result) or abs(result) > limits.MAX_NUMBER:
         raise _fault(expr, "the result is too large")
     return result
 
 
-def _compute(first: float, op: Operator, second: float) -> int | float:
-    match op:
-        case "+":
-            return first + second
-        case "-":
-            return first - second
-        case "*":
-            return first * second
-        case "/":
-            return first / second
-        case "%":
-            return first % second
-
-
-def _filter(expr: Filtered, scope: Scope) -> Json:
+def _filter(expr: ex.Filtered, scope: Scope) -> Json:
     value = evaluate(expr.value, scope)
     match expr.name:
         case "default":
@@ -258,7 +221,10 @@ def _filter(expr: Filtered, scope: Scope) -> Json:
         case "abs":
             return abs(_number(expr, value))
         case "min" | "max":
-            return _extreme(expr, value)
+            if not isinstance(value, list):
+                raise _fault(expr, f"a list of numbers is wanted, found {kind(value)}")
+            numbers = [_number(expr, item) for item in value if item is not None]
+            return (min if expr.name == "min" else max)(numbers, default=None)
         case "lower" | "upper":
             if not isinstance(value, str):
                 raise _fault(expr, f"a string is wanted, found {kind(value)}")
@@ -266,16 +232,7 @@ def _filter(expr: Filtered, scope: Scope) -> Json:
     raise _fault(expr, f"there is no filter {expr.name!r}")
 
 
-def _extreme(expr: Filtered, value: Json) -> Json:
-    if not isinstance(value, list):
-        raise _fault(expr, f"a list of numbers is wanted, found {kind(value)}")
-    numbers = [_number(expr, item) for item in value if item is not None]
-    if not numbers:
-        return None
-    return min(numbers) if expr.name == "min" else max(numbers)
-
-
-def _text(expr: Expr, parts: list[str]) -> str:
+def _text(expr: ex.Expr, parts: list[str]) -> str:
     if sum(map(len, parts)) > limits.MAX_STRING_RESULT:
         raise _fault(expr, f"the text is longer than {limits.MAX_STRING_RESULT} characters")
     return "".join(parts)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from functools import lru_cache, reduce
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from tool_induction import limits
 from tool_induction.language.diagnostics import ErrorCode, did_you_mean
@@ -129,7 +130,7 @@ class Filtered:
 
 
 @dataclass(frozen=True)
-class Items:
+class ListExpression:
     """A list written inside an expression."""
 
     items: tuple[Expr, ...]
@@ -176,7 +177,7 @@ Expr: TypeAlias = (
     | Arithmetic
     | Choice
     | Filtered
-    | Items
+    | ListExpression
     | Text
     | JsonList
     | JsonRecord
@@ -207,7 +208,10 @@ def names(expr: Expr) -> frozenset[str]:
     return frozenset(node.name for node in walk(expr) if isinstance(node, Name))
 
 
-_STRENGTH = {"or": 1, "and": 2, "not": 3, "compare": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6, "unary": 7}
+#: how strongly operators bind; a part that binds less strongly than its place needs brackets
+_STRENGTH = {"or": 1, "and": 2, "not": 3, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6} | dict.fromkeys(
+    get_args(Comparator), 4
+)
 
 
 def to_text(expr: Expr) -> str:
@@ -215,52 +219,39 @@ def to_text(expr: Expr) -> str:
     return _text(expr, 0)
 
 
-def _text(expr: Expr, outside: int) -> str:
+def _text(expr: Expr, outside: int) -> str:  # noqa: PLR0912 - one case a node type, flat
+    text, strength = "", 9
     match expr:
         case Const(value):
-            return _constant_text(value)
+            text = _constant_text(value)
         case Name(name):
-            return name
+            text = name
         case Field(base, key):
-            return f"{_text(base, 9)}.{key}" if _PLAIN.fullmatch(key) else f"{_text(base, 9)}[{_constant_text(key)}]"
+            after = f".{key}" if _PLAIN.fullmatch(key) else f"[{_constant_text(key)}]"
+            text = _text(base, 9) + after
         case Index(base, number):
-            return f"{_text(base, 9)}[{number}]"
+            text = f"{_text(base, 9)}[{number}]"
         case Filtered(value, name, arguments):
             shown = f"({', '.join(_text(item, 0) for item in arguments)})" if arguments else ""
-            return _wrapped(f"{_text(value, 8)} | {name}{shown}", 8 if outside == 8 else 0, outside)
-        case Items(items) | JsonList(items):
-            return f"[{', '.join(_text(item, 0) for item in items)}]"
-        case _:
-            return _operation_text(expr, outside)
-
-
-def _operation_text(expr: Expr, outside: int) -> str:
-    match expr:
-        case Compare(left, op, right):
-            strength = _STRENGTH["compare"]
-            return _wrapped(f"{_text(left, strength + 1)} {op} {_text(right, strength + 1)}", strength, outside)
+            text, strength = f"{_text(value, 8)} | {name}{shown}", 8 if outside == 8 else 0
+        case ListExpression(items) | JsonList(items):
+            text = f"[{', '.join(_text(item, 0) for item in items)}]"
+        case Compare(left, op, right) | Logic(op, left, right) | Arithmetic(left, op, right):
+            strength = _STRENGTH[op]
+            first = _text(left, strength + isinstance(expr, Compare))
+            text = f"{first} {op} {_text(right, strength + 1)}"
         case IsNone(value, negated):
-            word = "is not none" if negated else "is none"
-            return _wrapped(f"{_text(value, 8)} {word}", 0, outside)
-        case Logic(op, left, right):
-            strength = _STRENGTH[op]
-            return _wrapped(f"{_text(left, strength)} {op} {_text(right, strength + 1)}", strength, outside)
+            text, strength = f"{_text(value, 8)} {'is not none' if negated else 'is none'}", 0
         case Not(value):
-            return _wrapped(f"not {_text(value, _STRENGTH['not'])}", _STRENGTH["not"], outside)
+            text, strength = f"not {_text(value, 3)}", 3
         case Negate(value):
-            return _wrapped(f"-{_text(value, 9)}", _STRENGTH["unary"], outside)
-        case Arithmetic(left, op, right):
-            strength = _STRENGTH[op]
-            return _wrapped(f"{_text(left, strength)} {op} {_text(right, strength + 1)}", strength, outside)
+            text, strength = f"-{_text(value, 9)}", 7
         case Choice(condition, then, otherwise):
-            return _wrapped(f"{_text(then, 1)} if {_text(condition, 1)} else {_text(otherwise, 1)}", 0, outside)
+            text, strength = f"{_text(then, 1)} if {_text(condition, 1)} else {_text(otherwise, 1)}", 0
         case Broken(source):
-            return source
-        case _:  # records and texts stand beside expressions; this is how messages show them
-            return json.dumps(to_json(expr), ensure_ascii=False)
-
-
-def _wrapped(text: str, strength: int, outside: int) -> str:
+            text = source
+        case Text() | JsonRecord():  # they stand beside expressions; this is how messages show them
+            text = json.dumps(to_json(expr), ensure_ascii=False)
     return f"({text})" if outside > strength else text
 
 
@@ -294,9 +285,9 @@ def to_json(expr: Expr) -> object:
 
 def _text_part(part: Expr, *, is_last: bool) -> str:
     """A part of a text; a brace that would open an expression together with what follows is written as one."""
-    plain = isinstance(part, Const) and isinstance(part.value, str) and not _looks_like_template(part.value)
-    if plain and isinstance(part, Const) and (is_last or not str(part.value).endswith("{")):
-        return str(part.value)
+    text = part.value if isinstance(part, Const) else None
+    if isinstance(text, str) and not _looks_like_template(text) and (is_last or not text.endswith("{")):
+        return text
     return f"{{{{ {to_text(part)} }}}}"
 
 
@@ -402,23 +393,15 @@ class ExpressionFault(Exception):
 
     def __init__(self, code: ErrorCode, message: str, *, found: str = "", suggestion: str = "") -> None:
         super().__init__(message)
-        self.code = code
-        self.message = message
-        self.found = found
-        self.suggestion = suggestion
+        self.code, self.message, self.found, self.suggestion = code, message, found, suggestion
 
 
-def output(statement: Any) -> list[Expr]:
-    """The expressions of one statement, of which only output is allowed.
+def _refused(message: str, suggestion: str = "", *, found: str = "") -> ExpressionFault:
+    return ExpressionFault("E_EXPR_FORBIDDEN", message, found=found, suggestion=suggestion)
 
-    Raises:
-        ExpressionFault: ``E_EXPR_SYNTAX``, ``E_EXPR_FORBIDDEN`` or ``E_EXPR_SIZE``.
-    """
-    from jinja2 import nodes
 
-    if not isinstance(statement, nodes.Output):
-        raise ExpressionFault("E_EXPR_FORBIDDEN", "statements do not exist in this language")
-    return [Const(node.data) if isinstance(node, nodes.TemplateData) else _convert(node) for node in statement.nodes]
+def _too_large(message: str) -> ExpressionFault:
+    return ExpressionFault("E_EXPR_SIZE", message, suggestion="split it over several 'set' steps")
 
 
 def _convert(node: Any) -> Expr:  # noqa: PLR0912 - one case a node type, flat
@@ -438,7 +421,8 @@ def _convert(node: Any) -> Expr:  # noqa: PLR0912 - one case a node type, flat
         case nodes.And() | nodes.Or():
             return Logic("and" if isinstance(node, nodes.And) else "or", _convert(node.left), _convert(node.right))
         case nodes.Not():
-            return _negation(_convert(node.node))
+            value = _convert(node.node)
+            return IsNone(value.value, negated=not value.negated) if isinstance(value, IsNone) else Not(value)
         case nodes.Neg():
             return Negate(_convert(node.node))
         case nodes.Pos():
@@ -449,32 +433,26 @@ def _convert(node: Any) -> Expr:  # noqa: PLR0912 - one case a node type, flat
             otherwise = Const(None) if node.expr2 is None else _convert(node.expr2)
             return Choice(_convert(node.test), _convert(node.expr1), otherwise)
         case nodes.List():
-            return Items(tuple(_convert(item) for item in node.items))
+            return ListExpression(tuple(_convert(item) for item in node.items))
         case nodes.Filter():
             return _filter(node)
         case nodes.Test() if node.name == "none":
             return IsNone(_convert(node.node), negated=False)
         case _:
             what, instead = FORBIDDEN.get(type(node).__name__, (f"'{type(node).__name__}'", ""))
-            raise ExpressionFault("E_EXPR_FORBIDDEN", f"{what} is not allowed in an expression", suggestion=instead)
+            raise _refused(f"{what} is not allowed in an expression", instead)
 
 
 def _constant(value: object) -> Const:
     if isinstance(value, float) and not math.isfinite(value):
-        raise ExpressionFault("E_EXPR_FORBIDDEN", "a number is not finite")
+        raise _refused("a number is not finite")
     if isinstance(value, str):
         _check_unicode(value)
     if isinstance(value, int | float) and abs(value) > limits.MAX_NUMBER:
-        raise ExpressionFault(
-            "E_EXPR_SIZE",
-            f"a number is larger than {limits.MAX_NUMBER:g}",
-            suggestion="times are in seconds, counts are small: no such number is needed",
-        )
+        message = f"a number is larger than {limits.MAX_NUMBER:g}"
+        hint = "times are in seconds, counts are small: no such number is needed"
+        raise ExpressionFault("E_EXPR_SIZE", message, suggestion=hint)
     return Const(cast("str | int | float | bool | None", value))
-
-
-def _negation(value: Expr) -> Expr:
-    return IsNone(value.value, negated=not value.negated) if isinstance(value, IsNone) else Not(value)
 
 
 def _check_unicode(text: str) -> None:
@@ -486,37 +464,31 @@ def _check_unicode(text: str) -> None:
 def _plain_key(key: str) -> str:
     _check_unicode(key)
     if key.startswith("_"):
-        raise ExpressionFault("E_EXPR_FORBIDDEN", f"{key!r}: names that begin with '_' are not allowed")
+        raise _refused(f"{key!r}: names that begin with '_' are not allowed")
     return key
 
 
 def _item(node: Any) -> Expr:
     from jinja2 import nodes
 
-    base = _convert(node.node)
-    key = node.arg
-    negative = isinstance(key, nodes.Neg) and isinstance(key.node, nodes.Const)
-    whole = negative and isinstance(key.node.value, int) and not isinstance(key.node.value, bool)
-    value = -key.node.value if whole else getattr(key, "value", None)
-    if isinstance(value, str):
+    base, key = _convert(node.node), node.arg
+    is_negative = isinstance(key, nodes.Neg) and isinstance(key.node, nodes.Const)
+    value = getattr(key.node if is_negative else key, "value", None)
+    if isinstance(value, str) and not is_negative:
         return Field(base, _plain_key(value))
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= limits.MAX_LOOP_ITEMS:
-        return Index(base, value)
+        return Index(base, -value if is_negative else value)
     what, instead = FORBIDDEN["Slice"] if isinstance(key, nodes.Slice) else ("a computed index", "use x[0] or nth(n)")
-    raise ExpressionFault("E_EXPR_FORBIDDEN", f"{what} is not allowed in an expression", suggestion=instead)
+    raise _refused(f"{what} is not allowed in an expression", instead)
 
 
 def _comparison(node: Any) -> Expr:
-    pairs: list[Expr] = []
-    left = _convert(node.expr)
-    for operand in node.ops:
-        right = _convert(operand.expr)
-        pairs.append(_compare(left, COMPARATORS[operand.op], right))
-        left = right
-    result = pairs[0]
-    for pair in pairs[1:]:
-        result = Logic("and", result, pair)
-    return result
+    operands = [_convert(node.expr), *(_convert(operand.expr) for operand in node.ops)]
+    pairs = (
+        _compare(left, COMPARATORS[operand.op], right)
+        for (left, right), operand in zip(pairwise(operands), node.ops, strict=True)
+    )
+    return reduce(lambda left, right: Logic("and", left, right), pairs)
 
 
 def _compare(left: Expr, op: Comparator, right: Expr) -> Expr:
@@ -528,27 +500,18 @@ def _compare(left: Expr, op: Comparator, right: Expr) -> Expr:
     return Compare(left, op, right)
 
 
-def _other_filter(name: str) -> str:
-    if name in OTHER_FILTERS:
-        return f"did you mean {OTHER_FILTERS[name]!r}?"
-    return FILTER_STEPS.get(name) or did_you_mean(name, FILTERS)
-
-
 def _filter(node: Any) -> Expr:
     name = str(node.name)
     if name not in FILTERS:
-        raise ExpressionFault(
-            "E_EXPR_FORBIDDEN",
-            f"there is no filter {name!r}; the filters are {', '.join(FILTERS)}",
-            found=name,
-            suggestion=_other_filter(name),
-        )
+        other = OTHER_FILTERS.get(name)
+        suggestion = f"did you mean {other!r}?" if other else FILTER_STEPS.get(name) or did_you_mean(name, FILTERS)
+        raise _refused(f"there is no filter {name!r}; the filters are {', '.join(FILTERS)}", suggestion, found=name)
     if node.node is None or node.kwargs or node.dyn_args is not None or node.dyn_kwargs is not None:
-        raise ExpressionFault("E_EXPR_FORBIDDEN", f"filter {name!r} takes its arguments by position")
+        raise _refused(f"filter {name!r} takes its arguments by position")
     least, most = FILTERS[name]
     if not least <= len(node.args) <= most:
         wanted = str(least) if least == most else f"{least} or {most}"
-        raise ExpressionFault("E_EXPR_FORBIDDEN", f"filter {name!r} takes {wanted} arguments, not {len(node.args)}")
+        raise _refused(f"filter {name!r} takes {wanted} arguments, not {len(node.args)}")
     return Filtered(_convert(node.node), name, tuple(_convert(item) for item in node.args))
 
 
@@ -558,13 +521,13 @@ def parse_value(text: str) -> Expr:
     Raises:
         ExpressionFault: ``E_EXPR_SYNTAX``, ``E_EXPR_FORBIDDEN``, ``E_EXPR_SIZE`` or ``E_SIZE``.
     """
-    if not any(mark in text for mark in ("{{", "{%", "{#")):
+    if not _looks_like_template(text):
         if len(text) > limits.MAX_TEXT:
             raise ExpressionFault("E_SIZE", f"the text has {len(text)} characters, more than {limits.MAX_TEXT}")
         return Const(text)
     parts = _parts(text)
     meaningful = [part for part in parts if not (isinstance(part, Const) and str(part.value).isspace())]
-    if len(meaningful) == 1 and not _is_literal(text, meaningful[0]):
+    if len(meaningful) == 1 and meaningful[0] != Const(text.strip()):
         return meaningful[0]
     return Text(parts)
 
@@ -600,10 +563,6 @@ def within_bounds(expr: Expr) -> bool:
         return False
 
 
-def _is_literal(text: str, part: Expr) -> bool:
-    return isinstance(part, Const) and text.strip() == part.value
-
-
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     from jinja2 import Environment
@@ -615,61 +574,44 @@ def _environment() -> Environment:
 def _parts(text: str) -> tuple[Expr, ...]:
     """The parts of a text, as trees; cached, since trees are immutable and texts repeat."""
     _check_text(text)
-    from jinja2 import TemplateSyntaxError
+    from jinja2 import TemplateSyntaxError, nodes
 
+    parts: list[Expr] = []
     try:
-        template = _environment().parse(text)
-        parts: list[Expr] = []
-        for statement in template.body:
-            parts.extend(output(statement))
+        for statement in _environment().parse(text).body:
+            if not isinstance(statement, nodes.Output):
+                raise _refused("statements do not exist in this language")
+            parts += [
+                Const(node.data) if isinstance(node, nodes.TemplateData) else _convert(node) for node in statement.nodes
+            ]
     except TemplateSyntaxError as error:
-        raise ExpressionFault(
-            "E_EXPR_SYNTAX", f"not an expression: {error.message}", found=text, suggestion=syntax_hint(text)
-        ) from None
+        message = f"not an expression: {error.message}"
+        raise ExpressionFault("E_EXPR_SYNTAX", message, found=text, suggestion=syntax_hint(text)) from None
     except (RecursionError, ValueError):
         raise ExpressionFault("E_EXPR_SIZE", "the expression is nested too deep or holds too long a number") from None
-    for part in parts:
-        _check_tree(part)
-    if sum(sum(1 for _ in walk(part)) for part in parts) > limits.MAX_EXPRESSION_NODES:
-        raise ExpressionFault("E_EXPR_SIZE", _too_many_nodes(), suggestion=_SPLIT)
+    _check_trees(parts)
     return tuple(parts)
 
 
 def _check_text(text: str) -> None:
     if len(text) > limits.MAX_EXPRESSION_CHARACTERS:
-        raise ExpressionFault(
-            "E_EXPR_SIZE",
-            f"a text with expressions has {len(text)} characters, more than {limits.MAX_EXPRESSION_CHARACTERS}",
-            suggestion=_SPLIT,
-        )
+        most = limits.MAX_EXPRESSION_CHARACTERS
+        raise _too_large(f"a text with expressions has {len(text)} characters, more than {most}")
     if "{%" in text or "{#" in text:
-        raise ExpressionFault(
-            "E_EXPR_FORBIDDEN",
-            "statements and comments ('{%', '{#') do not exist; only '{{ expression }}' does",
-            suggestion="use an 'if' step, or 'a if condition else b'",
-        )
-    depth = deepest = 0
-    for character in text:
-        depth += (character in "([{") - (character in ")]}")
-        deepest = max(deepest, depth)
-    if deepest > limits.MAX_EXPRESSION_DEPTH + 6:
-        raise ExpressionFault("E_EXPR_SIZE", f"brackets are nested {deepest} deep", suggestion=_SPLIT)
+        message = "statements and comments ('{%', '{#') do not exist; only '{{ expression }}' does"
+        raise _refused(message, "use an 'if' step, or 'a if condition else b'")
+    depths = accumulate((character in "([{") - (character in ")]}") for character in text)
+    if (deepest := max(depths, default=0)) > limits.MAX_EXPRESSION_DEPTH + 6:
+        raise _too_large(f"brackets are nested {deepest} deep")
 
 
-_SPLIT = "split it over several 'set' steps"
-
-
-def _too_many_nodes() -> str:
-    return f"the expressions have more than {limits.MAX_EXPRESSION_NODES} parts"
-
-
-def _check_tree(expr: Expr) -> None:
-    """Refuse a tree that is too deep; level by level, since recursion is what this prevents."""
-    level = [expr]
+def _check_trees(parts: Sequence[Expr]) -> None:
+    """Refuse trees that are too deep or too large; level by level, since recursion is what this prevents."""
+    level, count = list(parts), 0
     for _ in range(limits.MAX_EXPRESSION_DEPTH):
+        count += len(level)
         level = [child for node in level for child in children(node)]
-        if not level:
-            return
-    raise ExpressionFault(
-        "E_EXPR_SIZE", f"the expression is more than {limits.MAX_EXPRESSION_DEPTH} deep", suggestion=_SPLIT
-    )
+    if level:
+        raise _too_large(f"the expression is more than {limits.MAX_EXPRESSION_DEPTH} deep")
+    if count > limits.MAX_EXPRESSION_NODES:
+        raise _too_large(f"the expressions have more than {limits.MAX_EXPRESSION_NODES} parts")

@@ -1,30 +1,18 @@
-"""What may be under a key of a tool document: as JSON Schema, as a check, and how it is read and written.
+"""What may be under a key of a tool document: its JSON Schema, and how it is read and written.
 
-The document model (``model.py``) names one of these kinds for each key. The JSON Schema, the reader and the writer of
-documents are all made from that, so that they cannot differ.
+The document model (``model.py``) names one of these kinds for each key. The published JSON Schema, the shape check, the reader
+and the writer of documents are all made from that.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from tool_induction import limits
+from tool_induction.language import expressions as ex
 from tool_induction.language.diagnostics import Findings, Path
-from tool_induction.language.expressions import (
-    Broken,
-    Const,
-    Expr,
-    ExpressionFault,
-    JsonList,
-    JsonRecord,
-    parse_expression,
-    parse_value,
-    to_json,
-    to_text,
-)
 
 Schema = dict[str, Any]
 
@@ -34,29 +22,19 @@ RESERVED = ("and", "or", "not", "in", "is", "if", "else", "true", "false", "none
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]{0,63}$(?!\n)"
 TOOL_NAME_PATTERN = r"^[a-z][a-z0-9_]{0,63}$(?!\n)"
 
-_EXPRESSIONS = get_args(Expr)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """The context of reading a document: where faults are noted, and which aggregates exist."""
-
-    findings: Findings
-    aggregates: Collection[str] = ()
+_EXPRESSIONS = get_args(ex.Expr)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
     """A kind of value.
 
-    ``accepts`` says of a JSON value what ``schema`` says of it, only faster. ``read`` makes the model's value from an
-    accepted one, noting faults of expressions; ``write`` is the way back. A value ``is_read`` already where a tool is
-    written in Python, or a step is copied.
+    ``read`` makes the model's value from one that fits the ``schema``, noting faults of expressions; ``write`` is the way back.
+    A value ``is_read`` already where a tool is written in Python, or a step is copied.
     """
 
     schema: Schema
-    accepts: Callable[[Any], bool]
-    read: Callable[[Any, Path, Reading], Any] = lambda raw, path, reading: raw
+    read: Callable[[Any, Path, Findings], Any] = lambda raw, path, findings: raw
     write: Callable[[Any], Any] = lambda value: value
     is_read: Callable[[Any], bool] = lambda value: True
 
@@ -81,34 +59,25 @@ class Key:
 def text(*, least: int = 0, most: int | None = None) -> Kind:
     """A text of ``least`` to ``most`` characters."""
     bounds = ({"maxLength": most} if most is not None else {}) | ({"minLength": least} if least else {})
-
-    def accepts(value: Any) -> bool:
-        return isinstance(value, str) and least <= len(value) and (most is None or len(value) <= most)
-
-    return Kind(schema=bounds | {"type": "string"}, accepts=accepts)
+    return Kind(schema=bounds | {"type": "string"})
 
 
 def name(pattern: str = NAME_PATTERN, *, reserved: tuple[str, ...] = RESERVED) -> Kind:
     """A name that is none of the reserved words."""
     words: Schema = {"not": {"enum": list(reserved)}} if reserved else {}
-    found = re.compile(pattern).search
-    return Kind(
-        schema=words | {"pattern": pattern, "type": "string"},
-        accepts=lambda value: isinstance(value, str) and found(value) is not None and value not in reserved,
-    )
+    return Kind(schema=words | {"pattern": pattern, "type": "string"})
 
 
 def words(choices: tuple[str, ...]) -> Kind:
     """One of some words."""
-    return Kind(schema={"enum": list(choices)}, accepts=lambda value: isinstance(value, str) and value in choices)
+    return Kind(schema={"enum": list(choices)})
 
 
 def texts(*, least: int, most: int, each: Kind) -> Kind:
     """A list of ``least`` to ``most`` texts."""
     return Kind(
         schema={"items": each.schema, "maxItems": most, "minItems": least, "type": "array"},
-        accepts=lambda value: isinstance(value, list) and least <= len(value) <= most and all(map(each.accepts, value)),
-        read=lambda raw, path, reading: tuple(raw),
+        read=lambda raw, path, findings: tuple(raw),
         write=list,
         is_read=is_tuple,
     )
@@ -116,53 +85,47 @@ def texts(*, least: int, most: int, each: Kind) -> Kind:
 
 def whole_number(most: int) -> Kind:
     """A whole number from 1 on; JSON does not tell 3.0 from 3."""
-
-    def accepts(value: Any) -> bool:
-        is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-        return is_whole and not isinstance(value, bool) and 1 <= value <= most
-
     return Kind(
         schema={"maximum": most, "minimum": 1, "type": "integer"},
-        accepts=accepts,
-        read=lambda raw, path, reading: int(raw),
+        read=lambda raw, path, findings: int(raw),
         is_read=lambda value: value is None or isinstance(value, int),
     )
 
 
-def read_expression(raw: Any, path: Path, reading: Reading) -> Expr:
+def read_expression(raw: Any, path: Path, findings: Findings) -> ex.Expr:
     """One expression, braces or not; a list or a record of expressions."""
-    return _read(raw, path, reading, parse_expression)
+    return _read(raw, path, findings, ex.parse_expression)
 
 
-def read_value(raw: Any, path: Path, reading: Reading) -> Expr:
+def read_value(raw: Any, path: Path, findings: Findings) -> ex.Expr:
     """A value: constants, texts with expressions, records and lists of values."""
-    return _read(raw, path, reading, parse_value)
+    return _read(raw, path, findings, ex.parse_value)
 
 
-def _read(raw: Any, path: Path, reading: Reading, parse: Callable[[str], Expr]) -> Expr:
+def _read(raw: Any, path: Path, findings: Findings, parse: Callable[[str], ex.Expr]) -> ex.Expr:
     if isinstance(raw, dict):
-        return JsonRecord(tuple((key, _read(item, (*path, key), reading, parse)) for key, item in raw.items()))
+        return ex.JsonRecord(tuple((key, _read(item, (*path, key), findings, parse)) for key, item in raw.items()))
     if isinstance(raw, list):
-        return JsonList(tuple(_read(item, (*path, place), reading, parse) for place, item in enumerate(raw)))
+        return ex.JsonList(tuple(_read(item, (*path, place), findings, parse) for place, item in enumerate(raw)))
     if not isinstance(raw, str):
-        return Const(raw)
+        return ex.Const(raw)
     try:
         return parse(raw)
-    except ExpressionFault as fault:
-        reading.findings.add(fault.code, path, fault.message, found=fault.found or raw, suggestion=fault.suggestion)
-        return Broken(raw)
+    except ex.ExpressionFault as fault:
+        findings.add(fault.code, path, fault.message, found=fault.found or raw, suggestion=fault.suggestion)
+        return ex.Broken(raw)
 
 
-def write_expression(expr: Expr) -> Any:
+def write_expression(expr: ex.Expr) -> Any:
     """An expression as a document has it: always with braces, so that it cannot be read as text."""
     match expr:
-        case JsonRecord(entries):
+        case ex.JsonRecord(entries):
             return {key: write_expression(value) for key, value in entries}
-        case JsonList(items):
+        case ex.JsonList(items):
             return [write_expression(item) for item in items]
-        case Const(bool() as value):
+        case ex.Const(bool() as value):
             return value
-    return f"{{{{ {to_text(expr)} }}}}"
+    return f"{{{{ {ex.to_text(expr)} }}}}"
 
 
 def is_expression(value: Any) -> bool:
@@ -176,32 +139,30 @@ def _is_optional_expression(value: Any) -> bool:
 
 def expression(*types: str) -> Kind:
     """An expression, as one of some JSON types; lists and records of expressions if these are among them."""
-    python = tuple({"string": str, "boolean": bool, "array": list, "object": dict}[type_] for type_ in types)
     inside: Schema = {"array": {"items": {}}, "object": {"additionalProperties": {}}}
     schema: Schema = {key: part for type_ in types for key, part in inside.get(type_, {}).items()}
     return Kind(
         schema=schema | {"type": list(types)},
-        accepts=lambda value: isinstance(value, python),
         read=read_expression,
         write=write_expression,
         is_read=_is_optional_expression,
     )
 
 
-def _read_entries(raw: Mapping[str, Any], path: Path, reading: Reading) -> tuple[tuple[str, Expr], ...]:
-    return tuple((key, read_value(item, (*path, key), reading)) for key, item in raw.items())
+def _read_entries(raw: Mapping[str, Any], path: Path, findings: Findings) -> tuple[tuple[str, ex.Expr], ...]:
+    return tuple((key, read_value(item, (*path, key), findings)) for key, item in raw.items())
 
 
-def _read_conditioned(raw: Mapping[str, Any], path: Path, reading: Reading) -> tuple[tuple[str, Expr], ...]:
-    entries = _read_entries({key: item for key, item in raw.items() if key != "where"}, path, reading)
+def _read_conditioned(raw: Mapping[str, Any], path: Path, findings: Findings) -> tuple[tuple[str, ex.Expr], ...]:
+    entries = _read_entries({key: item for key, item in raw.items() if key != "where"}, path, findings)
     if raw.get("where") is None:
         return entries
-    return (*entries, ("where", read_expression(raw["where"], (*path, "where"), reading)))
+    return (*entries, ("where", read_expression(raw["where"], (*path, "where"), findings)))
 
 
-def _read_output_value(raw: Any, path: Path, reading: Reading) -> Expr:
+def _read_output_value(raw: Any, path: Path, findings: Findings) -> ex.Expr:
     read = read_expression if isinstance(raw, str) and "{{" not in raw else read_value
-    return read(raw, path, reading)
+    return read(raw, path, findings)
 
 
 def is_tuple(value: Any) -> bool:
@@ -212,7 +173,6 @@ def is_tuple(value: Any) -> bool:
 TEXT = text()
 NAME = name()
 LOOP_NAME = name(reserved=tuple(word for word in RESERVED if word != "item"))
-FIELD_NAME = name(reserved=())
 TOOL_NAME = name(TOOL_NAME_PATTERN, reserved=())
 TYPE_NAME = text(most=80)
 DESCRIPTION = text(most=500)
@@ -225,23 +185,22 @@ CONDITION = expression("string", "boolean")
 #: a saved name or an expression; a list or a record of them
 SOURCE = expression("string", "array", "object")
 LOOP_SOURCE = expression("string", "array")
-VALUE = Kind(schema={}, accepts=lambda value: True, read=read_value, write=to_json, is_read=is_expression)
+VALUE = Kind(schema={}, read=read_value, write=ex.to_json, is_read=is_expression)
 #: any single value
 CONSTANT = replace(
     VALUE,
-    read=lambda raw, path, reading: Const(raw),
+    read=lambda raw, path, findings: ex.Const(raw),
     write=lambda constant: constant.value,
     is_read=_is_optional_expression,
 )
 #: a value; a text without braces is an expression
 OUTPUT_VALUE = replace(VALUE, read=_read_output_value, is_read=_is_optional_expression)
 #: a text in which expressions may stand
-TEMPLATE = replace(VALUE, schema=TEXT.schema, accepts=TEXT.accepts)
+TEMPLATE = replace(VALUE, schema=TEXT.schema)
 VALUES = Kind(
     schema={"additionalProperties": {}, "type": "object"},
-    accepts=lambda value: isinstance(value, dict),
     read=_read_entries,
-    write=lambda entries: {key: to_json(value) for key, value in entries},
+    write=lambda entries: {key: ex.to_json(value) for key, value in entries},
     is_read=is_tuple,
 )
 #: values, and a condition under ``where``
@@ -249,7 +208,7 @@ CONDITIONED_VALUES = replace(
     VALUES,
     read=_read_conditioned,
     write=lambda entries: {
-        key: write_expression(value) if key == "where" else to_json(value) for key, value in entries
+        key: write_expression(value) if key == "where" else ex.to_json(value) for key, value in entries
     },
 )
 FIELDS = replace(
@@ -260,5 +219,4 @@ FIELDS = replace(
         "propertyNames": {"pattern": NAME_PATTERN},
         "additionalProperties": {},
     },
-    accepts=lambda value: isinstance(value, dict) and bool(value) and all(map(FIELD_NAME.accepts, value)),
 )

@@ -2,37 +2,24 @@
 
 One set of frozen dataclasses that the writer of a tool, the compiler, the checker and the runtime share. Values are parsed
 (``Expr``), and each part knows its place in the document. ``Key`` annotations say how a part looks as JSON: the JSON
-Schema (``documents/schema.py``), ``accepts``, ``read_tool`` and ``document_of`` are all made from them.
+Schema (``documents.py``), the shape check, ``read_tool`` and ``document_of`` are all made from them.
 
 In Python, texts may be given for values: ``Filter(inputs="hits", where="item.score > 0.5", save_as="good")``.
 """
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
 
 from tool_induction import limits
 from tool_induction.language import keys
+from tool_induction.language import types as ty
 from tool_induction.language.diagnostics import Findings, Path
 from tool_induction.language.expressions import Const, Expr
-from tool_induction.language.keys import Key, Kind, Reading
-from tool_induction.language.types import (
-    ANY,
-    STRING,
-    TIME,
-    EnumType,
-    Type,
-    UnknownType,
-    constant_type,
-    fit,
-    known_types,
-    parse_type,
-    show,
-)
+from tool_induction.language.keys import Key, Kind
 
 OnError = Literal["fail", "skip", "null"]
 StopStatus = Literal["ok", "empty", "ambiguous", "partial", "error"]
@@ -41,6 +28,10 @@ Entries: TypeAlias = tuple[tuple[str, Expr], ...]
 _NO_VALUE, _NO_TEXT = Const(None), Const("")
 _SAVE_AS = Key(keys.NAME, "The name that what this step gives is bound to, once in a tool.")
 _INPUTS = Key(keys.SOURCE, "What it works on: a saved name, an expression, a list of names, a record of names.")
+_OVER = Key(keys.LOOP_SOURCE, "The list to go through: a saved name, an expression, or a list of values.", "loop_over")
+_VARIABLE = Key(keys.LOOP_NAME, "What the present item is called; 'item' where left out.", "as")
+_MAX_ITEMS = "The most items that are looked at; needed where nothing else bounds the list."
+_UNTIL = "Stops the loop once it holds; looked at after each item, in order. The loop's own name is the list so far."
 _ON_ERROR = Key(
     keys.words(get_args(OnError)),
     "What a fault of the call does: fail ends the tool; skip leaves the item out; null puts null there.",
@@ -48,7 +39,7 @@ _ON_ERROR = Key(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class DocumentPart:
     """A part of a document. ``path`` is its place there."""
 
     step_type: ClassVar[str] = ""
@@ -60,12 +51,12 @@ class Part:
         for one in keys_of(type(self)):
             value = getattr(self, one.attribute)
             if not one.kind.is_read(value):
-                made = one.kind.read(value, (), Reading(findings=Findings()))
+                made = one.kind.read(value, (), Findings())
                 object.__setattr__(self, one.attribute, made)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Input(Part):
+class Input(DocumentPart):
     """An input with more than a type."""
 
     name: str = ""
@@ -79,7 +70,7 @@ class Input(Part):
         Const | None, Key(keys.CONSTANT, "The value where none is given; without it the input is required.")
     ] = None
     enum: Annotated[tuple[str, ...], Key(keys.ENUM, "The strings that may be given.")] = ()
-    type: Type = ANY  #: what the compiler reads the name of the type as
+    type: ty.Type = ty.ANY  #: what the compiler reads the name of the type as
 
     @property
     def required(self) -> bool:
@@ -88,7 +79,7 @@ class Input(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Output(Part):
+class Output(DocumentPart):
     """An output with more than a type."""
 
     name: str = ""
@@ -98,45 +89,28 @@ class Output(Part):
     source: Annotated[
         Expr | None, Key(keys.OUTPUT_VALUE, 'The value, for instance "{{ first_hit.start_time }}".', "from")
     ] = None
-    type: Type = ANY  #: what the compiler reads the name of the type as
+    type: ty.Type = ty.ANY  #: what the compiler reads the name of the type as
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loop(Part):
+class Loop(DocumentPart):
     """How a call or a block is repeated. Its keys stand beside those of the step.
 
     The compiler finds out how often that can be (``bound``), is expected to be (``typical``) and is at least
     (``least``), and writes ``max_items`` out where nothing else bounds the loop.
     """
 
-    over: Annotated[
-        Expr,
-        Key(keys.LOOP_SOURCE, "The list to go through: a saved name, an expression, or a list of values.", "loop_over"),
-    ]
-    variable: Annotated[str, Key(keys.LOOP_NAME, "What the present item is called; 'item' where left out.", "as")] = (
-        "item"
-    )
-    max_items: Annotated[
-        int | None,
-        Key(
-            keys.whole_number(limits.MAX_LOOP_ITEMS),
-            "The most items that are looked at; needed where nothing else bounds the list.",
-        ),
-    ] = None
-    until: Annotated[
-        Expr | None,
-        Key(
-            keys.CONDITION,
-            "Stops the loop once it holds; looked at after each item, in order. The loop's own name is the list so far.",
-        ),
-    ] = None
+    over: Annotated[Expr, _OVER]
+    variable: Annotated[str, _VARIABLE] = "item"
+    max_items: Annotated[int | None, Key(keys.whole_number(limits.MAX_LOOP_ITEMS), _MAX_ITEMS)] = None
+    until: Annotated[Expr | None, Key(keys.CONDITION, _UNTIL)] = None
     bound: int = 0
     typical: int = 0
     least: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call(Part, ABC):
+class Call(DocumentPart, ABC):
     """One atomic operation (``api``) or another tool (``tool``), once or for each item of a list."""
 
     kind: ClassVar[Literal["api", "tool"]]
@@ -191,15 +165,14 @@ class CallTool(Call):
 #: steps; the model of a step is found by its type
 BLOCK = Kind(
     schema={"$ref": "#/$defs/block"},
-    accepts=lambda value: isinstance(value, list) and 1 <= len(value) <= limits.MAX_STEPS and all(map(_is_step, value)),
-    read=lambda raw, path, reading: _read_steps(raw, path, reading),  # noqa: PLW0108 - defined below
+    read=lambda raw, path, findings: _read_steps(raw, path, findings),  # noqa: PLW0108 - defined below
     write=lambda steps: [document_of(step) for step in steps],
     is_read=keys.is_tuple,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Block(Part):
+class Block(DocumentPart):
     """A block of steps done for each item of a list; an item's value is that of the block's last binding step."""
 
     step_type: ClassVar[str] = "loop"
@@ -212,7 +185,7 @@ class Block(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter(Part):
+class Filter(DocumentPart):
     """Keeps the items for which an expression holds."""
 
     step_type: ClassVar[str] = "filter"
@@ -223,7 +196,7 @@ class Filter(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Project(Part):
+class Project(DocumentPart):
     """Maps items to records; an item's times and evidence stay unless a field overwrites them."""
 
     step_type: ClassVar[str] = "project"
@@ -234,7 +207,7 @@ class Project(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aggregate(Part):
+class Aggregate(DocumentPart):
     """One aggregate of the closed table."""
 
     step_type: ClassVar[str] = "aggregate"
@@ -252,7 +225,7 @@ class Aggregate(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Set(Part):
+class Set(DocumentPart):
     """Binds a value."""
 
     step_type: ClassVar[str] = "set"
@@ -262,7 +235,7 @@ class Set(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class If(Part):
+class If(DocumentPart):
     """One of two blocks; both bind the same names with the same types."""
 
     step_type: ClassVar[str] = "if"
@@ -273,7 +246,7 @@ class If(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeStep(Part):
+class JudgeStep(DocumentPart):
     """A closed question about each item, put to a fixed model. Behind a switch.
 
     The compiler finds out about how many items (``bound``).
@@ -294,7 +267,7 @@ class JudgeStep(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Require(Part):
+class Require(DocumentPart):
     """Ends the tool here, with a status and a reason, unless a condition holds."""
 
     step_type: ClassVar[str] = "require"
@@ -319,14 +292,6 @@ LOOPING = ("call_world_api", "call_tool", "loop")
 
 def _declarations(model: type[Input] | type[Output], *, least: int, most: int) -> Kind:
     """Inputs or outputs: name to type, or to a declaration."""
-
-    def accepts_one(name: str, raw: Any) -> bool:
-        if not keys.NAME.accepts(name):
-            return False
-        if isinstance(raw, str):
-            return keys.TYPE_NAME.accepts(raw)
-        return _accepts_keys(raw, keys_of(model)) and (model is Output or raw["type"] != "enum" or "enum" in raw)
-
     return Kind(
         schema={
             "maxProperties": most,
@@ -335,13 +300,8 @@ def _declarations(model: type[Input] | type[Output], *, least: int, most: int) -
             "type": "object",
             "additionalProperties": {"$ref": f"#/$defs/{model.__name__.lower()}"},
         },
-        accepts=lambda value: (
-            isinstance(value, dict)
-            and least <= len(value) <= most
-            and all(accepts_one(name, raw) for name, raw in value.items())
-        ),
-        read=lambda raw, path, reading: tuple(
-            _read_declaration(model, name, one, (*path, name), reading) for name, one in raw.items()
+        read=lambda raw, path, findings: tuple(
+            _read_declaration(model, name, one, (*path, name), findings) for name, one in raw.items()
         ),
         write=lambda declared: {one.name: document_of(one) for one in declared},
         is_read=keys.is_tuple,
@@ -353,7 +313,7 @@ OUTPUTS = _declarations(Output, least=1, most=limits.MAX_OUTPUTS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tool(Part):
+class Tool(DocumentPart):
     """A high-level tool: what it takes, what it gives, and the steps in between."""
 
     name: Annotated[str, Key(keys.TOOL_NAME, "verb_object, lower case, at most 64 characters.", "tool_name")]
@@ -368,17 +328,17 @@ class Tool(Part):
         return made
 
 
-_KEYS: dict[type[Part], tuple[Key, ...]] = {}
+_KEYS: dict[type[DocumentPart], tuple[Key, ...]] = {}
 
 
-def keys_of(model: type[Part]) -> tuple[Key, ...]:
+def keys_of(model: type[DocumentPart]) -> tuple[Key, ...]:
     """The keys of a part, those of its loop left out; an attribute of its own comes before those of its base."""
     if model not in _KEYS:
         _KEYS[model] = tuple(_keys_of(model))
     return _KEYS[model]
 
 
-def _keys_of(model: type[Part]) -> Iterator[Key]:
+def _keys_of(model: type[DocumentPart]) -> Iterator[Key]:
     hints = get_type_hints(model, include_extras=True)
     defaults = {one.name: one.default for one in fields(model)}
     own = [name for base in model.__mro__ for name in vars(base).get("__annotations__", ())]
@@ -393,36 +353,6 @@ def _keys_of(model: type[Part]) -> Iterator[Key]:
 LOOP_KEYS = tuple(one.name for one in keys_of(Loop))
 
 
-def accepts(raw: Any) -> bool:
-    """Whether a JSON value is a tool's document: says what the JSON Schema says, only faster."""
-    return _accepts_keys(raw, keys_of(Tool))
-
-
-def _accepts_keys(raw: Any, known: tuple[Key, ...], *, beside: Collection[str] = ()) -> bool:
-    """Whether a record has all needed keys and no others than the known ones, each with an accepted value."""
-    if not isinstance(raw, dict):
-        return False
-    present = 0
-    for one in known:
-        if one.name in raw:
-            present += 1
-            if not one.kind.accepts(raw[one.name]):
-                return False
-        elif one.needed:
-            return False
-    return present + sum(key in raw for key in beside) == len(raw)
-
-
-def _is_step(raw: Any) -> bool:
-    model = STEP_MODELS.get(step_type_of(raw))
-    if model is None:
-        return False
-    if model.step_type not in LOOPING:
-        return _accepts_keys(raw, keys_of(model), beside=("type",))
-    loops = model is Block or "loop_over" in raw
-    return _accepts_keys(raw, (*keys_of(model), *(keys_of(Loop) if loops else ())), beside=("type",))
-
-
 def step_type_of(raw: Any) -> str:
     """The type of a step of a document: a call with ``do`` is a loop. Empty if it says none."""
     if not isinstance(raw, dict):
@@ -433,93 +363,77 @@ def step_type_of(raw: Any) -> str:
     return said if isinstance(said, str) else ""
 
 
-def read_tool(raw: Mapping[str, Any], path: Path, findings: Findings, aggregates: Collection[str] = ()) -> Tool:
-    """The model of an accepted document; unreadable parts are noted and become ``Broken`` or ``any``.
-
-    The inputs of aggregates that are not among the known ``aggregates`` are not looked at: their meaning is unknown.
-    """
-    return Tool(**_values(Tool, raw, path, Reading(findings=findings, aggregates=aggregates)), path=path)
+def read_tool(raw: Mapping[str, Any], path: Path, findings: Findings) -> Tool:
+    """The model of an accepted document; unreadable parts are noted and become ``Broken`` or ``any``."""
+    return Tool(**_values(Tool, raw, path, findings), path=path)
 
 
-def _read_steps(raw: Sequence[Any], path: Path, reading: Reading) -> tuple[Any, ...]:
+def _read_steps(raw: Sequence[Any], path: Path, findings: Findings) -> tuple[Any, ...]:
     return tuple(
-        step if isinstance(step, Part) else _read_step(step, (*path, place), reading) for place, step in enumerate(raw)
+        step if isinstance(step, DocumentPart) else _read_step(step, (*path, place), findings)
+        for place, step in enumerate(raw)
     )
 
 
-def _read_step(raw: Mapping[str, Any], path: Path, reading: Reading) -> Part:
+def _read_step(raw: Mapping[str, Any], path: Path, findings: Findings) -> DocumentPart:
     model: type[Any] = STEP_MODELS[step_type_of(raw)]
-    values = _values(model, raw, path, reading)
+    values = _values(model, raw, path, findings)
     if model.step_type in LOOPING:
-        values["loop"] = Loop(**_values(Loop, raw, path, reading), path=path) if "loop_over" in raw else None
-    if model is Aggregate and raw["operation"] not in reading.aggregates and "inputs" in raw:
-        # the meaning of the inputs of an unknown aggregate is unknown; the aggregate is the fault
-        values["inputs"] = keys.read_expression(raw["inputs"], path, replace(reading, findings=Findings()))
-    step: Part = model(**values, path=path)
+        values["loop"] = Loop(**_values(Loop, raw, path, findings), path=path) if "loop_over" in raw else None
+    step: DocumentPart = model(**values, path=path)
     return step
 
 
-def _values(model: type[Part], raw: Mapping[str, Any], path: Path, reading: Reading) -> dict[str, Any]:
-    known = keys_of(model)
-    if model is Aggregate:  # its parameters say what its inputs are for, so their faults come first
-        is_known = raw["operation"] in reading.aggregates
-        known = tuple(sorted(known, key=lambda one: one.name == "inputs"))[: len(known) - (not is_known)]
-    return {one.attribute: one.kind.read(raw[one.name], (*path, one.name), reading) for one in known if one.name in raw}
+def _values(model: type[DocumentPart], raw: Mapping[str, Any], path: Path, findings: Findings) -> dict[str, Any]:
+    known = (one for one in keys_of(model) if one.name in raw)
+    return {one.attribute: one.kind.read(raw[one.name], (*path, one.name), findings) for one in known}
 
 
 def _read_declaration(
-    model: type[Input] | type[Output], name: str, raw: Any, path: Path, reading: Reading
+    model: type[Input] | type[Output], name: str, raw: Any, path: Path, findings: Findings
 ) -> Input | Output:
     if isinstance(raw, Input | Output):  # written in Python
         return replace(raw, name=name)
     declared: dict[str, Any] = {"type": raw} if isinstance(raw, str) else dict(raw)
     type_path: Path = path if isinstance(raw, str) else (*path, "type")
     words = tuple(declared.get("enum", ()))
-    type_: Type = EnumType(words)
     if words and declared["type"] not in ("enum", "string"):
-        reading.findings.add("E_TYPE", type_path, "only strings can be an enum", found=declared["type"])
-    elif not words and declared["type"] == "enum" and model is Input:
-        suggestion = 'add "enum": ["...", "..."]'
-        reading.findings.add("E_SHAPE", path, "an enum names its values", expected="enum", suggestion=suggestion)
-        type_, declared["type"] = STRING, "string"
+        findings.add("E_TYPE", type_path, "only strings can be an enum")
+    type_: ty.Type = ty.EnumType(words)
     if words:
         declared["type"] = "enum"
-    elif type_ != STRING:
-        type_, declared["type"] = _read_type(declared["type"], type_path, reading.findings)
-    if "default" in declared and not _fits(declared["default"], type_, (*path, "default"), reading.findings):
+    else:
+        type_, declared["type"] = _read_type(declared["type"], type_path, findings)
+    if "default" in declared and not _fits(declared["default"], type_, (*path, "default"), findings):
         del declared["default"]
-    return model(**_values(model, declared, path, reading), name=name, type=type_, path=path)
+    return model(**_values(model, declared, path, findings), name=name, type=type_, path=path)
 
 
-def _read_type(raw: str, path: Path, findings: Findings) -> tuple[Type, str]:
+def _read_type(raw: str, path: Path, findings: Findings) -> tuple[ty.Type, str]:
     """A declared type and its canonical spelling."""
     try:
-        found = parse_type(raw)
-    except UnknownType as unknown:
-        known = ", ".join(known_types())
-        findings.add("E_TYPE", path, str(unknown), found=raw, expected=known, suggestion=unknown.suggestion)
-        return ANY, "any"
+        found = ty.parse_type(raw)
+    except ty.UnknownType as unknown:
+        findings.add("E_TYPE", path, str(unknown), suggestion=unknown.suggestion)
+        return ty.ANY, "any"
     if found.aliased:
-        message = f"the type {raw!r} is read as {found.canonical!r}"
-        findings.add("W_ALIAS", path, message, found=raw, expected=found.canonical)
+        findings.add("W_ALIAS", path, f"the type {raw!r} is read as {found.canonical!r}", expected=found.canonical)
     return found.type, found.canonical
 
 
-def _fits(default: Any, type_: Type, path: Path, findings: Findings) -> bool:
+def _fits(default: Any, type_: ty.Type, path: Path, findings: Findings) -> bool:
     """Whether a default is a single value. It is noted if it is none, or not of the input's type."""
     if isinstance(default, list | dict):
         findings.add("E_TYPE", path, "a default is a single value, not a list or a record")
         return False
-    if fit(constant_type(default), type_).how != "yes":
-        message = f"the default is no {show(type_)}"
-        findings.add("E_TYPE", path, message, found=json.dumps(default), expected=show(type_))
-    elif type_ == TIME and default < 0:
-        message, found = "no time is before the video's start", json.dumps(default)
-        findings.add("E_TYPE", path, message, found=found, expected="seconds from 0 on")
+    if ty.fit(ty.constant_type(default), type_).how != "yes":
+        findings.add("E_TYPE", path, f"the default is no {ty.show(type_)}")
+    elif type_ == ty.TIME and default < 0:
+        findings.add("E_TYPE", path, "no time is before the video's start", expected="seconds from 0 on")
     return True
 
 
-def document_of(part: Part) -> Any:
+def document_of(part: DocumentPart) -> Any:
     """A part as JSON, a declaration of nothing but a type as its name. A key is left out if that means the same."""
     record = _record(part)
     if isinstance(part, Input | Output):
@@ -533,7 +447,7 @@ def document_of(part: Part) -> Any:
     return {"type": part.step_type, **target, **_record(loop), **record}
 
 
-def _record(part: Part) -> dict[str, Any]:
+def _record(part: DocumentPart) -> dict[str, Any]:
     values = ((one, getattr(part, one.attribute)) for one in keys_of(type(part)))
     return {one.name: one.kind.write(value) for one, value in values if one.always or value != one.default}
 

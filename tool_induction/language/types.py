@@ -8,7 +8,7 @@ score: a float that orders the hits of one search, and every number computed fro
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
@@ -222,20 +222,17 @@ def fit(found: Type, wanted: Type) -> Fit:
 
 
 def _fit_scalars(found: ScalarType | EnumType, wanted: ScalarType | EnumType) -> Fit:
+    if isinstance(found, EnumType) and isinstance(wanted, EnumType):
+        inside = [value in wanted.values for value in found.values]
+        return YES if all(inside) else Fit("coerced", "it may be another word") if any(inside) else NO
     if isinstance(wanted, EnumType):
-        if isinstance(found, EnumType):
-            inside = [value in wanted.values for value in found.values]
-            return YES if all(inside) else Fit("coerced", "it may be another word") if any(inside) else NO
         return Fit("coerced", "checked when the tool runs") if found == STRING else NO
     if isinstance(found, EnumType):
         return YES if wanted == STRING else NO
-    if found == wanted:
-        return YES
-    if found.name in NUMERIC and wanted.name in NUMERIC:
-        if wanted.name == "int":
-            return Fit("coerced", "it must be a whole number when the tool runs")
-        return YES
-    return NO
+    if found != wanted and not (found.name in NUMERIC and wanted.name in NUMERIC):
+        return NO
+    is_whole = found == wanted or wanted.name != "int"
+    return YES if is_whole else Fit("coerced", "it must be a whole number when the tool runs")
 
 
 def _fit_records(found: RecordType, wanted: RecordType) -> Fit:
@@ -244,13 +241,9 @@ def _fit_records(found: RecordType, wanted: RecordType) -> Fit:
     needed = wanted.fields if wanted.name != INTERVAL.name else INTERVAL.fields
     for key, type_ in needed:
         have = found.get(key)
-        if have is None:
-            if isinstance(type_, OptionalType):
-                continue
-            return NO
-        inner = fit(have, type_)
-        if inner.how == "no":
-            return NO
+        if have is None and isinstance(type_, OptionalType):
+            continue
+        inner = NO if have is None else fit(have, type_)
         worst = max(worst, inner, key=lambda one: _SEVERITY.index(one.how))
     return worst
 
@@ -289,31 +282,39 @@ def _join_lists(left: ListType, right: ListType) -> Type | None:
     item = join(left.item, right.item)
     if item is None:
         return None
-    bounds = [left.bound, right.bound]
-    typicals = [left.typical, right.typical]
     return ListType(
         item=item,
-        bound=None if None in bounds else max(value for value in bounds if value is not None),
-        typical=None if None in typicals else max(value for value in typicals if value is not None),
+        bound=_larger(left.bound, right.bound),
+        typical=_larger(left.typical, right.typical),
         stated=left.stated and right.stated,
         filled=left.filled and right.filled,
         name=left.name if left.name == right.name else "",
     )
 
 
+def _larger(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else max(one, other)
+
+
 def _join_records(left: RecordType, right: RecordType) -> RecordType:
-    shared: list[tuple[str, Type]] = []
-    for key, type_ in left.fields:
-        other = right.get(key)
-        both = None if other is None else join(type_, other)
-        if both is not None:
-            shared.append((key, both))
+    pairs = ((key, type_, right.get(key)) for key, type_ in left.fields)
+    shared = [
+        (key, both) for key, type_, other in pairs if other is not None and (both := join(type_, other)) is not None
+    ]
     return RecordType(
         fields=tuple(shared),
         name=left.name if left.name == right.name else "",
         is_open=left.is_open or right.is_open,
         is_result=left.is_result and right.is_result,
     )
+
+
+def join_all(types: Iterable[Type]) -> Type:
+    """The smallest type that holds all of some types; ``any`` of none, or where they have nothing in common."""
+    result: Type | None = None
+    for place, type_ in enumerate(types):
+        result = type_ if place == 0 else None if result is None else join(result, type_)
+    return ANY if result is None else result
 
 
 def constant_type(value: object) -> Type:
@@ -339,15 +340,13 @@ def type_from_schema(schema: Schema, root: Schema | None = None) -> Type:
         return ANY if target is None else type_from_schema(target, root)
     for word in ("anyOf", "oneOf"):
         if word in schema:
-            return _union([type_from_schema(part, root) for part in schema[word]])
+            return join_all([type_from_schema(part, root) for part in schema[word]])
     if "const" in schema or "enum" in schema:
         values = schema.get("enum", [schema.get("const")])
         texts = tuple(value for value in values if isinstance(value, str))
         return EnumType(texts) if len(texts) == len(values) else ANY
-    if schema.get("x-type") == "Time":
-        return TIME
-    if schema.get("x-type") == "Score":
-        return SCORE
+    if schema.get("x-type") in ("Time", "Score"):
+        return ScalarType(schema["x-type"])
     match schema.get("type"):
         case "array":
             return _list(schema, root)
@@ -356,13 +355,6 @@ def type_from_schema(schema: Schema, root: Schema | None = None) -> Type:
         case str() as name:
             return _SCALARS.get(name, ANY)
     return ANY
-
-
-def _union(parts: list[Type]) -> Type:
-    result: Type | None = parts[0] if parts else ANY
-    for part in parts[1:]:
-        result = None if result is None else join(result, part)
-    return ANY if result is None else result
 
 
 def _list(schema: Schema, root: Schema) -> Type:
@@ -495,11 +487,10 @@ class TypeName:
 
 
 class UnknownType(Exception):
-    """Unknown type name ``word``; ``suggestion`` says what was probably meant."""
+    """Unknown type name; ``suggestion`` says what was probably meant."""
 
     def __init__(self, word: str, suggestion: str) -> None:
         super().__init__(f"there is no type {word!r}")
-        self.word = word
         self.suggestion = suggestion
 
 
@@ -516,13 +507,9 @@ def world_types() -> Mapping[str, Type]:
             name = definition.get("x-type")
             if name and name not in _SIMPLE and definition.get("type") == "object":
                 found.setdefault(name, type_from_schema(definition, schema))
-    segment = next(
-        type_from_schema(definition, schema)
-        for schema in (OPERATIONS["search_segments_by_text"].result_schema(),)
-        for definition in schema["$defs"].values()
-        if definition.get("x-type") == "Segment"
-    )
-    return found | {"Segment": segment}
+    schema = OPERATIONS["search_segments_by_text"].result_schema()
+    segments = (one for one in schema["$defs"].values() if one.get("x-type") == "Segment")
+    return found | {"Segment": type_from_schema(next(segments), schema)}
 
 
 def known_types() -> list[str]:

@@ -42,7 +42,7 @@ class Stopped(Exception):
         self.reason = reason
 
 
-class Meter:
+class RunMeter:
     """Counts what a run uses; ``exhausted`` names the first bound that was hit."""
 
     def __init__(self, limits: RunLimits, monotonic: Callable[[], float], *, started: float | None = None) -> None:
@@ -52,30 +52,20 @@ class Meter:
         self._started = monotonic() if started is None else started
         self._used = {"steps": 0, "items": 0, "bytes": 0, "values": 0}
 
-    def for_worker(self) -> Meter:
+    def for_worker(self) -> RunMeter:
         """Bounds for one worker thread of the run: the same, and its share of the values."""
         share = replace(self.limits, values=self.limits.values // self.limits.concurrency)
-        return Meter(share, self._monotonic, started=self._started)
+        return RunMeter(share, self._monotonic, started=self._started)
 
-    def spend(self, what: str, amount: int, bound: float) -> None:
-        """Add to what is used.
+    def count(self, what: Literal["steps", "items"]) -> None:
+        """Count a step, or an item of a loop.
 
         Raises:
-            BudgetExhausted: when there is not enough left, or the time is over.
+            BudgetExhausted: when there are too many, or the time is over.
         """
-        self._used[what] += amount
-        if self._used[what] > bound:
-            self._stop(f"more than {bound:g} {what}")
+        self._use(what, 1, getattr(self.limits, what))
         if self.is_late():
             self._stop(self._seconds)
-
-    def step(self) -> None:
-        """Count a step."""
-        self.spend("steps", 1, self.limits.steps)
-
-    def item(self) -> None:
-        """Count an item of a loop."""
-        self.spend("items", 1, self.limits.items)
 
     def result(self, size: int) -> None:
         """Count a result of ``size`` bytes. One that came too late still counts; no call is made after it.
@@ -83,9 +73,7 @@ class Meter:
         Raises:
             BudgetExhausted: when it is too large, with what came back before.
         """
-        self._used["bytes"] += size
-        if self._used["bytes"] > self.limits.result_bytes:
-            self._stop(f"more than {self.limits.result_bytes:g} bytes")
+        self._use("bytes", size, self.limits.result_bytes)
         if self.is_late():
             self.exhausted = self.exhausted or self._seconds
 
@@ -96,9 +84,7 @@ class Meter:
             BudgetExhausted: when it, with what was saved before, holds too much; or is nested too deep.
         """
         amount, depth = weight_and_depth(value, most=self.limits.values)
-        self._used["values"] += amount
-        if self._used["values"] > self.limits.values:
-            self._stop(f"more than {self.limits.values:g} values")
+        self._use("values", amount, self.limits.values)
         if depth > MAX_VALUE_DEPTH:
             self._stop(f"values nested more than {MAX_VALUE_DEPTH} deep")
 
@@ -126,11 +112,16 @@ class Meter:
     def call(self) -> None:
         """Refuse a call once a bound was hit."""
         if self.exhausted:
-            raise BudgetExhausted("budget_exhausted", f"the run used {self.exhausted}", hint="narrow the request")
+            self._stop(self.exhausted)
 
     @property
     def _seconds(self) -> str:
         return f"more than {self.limits.seconds:g} seconds"
+
+    def _use(self, what: str, amount: int, bound: float) -> None:
+        self._used[what] += amount
+        if self._used[what] > bound:
+            self._stop(f"more than {bound:g} {what}")
 
     def _stop(self, why: str) -> None:
         self.exhausted = self.exhausted or why

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -14,7 +14,7 @@ from tool_induction.aggregates.functions import span_of
 from tool_induction.checker.environment import list_field
 from tool_induction.language.evaluation import Json
 from tool_induction.language.types import INT, RecordType, operation_types, plain
-from tool_induction.runtime.budget import Meter
+from tool_induction.runtime.budget import RunMeter
 from tool_induction.runtime.trace import Trace
 from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.canonical import canonical_json
@@ -35,7 +35,7 @@ _SAME_SPAN = 0.5  #: intersection over union from which two spans are taken for 
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class CallResult:
     """A result, and about how many bytes it takes written out. Of one that is larger than allowed only the size is kept."""
 
     result: dict[str, Any]
@@ -67,42 +67,37 @@ class WorldState(Protocol):
 
 
 class Memo:
-    """A least-recently-used cache of results.
-
-    Bounded in the number of results and in their bytes (written out). Threads may share one.
-    """
+    """A least-recently-used cache of results, bounded in their number and their bytes (written out). Threads may share one."""
 
     def __init__(self, capacity: int = 2_000, *, most_bytes: int = 200_000_000) -> None:
         self._capacity = capacity
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._answers: OrderedDict[str, Answer] = OrderedDict()
+        self._answers: OrderedDict[str, CallResult] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, key: str) -> Answer | None:
-        """The answer under a key, if it is there; it counts as used."""
+    def get(self, key: str) -> CallResult | None:
+        """The result under a key, if it is there; it counts as used."""
         with self._lock:
-            found = self._answers.get(key)
-            if found is not None:
+            if key in self._answers:
                 self._answers.move_to_end(key)
-            return found
+            return self._answers.get(key)
 
-    def peek(self, key: str) -> Answer | None:
-        """The answer under a key, if it is there; it does not count as used."""
+    def peek(self, key: str) -> CallResult | None:
+        """The result under a key, if it is there; it does not count as used."""
         return self._answers.get(key)
 
-    def put(self, key: str, answer: Answer) -> None:
-        """Remember an answer."""
+    def put(self, key: str, answer: CallResult) -> None:
+        """Remember a result."""
         with self._lock:
             before = self._answers.pop(key, None)
             self._answers[key] = answer
             self._bytes += answer.size - (before.size if before is not None else 0)
             while len(self._answers) > self._capacity or self._bytes > self._most_bytes:
-                _, forgotten = self._answers.popitem(last=False)
-                self._bytes -= forgotten.size
+                self._bytes -= self._answers.popitem(last=False)[1].size
 
 
-class World:
+class WorldCalls:
     """The world of one run: makes calls and computes their cache keys."""
 
     def __init__(self, call: Caller, state: WorldState | None, *, most: int) -> None:
@@ -112,7 +107,7 @@ class World:
         self._run = next(_RUNS)
         self.writes = 0
 
-    def ask(self, name: str, arguments: Mapping[str, Json]) -> Answer:
+    def ask(self, name: str, arguments: Mapping[str, Json]) -> CallResult:
         """Make a call. Of a result that is too large only the size is kept.
 
         Raises:
@@ -125,7 +120,7 @@ class World:
             size = check_json(result, most=self._most)
         except Unfit as why:
             raise ToolFault("bad_result", f"{name} gave a result that cannot be used: {why}") from None
-        return Answer(result={} if size > self._most else _with_item_evidence(name, result), size=size)
+        return CallResult(result={} if size > self._most else _with_item_evidence(name, result), size=size)
 
     def key(self, name: str, arguments: Mapping[str, Json]) -> str | None:
         """The key an answer is remembered under; None for operations that write."""
@@ -133,17 +128,15 @@ class World:
         if operation.state == "writes":
             return None
         world = "" if self._state is None else self._state.memo_key
-        return canonical_json([world, name, arguments, self._session() if operation.depends_on_session else None])
-
-    def _session(self) -> str:
         # Without the state of a session, only this run knows what it has written.
-        return f"run {self._run}, {self.writes} written" if self._state is None else self._state.session_key
+        known = f"run {self._run}, {self.writes} written" if self._state is None else self._state.session_key
+        return canonical_json([world, name, arguments, known if operation.depends_on_session else None])
 
 
 class OperationCalls:
     """Makes the calls of one run, one after the other. Answers that worker threads have ``prepared`` are taken as they are."""
 
-    def __init__(self, world: World, *, meter: Meter, memo: Memo, trace: Trace) -> None:
+    def __init__(self, world: WorldCalls, *, meter: RunMeter, memo: Memo, trace: Trace) -> None:
         self._world = world
         self._meter = meter
         self._memo = memo
@@ -174,46 +167,37 @@ class OperationCalls:
         with self._trace.call(name, arguments) as node:
             self.logical += 1
             self._counts[name] += 1
-            node.number, node.made_from = self.logical, self._behind(name, made_from)
+            writes = self._writes if EVERY_OPERATION[name].depends_on_session else []
+            node.number = self.logical
+            node.made_from = tuple(sorted({*made_from, *writes})) if writes else tuple(made_from)
             key = self._world.key(name, arguments)
             answer = None if key is None else self._memo.get(key)
             if answer is not None:
                 node.outcome = "cached"
             else:
                 self.physical += 1
-                answer = self._written(name, arguments) if key is None else self._read(name, arguments, key)
+                answer = self._made(name, arguments, key)
             result = node.result = answer.result
             rows = result.get(listed_under(name) or "")
             node.size = len(rows) if isinstance(rows, list) else None
             return result
 
-    def _read(self, name: str, arguments: Mapping[str, Json], key: str) -> Answer:
-        prepared = self.prepared
-        if prepared is None:
-            answer = self._world.ask(name, arguments)
-            self._meter.result(answer.size)
-            self._memo.put(key, answer)
-            return answer
+    def _made(self, name: str, arguments: Mapping[str, Json], key: str | None) -> CallResult:
+        """The result of a call that is made now, or was made by a worker; without a key it writes."""
+        prepared = None if key is None else self.prepared
+        if key is None:
+            self._world.writes += 1
+            self._writes.append(self.logical)
         try:
-            answer = prepared.take(key, name, arguments)
+            take = self._world.ask if key is None or prepared is None else partial(prepared.take, key)
+            answer = take(name, arguments)
             self._meter.result(answer.size)
-            self._memo.put(key, answer)
+            if key is not None:
+                self._memo.put(key, answer)
         finally:
-            prepared.drop(key)
+            if key is not None and prepared is not None:
+                prepared.drop(key)
         return answer
-
-    def _written(self, name: str, arguments: Mapping[str, Json]) -> Answer:
-        self._world.writes += 1
-        self._writes.append(self.logical)
-        answer = self._world.ask(name, arguments)
-        self._meter.result(answer.size)
-        return answer
-
-    def _behind(self, name: str, made_from: Sequence[int]) -> tuple[int, ...]:
-        """The calls behind the arguments; with the writes before, if the operation depends on the session."""
-        if not EVERY_OPERATION[name].depends_on_session or not self._writes:
-            return tuple(made_from)
-        return tuple(sorted({*made_from, *self._writes}))
 
 
 @lru_cache(maxsize=64)
@@ -245,12 +229,9 @@ def _with_item_evidence(name: str, result: dict[str, Any]) -> dict[str, Any]:
     rows = result.get(one) if one else None
     if one is None or not isinstance(rows, list):
         return result
-    evidence = [(span, piece) for piece in result.get("evidence", ()) if (span := _span(piece))]
+    pieces = (piece for piece in result.get("evidence", ()) if isinstance(piece, dict))
+    evidence = [(span, piece) for piece in pieces if (span := span_of(piece))]
     return result | {one: [_with_evidence(row, evidence) if isinstance(row, dict) else row for row in rows]}
-
-
-def _span(piece: Any) -> TimeSpan | None:
-    return span_of(piece) if isinstance(piece, dict) else None
 
 
 def _with_evidence(row: dict[str, Any], evidence: list[tuple[TimeSpan, Any]]) -> dict[str, Any]:

@@ -6,42 +6,26 @@ threads get the answers of independent items and steps first (``tool_induction.r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from tool_induction.aggregates import AGGREGATES, AggregateSpec
 from tool_induction.aggregates.functions import evidence_of, span_of, times
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
+from tool_induction.language import model
 from tool_induction.language.evaluation import Json, as_text, evaluate, truth
 from tool_induction.language.expressions import Const, Expr
-from tool_induction.language.model import (
-    Aggregate,
-    Block,
-    Call,
-    Filter,
-    If,
-    JudgeStep,
-    Loop,
-    Project,
-    Require,
-    Set,
-    Step,
-    Tool,
-    binds,
-)
-from tool_induction.runtime.budget import BudgetExhausted, Meter, Stopped
-from tool_induction.runtime.calls import Answer, Asks, Memo
+from tool_induction.runtime.budget import BudgetExhausted, RunMeter, Stopped
+from tool_induction.runtime.calls import Asks, CallResult, Memo
 from tool_induction.runtime.parallel import Abandoned, Parallel, Steps, Task
-from tool_induction.runtime.results import Judged, Outcome, outcome_of
-from tool_induction.runtime.trace import Calls, Origins, Source, Trace, Untraced
+from tool_induction.runtime.results import Judged, ToolOutcome, named, outcome_of
+from tool_induction.runtime.trace import Calls, Origins, Source, Trace
 from tool_induction.runtime.values import Unfit, completed, fitted
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault, VideoWorldError
-
-#: words that a warning names at most
-_MAX_WORDS = 8
 
 
 class Interpreter:
@@ -56,9 +40,9 @@ class Interpreter:
         *,
         tools: Mapping[str, CompiledTool],
         calls: Asks,
-        meter: Meter,
+        meter: RunMeter,
         trace: Trace,
-        judging: Judging | None = None,
+        judging: JudgeCalls | None = None,
         parallel: Parallel | None = None,
         follow_origins: bool = False,
     ) -> None:
@@ -73,7 +57,7 @@ class Interpreter:
         self._follow_origins = follow_origins
         self._lost = False
 
-    def run(self, name: str, arguments: Mapping[str, Json], origins: Mapping[str, Calls] | None = None) -> Outcome:
+    def run(self, name: str, arguments: Mapping[str, Json], origins: Mapping[str, Calls] | None = None) -> ToolOutcome:
         """Run a tool on checked arguments. Faults inside do not raise."""
         tool = self._tools[name].tool
         scope = Scope({item.name: item.default.value for item in tool.inputs if item.default is not None})
@@ -111,7 +95,7 @@ class Interpreter:
                 }
             return replace(outcome, stopped=stopped)
 
-    def _doubted(self, outcome: Callable[[str, str], Outcome], status: str, reason: str) -> Outcome:
+    def _doubted(self, outcome: Callable[[str, str], ToolOutcome], status: str, reason: str) -> ToolOutcome:
         """The outcome; partial where it rests on what was not judged, for neither a number nor "none" follows from that."""
         made = outcome(status, reason)
         self.judged.rest_on(made.evidence)
@@ -124,87 +108,80 @@ class Interpreter:
             self.warnings.append(text)
 
     def _block(self, steps: Steps, scope: Scope) -> None:
-        """Run steps in order.
-
-        Raises:
-            VideoWorldError, Stopped: what ended them.
-        """
-        if self._parallel is None:
-            for step in steps:
-                self._do(step, scope)
-            return
-        for group in self._parallel.groups(steps):
-            tasks = self._parallel.of_group(group, scope.values)
-            if not tasks:
-                for step in group:
-                    self._do(step, scope)
-                continue
-            with self._parallel.prepared(tasks, self._prepare) as wait_for_next:
+        """Run steps in order; what ends one of them ends the block."""
+        for group in (steps,) if self._parallel is None else self._parallel.groups(steps):
+            tasks = () if self._parallel is None else self._parallel.of_group(group, scope.values)
+            with self._prepared(tasks) as wait_for_next:
                 for step in group:
                     wait_for_next()
                     self._do(step, scope)
 
+    def _prepared(self, tasks: Iterable[Task]) -> AbstractContextManager[Callable[[], None]]:
+        """Have workers make the calls of tasks, if there are any; the function that is given waits for the next task's."""
+        if self._parallel is None or not tasks:
+            return nullcontext(lambda: None)
+        return self._parallel.prepared(tasks, self._prepare)
+
     def _prepare(self, calls: Asks, task: Task) -> None:
         """Run steps on a worker thread only for their calls. A fault occurs again when the run itself does them."""
-        worker = Interpreter(tools=self._tools, calls=calls, meter=self._meter.for_worker(), trace=Untraced())
+        worker = Interpreter(tools=self._tools, calls=calls, meter=self._meter.for_worker(), trace=Trace(keep=False))
         steps, values = task
         try:
             worker._block(steps, Scope(values))
         except (Abandoned, VideoWorldError, Stopped):
             return
 
-    def _do(self, step: Step, scope: Scope) -> None:
-        if not isinstance(step, Require | Set | Aggregate | Filter | Project):
+    def _do(self, step: model.Step, scope: Scope) -> None:
+        if not isinstance(step, model.Require | model.Set | model.Aggregate | model.Filter | model.Project):
             self._meter.call()
         if not self._meter.exhausted:
-            self._meter.step()
+            self._meter.count("steps")
         before = self._calls.logical
         with self._trace.step(step):
             self._step(step, scope)
         if scope.origins is not None:
             scope.origins.bind(step, frozenset(range(before + 1, self._calls.logical + 1)))
 
-    def _step(self, step: Step, scope: Scope) -> None:
+    def _step(self, step: model.Step, scope: Scope) -> None:
         match step:
-            case Call(loop=None):
+            case model.Call(loop=None):
                 self._save(step.save_as, self._call(step, scope), scope)
-            case Call() | Block():
+            case model.Call() | model.Block():
                 self._loop(step, scope)
-            case If():
+            case model.If():
                 holds = truth(step.condition, evaluate(step.condition, scope.values))
                 self._block(step.then if holds else step.otherwise, scope)
-            case Require():
+            case model.Require():
                 if not truth(step.condition, evaluate(step.condition, scope.values)):
                     raise Stopped(step.status, as_text(evaluate(step.reason, scope.values)))
             case _:
                 self._save(step.save_as, self._value(step, scope.values), scope)
 
     def _save(self, name: str, value: Json, scope: Scope) -> None:
-        """Bind a value to a name.
-
-        Raises:
-            BudgetExhausted: the run holds too much.
-        """
         self._meter.bound(value)
         scope.values[name] = value
 
-    def _value(self, step: Filter | Project | Aggregate | Set | JudgeStep, values: Mapping[str, Json]) -> Json:
+    def _value(
+        self,
+        step: model.Filter | model.Project | model.Aggregate | model.Set | model.JudgeStep,
+        values: Mapping[str, Json],
+    ) -> Json:
         inner = dict(values)
         match step:
-            case Filter():
+            case model.Filter():
                 return [item for item in listed(step.inputs, values) if self._holds(step.where, inner, item)]
-            case Project():
+            case model.Project():
                 return [self._projected(step, inner, item) for item in listed(step.inputs, values)]
-            case Aggregate():
+            case model.Aggregate():
                 return aggregated(
                     step, values, holds=lambda where, item: self._holds(where, inner, item), weigh=self._meter.bound
                 )
-            case JudgeStep():
+            case model.JudgeStep():
                 return self._judge(step, values)
-            case Set():
+            case model.Set():
                 return evaluate(step.value, values)
 
-    def _judge(self, step: JudgeStep, values: Mapping[str, Json]) -> Json:
+    def _judge(self, step: model.JudgeStep, values: Mapping[str, Json]) -> Json:
         rows = [item for item in listed(step.inputs, values) if item is not None]
         if len(rows) > step.bound:
             self._warn(f"{step.save_as}: the first {step.bound} of {len(rows)} items were judged")
@@ -213,17 +190,19 @@ class Interpreter:
         made: Json = self._judging.judged(step, as_text(evaluate(step.question, values)), rows[: step.bound])
         return made
 
-    def _projected(self, step: Project, inner: dict[str, Json], item: Json) -> Json:
+    def _projected(self, step: model.Project, inner: dict[str, Json], item: Json) -> Json:
+        """A projected item: its times and evidence stay unless overwritten."""
         self._meter.look()
         inner["item"] = item
-        return projected(item, {key: evaluate(value, inner) for key, value in step.fields})
+        kept = {key: item[key] for key in (*_TIMES, "evidence") if key in item} if isinstance(item, dict) else {}
+        return kept | {key: evaluate(value, inner) for key, value in step.fields}
 
     def _holds(self, where: Expr, inner: dict[str, Json], item: Json) -> bool:
         self._meter.look()
         inner["item"] = item
         return truth(where, evaluate(where, inner))
 
-    def _call(self, step: Call, scope: Scope) -> Json:
+    def _call(self, step: model.Call, scope: Scope) -> Json:
         try:
             return self._once(step, scope)
         except BudgetExhausted:
@@ -234,19 +213,16 @@ class Interpreter:
             self._lose(step, fault, 1, 1)
             return None
 
-    def _once(self, step: Call, scope: Scope) -> Json:
-        """The result of one call of an operation or a tool.
-
-        Raises:
-            VideoWorldError, Stopped: what the operation or the tool ends with.
-        """
+    def _once(self, step: model.Call, scope: Scope) -> Json:
+        """The result of one call of an operation or a tool; what ends that is raised."""
         arguments = {key: evaluate(value, scope.values) for key, value in step.params}
         origins = scope.origins
         if step.kind == "api":
             made_from = () if origins is None else sorted(origins.of(*(value for _, value in step.params)))
             result = self._calls(step.target, arguments, made_from)
             self.judged.note(result)
-            self._warn_of_unused_words(step.target, result)
+            if isinstance(unused := result.get("unused_words"), list) and unused:
+                self._warn(f"words that {step.target} could not use: {named(list(map(as_text, unused)))}")
             return result
         given = {} if origins is None else {key: origins.of(value) for key, value in step.params}
         outcome = self.run(step.target, fitting(self._tools[step.target].tool, arguments), given)
@@ -258,14 +234,7 @@ class Interpreter:
             raise Stopped(outcome.status, f"{step.target}: {outcome.reason or outcome.status}")
         return as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
 
-    def _warn_of_unused_words(self, operation: str, result: Mapping[str, Json]) -> None:
-        """Warn of words of a description that an operation says made no difference to its result."""
-        unused = result.get("unused_words")
-        if isinstance(unused, list) and unused:
-            more = f" and {len(unused) - _MAX_WORDS} more" if len(unused) > _MAX_WORDS else ""
-            self._warn(f"words that {operation} could not use: {', '.join(map(as_text, unused[:_MAX_WORDS]))}{more}")
-
-    def _lose(self, step: Call | Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
+    def _lose(self, step: model.Call | model.Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
         """Continue without what failed, and warn of it."""
         if isinstance(fault, Stopped):
             self._warn(f"{step.save_as}: {fault.reason or fault.status}")
@@ -273,12 +242,8 @@ class Interpreter:
         self._lost = True
         self._warn(f"{step.save_as}: {failed} of {tried} calls failed ({fault.code}: {fault.message})")
 
-    def _loop(self, step: Call | Block, scope: Scope) -> None:
-        """Go through the items of a loop and bind the list.
-
-        Raises:
-            VideoWorldError, Stopped: what an item ended with, where that is not to be passed over.
-        """
+    def _loop(self, step: model.Call | model.Block, scope: Scope) -> None:
+        """Go through the items of a loop and bind the list; what ends an item is raised, unless it is to be passed over."""
         loop = step.loop
         assert loop is not None  # noqa: S101 - a block has one
         rows = listed(loop.over, scope.values)
@@ -286,11 +251,8 @@ class Interpreter:
             self._warn(f"{step.save_as}: the first {loop.bound} of {len(rows)} items were looked at")
         progress = _Progress()
         tasks = () if self._parallel is None else self._parallel.of_items(step, rows[: loop.bound], scope.values)
-        if self._parallel is None or not tasks:
-            self._items(step, loop, rows, scope, progress, lambda: None)
-        else:
-            with self._parallel.prepared(tasks, self._prepare) as wait_for_next:
-                self._items(step, loop, rows, scope, progress, wait_for_next)
+        with self._prepared(tasks) as wait_for_next:
+            self._items(step, loop, rows, scope, progress, wait_for_next)
         faults = progress.faults
         if faults and len(faults) == progress.done:
             raise faults[0]
@@ -301,8 +263,8 @@ class Interpreter:
 
     def _items(
         self,
-        step: Call | Block,
-        loop: Loop,
+        step: model.Call | model.Block,
+        loop: model.Loop,
         rows: list[Json],
         scope: Scope,
         progress: _Progress,
@@ -314,7 +276,7 @@ class Interpreter:
             inside.values[step.save_as] = progress.collected  # what ``until`` looks at
             begin()
             try:
-                with self._trace.step(step, place):
+                with self._trace.item(place):
                     self._item(step, item, inside, progress)
             except BudgetExhausted:
                 self._warn(f"{step.save_as}: the budget ran out after {progress.done} of {len(rows)} items")
@@ -328,14 +290,14 @@ class Interpreter:
             if loop.until is not None and truth(loop.until, evaluate(loop.until, inside.values)):
                 return
 
-    def _item(self, step: Call | Block, item: Json, inside: Scope, progress: _Progress) -> None:
-        self._meter.item()
+    def _item(self, step: model.Call | model.Block, item: Json, inside: Scope, progress: _Progress) -> None:
+        self._meter.count("items")
         self._meter.call()
-        if isinstance(step, Call):
+        if isinstance(step, model.Call):
             value = self._once(step, inside)
         else:
             self._block(step.body, inside)
-            last = next((binds(inner)[-1] for inner in reversed(step.body) if binds(inner)), None)
+            last = next((model.binds(inner)[-1] for inner in reversed(step.body) if model.binds(inner)), None)
             value = None if last is None else inside.values.get(last)
         progress.collected.extend(inherit(row, item, value) for row in flattened(value, step.flattens))
 
@@ -348,7 +310,7 @@ class _Progress:
     faults: list[VideoWorldError] = field(default_factory=list)
     done: int = 0
 
-    def pass_over(self, step: Call | Block, fault: VideoWorldError | Stopped) -> None:
+    def pass_over(self, step: model.Call | model.Block, fault: VideoWorldError | Stopped) -> None:
         """Note an item that failed."""
         if isinstance(fault, VideoWorldError):
             self.faults.append(fault)
@@ -389,7 +351,7 @@ def listed(expr: Expr, values: Mapping[str, Json]) -> list[Json]:
     return value
 
 
-def aggregated(step: Aggregate, scope: Mapping[str, Json], holds: Holds, weigh: Callable[[Json], None]) -> Json:
+def aggregated(step: model.Aggregate, scope: Mapping[str, Json], holds: Holds, weigh: Callable[[Json], None]) -> Json:
     """The value of an aggregate step. Lists that it joins are weighed first: joining makes a list long at once.
 
     Raises:
@@ -400,48 +362,44 @@ def aggregated(step: Aggregate, scope: Mapping[str, Json], holds: Holds, weigh: 
     if spec.takes == "nothing":
         return spec.run(**params)
     value = evaluate(step.inputs, scope)
+    if spec.takes in ("mix", "lists"):
+        weigh(value)
     match spec.takes:
         case "pair":
             sides = value if isinstance(value, dict) else {}
             return spec.run(_without_null(sides.get("a")), _without_null(sides.get("b")), **params)
         case "mix":
-            weigh(value)
             whole = isinstance(value, dict) and "evidence" in value
             rows = [*value.values()] if isinstance(value, dict) else value
             return spec.run([value] if whole or not isinstance(rows, list) else rows, **params)
         case "lists":
-            weigh(value)
             return spec.run([_without_null(one) for one in value] if isinstance(value, list) else [], **params)
         case "slots":
             return spec.run(value if isinstance(value, list) else [], **params)
     items = _without_null(value)
-    return spec.run(_flags(step, items, holds) if step.operation in ("any", "all") else items, **params)
+    if step.operation in ("any", "all"):
+        where = dict(step.params).get("where", Const(None))
+        return spec.run([item is not False if where == Const(None) else holds(where, item) for item in items])
+    return spec.run(items, **params)
 
 
-def _parameters(step: Aggregate, spec: AggregateSpec, scope: Mapping[str, Json]) -> dict[str, Json]:
-    params: dict[str, Json] = {}
-    for name, expr in step.params:
-        if spec.params[name].role == "condition":
-            continue
-        try:
-            params[name] = fitted(evaluate(expr, scope), spec.params[name].type, place=name)
-        except Unfit as why:
-            raise ToolFault("bad_parameter", f"{step.operation} ({step.save_as}): {why}") from None
-    return params
-
-
-def _flags(step: Aggregate, items: list[Json], holds: Holds) -> list[bool]:
-    where = dict(step.params).get("where", Const(None))
-    if where != Const(None):
-        return [holds(where, item) for item in items]
-    return [item if isinstance(item, bool) else True for item in items]
+def _parameters(step: model.Aggregate, spec: AggregateSpec, scope: Mapping[str, Json]) -> dict[str, Json]:
+    params = ((name, expr, spec.params[name]) for name, expr in step.params)
+    try:
+        return {
+            name: fitted(evaluate(expr, scope), parameter.type, place=name)
+            for name, expr, parameter in params
+            if parameter.role != "condition"
+        }
+    except Unfit as why:
+        raise ToolFault("bad_parameter", f"{step.operation} ({step.save_as}): {why}") from None
 
 
 def _without_null(rows: Json) -> list[Json]:
     return [item for item in rows if item is not None] if isinstance(rows, list) else []
 
 
-def fitting(tool: Tool, arguments: Mapping[str, Json]) -> dict[str, Json]:
+def fitting(tool: model.Tool, arguments: Mapping[str, Json]) -> dict[str, Json]:
     """The arguments of a call as the called tool's inputs have them.
 
     Raises:
@@ -492,18 +450,10 @@ def _times_of(item: Json) -> dict[str, Json]:
     return {} if span is None else times(span)
 
 
-def projected(item: Json, fields: dict[str, Json]) -> dict[str, Json]:
-    """A projection: times and evidence stay unless overwritten."""
-    kept: dict[str, Json] = {}
-    if isinstance(item, dict):
-        kept = {key: item[key] for key in (*_TIMES, "evidence") if key in item}
-    return kept | fields
-
-
-class Judging:
+class JudgeCalls:
     """The judgements of one run."""
 
-    def __init__(self, judge: Judge | None, *, memo: Memo, meter: Meter) -> None:
+    def __init__(self, judge: Judge | None, *, memo: Memo, meter: RunMeter) -> None:
         self._judge = judge
         self._memo = memo
         self._meter = meter
@@ -514,7 +464,7 @@ class Judging:
         """The price of all that was judged."""
         return JUDGEMENT.times(self._judged)
 
-    def judged(self, step: JudgeStep, question: str, rows: Sequence[Json]) -> list[Json]:
+    def judged(self, step: model.JudgeStep, question: str, rows: Sequence[Json]) -> list[Json]:
         """The items with their answers.
 
         Raises:
@@ -524,11 +474,13 @@ class Judging:
         """
         if self._judge is None:
             raise no_judge()
-        sent, made = question_text(question), []
+        sent = question_text(question)
+        made: list[Json] = []
         for item in rows:
-            self._meter.item()
+            self._meter.count("items")
             self._meter.call()
-            made.append(_with_answer(item, self._answer(self._judge, sent, step.answers, item_text(item))))
+            answer = self._answer(self._judge, sent, step.answers, item_text(item))
+            made.append({**item, "answer": answer} if isinstance(item, dict) else {"answer": answer, "parent": item})
         return made
 
     def _answer(self, judge: Judge, question: str, answers: tuple[str, ...], item: str) -> str:
@@ -540,7 +492,7 @@ class Judging:
             if len(given) != 1 or not isinstance(given[0], str):
                 raise ToolFault("bad_judgement", f"{judge.name} gave {len(given)} answers about one item")
             answer = chosen(given[0], answers, judge=judge.name)
-            known = Answer(result={"answer": answer}, size=len(key) + len(answer))
+            known = CallResult(result={"answer": answer}, size=len(key) + len(answer))
             self._memo.put(key, known)
         return str(known.result["answer"])
 
@@ -550,7 +502,3 @@ def no_judge() -> ToolFault:
     return ToolFault(
         "no_judge", "the tool has a judge step and there is no judge", hint="give a judging model: --judge-model MODEL"
     )
-
-
-def _with_answer(item: Json, answer: str) -> Json:
-    return {**item, "answer": answer} if isinstance(item, dict) else {"answer": answer, "parent": item}

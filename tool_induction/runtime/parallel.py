@@ -20,8 +20,8 @@ from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.evaluation import Json
 from tool_induction.language.expressions import names
 from tool_induction.language.model import Block, Call, JudgeStep, Require, Step, binds, blocks, values
-from tool_induction.runtime.budget import Meter
-from tool_induction.runtime.calls import Answer, Asks, Memo, OperationCalls, World, whole_numbers
+from tool_induction.runtime.budget import RunMeter
+from tool_induction.runtime.calls import Asks, CallResult, Memo, OperationCalls, WorldCalls, whole_numbers
 from world_api.core.execution import ordered_map
 from world_api.operations import EVERY_OPERATION
 
@@ -36,12 +36,6 @@ _WAITS_FROM = 0.05
 
 class Abandoned(Exception):
     """A worker's calls are no longer needed, or are left to the interpreter."""
-
-
-def is_waited_for(name: str) -> bool:
-    """Whether a call of an operation waits, by its declared price: others only take turns in computing."""
-    price = EVERY_OPERATION[name].price
-    return price.model_calls > 0 or price.seconds >= _WAITS_FROM
 
 
 class Effect(Flag):
@@ -63,14 +57,14 @@ class PreparedCalls:
 
     logical = 0
 
-    def __init__(self, world: World, *, memo: Memo, meter: Meter, turns: Semaphore) -> None:
+    def __init__(self, world: WorldCalls, *, memo: Memo, meter: RunMeter, turns: Semaphore) -> None:
         self.closed = False
         self._world = world
         self._memo = memo
         self._meter = meter
         self._turns = turns
         self._lock = Lock()
-        self._futures: dict[str, Future[Answer]] = {}
+        self._futures: dict[str, Future[CallResult]] = {}
         self._bytes = 0
 
     def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
@@ -87,8 +81,8 @@ class PreparedCalls:
             raise Abandoned
         return self.take(key, name, arguments).result
 
-    def take(self, key: str, name: str, arguments: Mapping[str, Json]) -> Answer:
-        """The answer to a call: the one that was or is being got, or got now. ``drop`` it once it counts.
+    def take(self, key: str, name: str, arguments: Mapping[str, Json]) -> CallResult:
+        """The result of a call: the one that was or is being got, or got now. ``drop`` it once it counts.
 
         Raises:
             VideoWorldError: what the operation names.
@@ -97,10 +91,8 @@ class PreparedCalls:
             known = self._memo.peek(key)
             if known is not None:
                 return known
-            future = self._futures.get(key)
-            is_new = future is None
-            if future is None:
-                future = self._futures[key] = Future()
+            is_new = key not in self._futures
+            future = self._futures.setdefault(key, Future())
         if is_new:
             try:
                 with self._turns:
@@ -126,7 +118,13 @@ class Parallel:
     """Decides which steps and items of a run are independent, and has workers make their calls."""
 
     def __init__(
-        self, tools: Mapping[str, CompiledTool], *, calls: OperationCalls, world: World, memo: Memo, meter: Meter
+        self,
+        tools: Mapping[str, CompiledTool],
+        *,
+        calls: OperationCalls,
+        world: WorldCalls,
+        memo: Memo,
+        meter: RunMeter,
     ) -> None:
         self._tools = tools
         self._calls = calls
@@ -140,10 +138,9 @@ class Parallel:
 
     def groups(self, steps: Steps) -> tuple[Steps, ...]:
         """The steps of a block in order; neighbouring calls that are independent are together, all others alone."""
-        known = self._groups.get(id(steps))
-        if known is None:
-            known = self._groups[id(steps)] = self._grouped(steps)
-        return known
+        if id(steps) not in self._groups:
+            self._groups[id(steps)] = self._grouped(steps)
+        return self._groups[id(steps)]
 
     def of_group(self, group: Steps, scope: Mapping[str, Json]) -> list[Task]:
         """The tasks of a group of steps; none if parallel calls gain nothing."""
@@ -189,7 +186,8 @@ class Parallel:
     def _grouped(self, steps: Steps) -> tuple[Steps, ...]:
         groups: list[list[Step]] = [[]]
         for step in steps:
-            is_single = self._is_single(step)
+            # a call, or one of a tool without loops, that may be made beside others
+            is_single = isinstance(step, Call) and step.loop is None and self._effect(step) == Effect.WAITS
             bound = {name for before in groups[-1] for name in binds(before)}
             if not is_single or bound & {name for _, value in values(step) for name in names(value)}:
                 groups.append([])
@@ -198,15 +196,10 @@ class Parallel:
                 groups.append([])
         return tuple(tuple(group) for group in groups if group)
 
-    def _is_single(self, step: Step) -> bool:
-        """Whether a step is a call, or one of a tool without loops, that may be made beside others."""
-        return isinstance(step, Call) and step.loop is None and self._effect(step) == Effect.WAITS
-
     def _effect(self, step: Step) -> Effect:
-        known = self._effects.get(id(step))
-        if known is None:
-            known = self._effects[id(step)] = self._found(step)
-        return known
+        if id(step) not in self._effects:
+            self._effects[id(step)] = self._found(step)
+        return self._effects[id(step)]
 
     def _found(self, step: Step) -> Effect:
         match step:
@@ -215,8 +208,10 @@ class Parallel:
             case JudgeStep():
                 return Effect.STOPS | Effect.WRITES  # its answers cost tokens: none is got that may not be needed
             case Call(kind="api"):
-                found = Effect.WAITS if is_waited_for(step.target) else Effect.NONE
-                if EVERY_OPERATION[step.target].state == "writes":
+                operation = EVERY_OPERATION[step.target]
+                waits = operation.price.model_calls > 0 or operation.price.seconds >= _WAITS_FROM
+                found = Effect.WAITS if waits else Effect.NONE  # others only take turns in computing
+                if operation.state == "writes":
                     found |= Effect.WRITES
             case _:
                 found = self._inner(step)

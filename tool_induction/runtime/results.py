@@ -5,14 +5,16 @@ For a model values are rounded, without bookkeeping, and no larger than allowed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from tool_induction import limits
 from tool_induction.aggregates.functions import evidence_of, is_evidence, span_of
+from tool_induction.language import expressions as ex
 from tool_induction.language.evaluation import Json, as_text, evaluate, weight
-from tool_induction.language.expressions import Expr, Field, Index, Name, names, walk
 from tool_induction.language.model import Output, Tool, binds, values, walk_steps
 from tool_induction.language.types import INT, STRING, TIME, ListType, plain
 from tool_induction.runtime.budget import RunLimits
@@ -20,8 +22,9 @@ from tool_induction.runtime.trace import TraceNode
 from tool_induction.runtime.values import completed
 from world_api.core.canonical import canonical_json
 from world_api.core.faults import ToolFault, VideoWorldError
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import merge_spans
 
+_T = TypeVar("_T")
 _SUMMARY = 200
 _LARGEST = 500_000  #: values of one output
 _LARGEST_TEXT = 200_000  #: values; beyond, a record is not written out as text
@@ -32,7 +35,7 @@ _WORDS, _SPANS = ("matched", "unmatched", "not_judged"), ("not_found", "not_exam
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class ToolOutcome:
     """How a run of one tool ended: at a ``require`` (``stopped``), by a ``fault``, or at its end.
 
     ``cited`` is the evidence of each output by itself, with repetitions.
@@ -50,7 +53,7 @@ class Outcome:
 
 def outcome_of(
     tool: Tool, scope: Mapping[str, Json], *, status: str, reason: str, fault: VideoWorldError | None
-) -> Outcome:
+) -> ToolOutcome:
     """The outcome of a run with the names in ``scope``; outputs without a value are null."""
     inputs = {item.name for item in tool.inputs}
     outputs: dict[str, Json] = {}
@@ -63,31 +66,28 @@ def outcome_of(
             if status == "ok":
                 status, reason, fault = "error", unreadable.message, unreadable
         outputs[output.name] = value
-        is_found = output.source is not None and bool(names(output.source) - inputs)
+        is_found = output.source is not None and bool(ex.names(output.source) - inputs)
         found_out = found_out or (is_found and value not in (None, [], ""))
     if status == "error" and found_out:
         status = "partial"
-    cited = {} if status in ("empty", "error") else _cited(tool, scope)
-    evidence = [] if status in ("empty", "error") else _evidence(tool, scope, cited)
+    has_evidence = status not in ("empty", "error")
+    cited = _cited(tool, scope) if has_evidence else {}
+    evidence = _evidence(tool, scope, cited) if has_evidence else []
     summary = _summary(tool, outputs, status, reason)
-    return Outcome(
+    return ToolOutcome(
         status=status,
         reason=reason,
         summary=summary,
         outputs=outputs,
         evidence=evidence,
         cited=cited,
-        fault=_kept(fault, status),
+        fault=fault if status in ("error", "partial") else None,
     )
-
-
-def _kept(fault: VideoWorldError | None, status: str) -> VideoWorldError | None:
-    return fault if status in ("error", "partial") else None
 
 
 def _value(output: Output, scope: Mapping[str, Json]) -> Json:
     source = output.source
-    if source is None or not names(source) <= set(scope):
+    if source is None or not ex.names(source) <= set(scope):
         return None
     value = evaluate(source, scope)
     if weight(value, most=_LARGEST) > _LARGEST:
@@ -104,15 +104,18 @@ def _value(output: Output, scope: Mapping[str, Json]) -> Json:
 
 
 def _cited(tool: Tool, scope: Mapping[str, Json]) -> dict[str, list[Json]]:
-    """The evidence of what each output is made of."""
-    at: dict[Expr, list[Json]] = {}
+    """The evidence of what each output is made of: of every path it reads, and of every record on the way."""
+    at: dict[ex.Expr, list[Json]] = {}
     cited: dict[str, list[Json]] = {}
     for output in tool.outputs:
-        paths = () if output.source is None else _paths(output.source)
-        for path in paths:
-            if path not in at:
-                at[path] = _evidence_at(path, scope)
-        cited[output.name] = [piece for path in paths for piece in at[path]]
+        nodes = [] if output.source is None else [*ex.walk(output.source)]
+        paths = [
+            node for node in nodes if isinstance(node, ex.Name | ex.Field | ex.Index) and ex.names(node) <= set(scope)
+        ]
+        for path in (path for path in paths if path not in at):
+            with suppress(VideoWorldError):
+                at[path] = evidence_of([evaluate(path, scope)], most=_MOST_EVIDENCE)
+        cited[output.name] = [piece for path in paths for piece in at.get(path, ())]
     return cited
 
 
@@ -123,30 +126,18 @@ def _evidence(tool: Tool, scope: Mapping[str, Json], cited: Mapping[str, list[Js
     """
     found = [piece for pieces in cited.values() for piece in pieces]
     sources = [output.source for output in tool.outputs if output.source is not None]
-    level = {name for source in sources for name in names(source)}
+    level = {name for source in sources for name in ex.names(source)}
     made_by = {} if found else {name: step for step in walk_steps(tool.steps) for name in binds(step)}
     seen: set[str] = set()
     while level and not found:
         seen |= level
         level = {name for name in level if scope.get(name) not in ([], None)}
-        level = {name for made in level & made_by.keys() for _, value in values(made_by[made]) for name in names(value)}
+        level = {
+            name for made in level & made_by.keys() for _, value in values(made_by[made]) for name in ex.names(value)
+        }
         level = level - seen & scope.keys()
         found = [piece for name in sorted(level) for piece in evidence_of([scope[name]], most=_MOST_EVIDENCE)]
     return evidence_of(found, most=_MOST_EVIDENCE)
-
-
-def _evidence_at(part: Expr, scope: Mapping[str, Json]) -> list[Json]:
-    if not names(part) <= set(scope):
-        return []
-    try:
-        return evidence_of([evaluate(part, scope)], most=_MOST_EVIDENCE)
-    except VideoWorldError:
-        return []
-
-
-def _paths(source: Expr) -> list[Expr]:
-    """Every path a value reads, and every record on its way."""
-    return [node for node in walk(source) if isinstance(node, Name | Field | Index)]
 
 
 def _summary(tool: Tool, outputs: Mapping[str, Json], status: str, reason: str) -> str:
@@ -187,14 +178,14 @@ def presented(value: Json, output: Output, *, run: RunLimits, most_items: int, n
     if isinstance(value, str) and len(value) > run.output_characters:
         notes.append(f"{output.name}: {run.output_characters} of {len(value)} characters are shown")
     keeps = isinstance(plain(output.type), ListType) and "evidence" in output.name
-    page = _Page(run, keep_evidence=keeps)
+    page = _BoundedCopy(run, keep_evidence=keeps)
     shown = page.put(value)
     if page.left < 0:
         notes.append(f"{output.name}: too large to be shown whole")
     return shown
 
 
-class _Page:
+class _BoundedCopy:
     """Copies values until the limit of shown values is hit."""
 
     def __init__(self, run: RunLimits, *, keep_evidence: bool) -> None:
@@ -209,24 +200,18 @@ class _Page:
         if isinstance(value, str):
             return value[: self._characters]
         if isinstance(value, list):
-            rows: list[Json] = []
-            for item in value:
-                if self.left < 1:
-                    self.left = -1
-                    break
-                rows.append(self.put(item))
-            return rows
+            return [self.put(item) for item in self._bounded(value)]
         if isinstance(value, dict):
             hidden = () if self._keep_evidence else bookkeeping(value)
-            record: dict[str, Json] = {}
-            for key, item in value.items():
-                if self.left < 1:
-                    self.left = -1
-                    break
-                if key not in hidden:
-                    record[key] = self.put(item)
-            return record
+            return {key: self.put(item) for key, item in self._bounded(value.items()) if key not in hidden}
         return value
+
+    def _bounded(self, items: Iterable[_T]) -> Iterator[_T]:
+        for item in items:
+            if self.left < 1:
+                self.left = -1
+                return
+            yield item
 
 
 def bookkeeping(record: dict[str, Json]) -> Collection[str]:
@@ -289,13 +274,9 @@ class Judged:
 
     def note(self, result: Mapping[str, Json]) -> None:
         """Add what one result of an operation says."""
-        for key in _WORDS:
-            self._add(key, (word for word in _listed(result, key) if isinstance(word, str)))
-        for key in _SPANS:
-            self._add(key, (span for span in _listed(result, key) if isinstance(span, dict)))
-        unused = [
-            word for key in ("unmatched", "unused_words") for word in _listed(result, key) if isinstance(word, str)
-        ]
+        for key in (*_WORDS, *_SPANS):
+            self._add(key, _listed(result, key, str if key in _WORDS else dict))
+        unused = [*_listed(result, "unmatched", str), *_listed(result, "unused_words", str)]
         self._add("unmatched", unused)
         # Where the words that were judged leave nothing, the others make no difference.
         self._add("doubted", () if _listed(result, "not_found") else unused)
@@ -319,7 +300,7 @@ class Judged:
                 self._add("lacks", self.lacking.get(key, []))
 
     def _note_item(self, item: Mapping[str, Json]) -> None:
-        words = [word for word in _listed(item, "lacks") if isinstance(word, str)]
+        words = [str(word) for word in _listed(item, "lacks", str)]
         pieces = [cited_as(piece) for piece in _listed(item, "evidence") if isinstance(piece, dict)]
         if not words:
             self.fitting |= set(pieces)
@@ -331,14 +312,8 @@ class Judged:
     @property
     def reason(self) -> str:
         """Why the result is uncertain; empty if every word was judged everywhere."""
-        reasons = [
-            f"{what}: {_named(words)}"
-            for what, words in (
-                ("not judged", self._words("not_judged", "doubted")),
-                ("not seen to fit", self._words("lacks")),
-            )
-            if words
-        ]
+        doubts = {"not judged": self._words("not_judged", "doubted"), "not seen to fit": self._words("lacks")}
+        reasons = [f"{what}: {named(words)}" for what, words in doubts.items() if words]
         if self.parts.get("not_examined"):
             reasons.append("not all that was asked for was examined")
         return f"cannot tell ({'; '.join(reasons)})" if reasons else ""
@@ -368,26 +343,22 @@ class Judged:
         kept.extend(value for value in values if value not in kept)
 
 
-def _named(words: list[str]) -> str:
+def named(words: list[str]) -> str:
+    """Some words in a sentence, not too many of them."""
     more = f" and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
     return ", ".join(words[:_MOST_WORDS]) + more
 
 
-def _listed(result: Mapping[str, Json], key: str) -> list[Json]:
+def _listed(result: Mapping[str, Json], key: str, type_: type = object) -> list[Json]:
+    """The values of a type in the list under a key."""
     value = result.get(key)
-    return value if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, type_)] if isinstance(value, list) else []
 
 
 def _merged(spans: list[Json]) -> list[Json]:
     """Spans in time order, those that touch joined."""
-    found = sorted(span for one in spans if isinstance(one, dict) and (span := span_of(one)) is not None)
-    joined: list[TimeSpan] = []
-    for span in found:
-        if joined and span.start <= joined[-1].end:
-            joined[-1] = TimeSpan(start=joined[-1].start, end=max(joined[-1].end, span.end))
-        else:
-            joined.append(span)
-    return [{"start_time": span.start, "end_time": span.end} for span in joined]
+    found = [span for one in spans if isinstance(one, dict) and (span := span_of(one)) is not None]
+    return [{"start_time": span.start, "end_time": span.end} for span in merge_spans(found)]
 
 
 def note_evidence(tool: TraceNode, shown: Sequence[Json], cited: Mapping[str, Sequence[Json]]) -> None:

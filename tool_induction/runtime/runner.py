@@ -8,18 +8,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.compiler.faces import asks_judge, inputs_schema
+from tool_induction.compiler.declarations import asks_judge, inputs_schema
 from tool_induction.judge.port import Judge
 from tool_induction.language.diagnostics import closest
 from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Output
-from tool_induction.language.types import RecordType, plain
-from tool_induction.runtime.budget import Meter, RunLimits
-from tool_induction.runtime.calls import Caller, Memo, OperationCalls, World, WorldState
-from tool_induction.runtime.interpreter import Interpreter, Judging, no_judge
+from tool_induction.language.types import plain, show
+from tool_induction.runtime.budget import RunLimits, RunMeter
+from tool_induction.runtime.calls import Caller, Memo, OperationCalls, WorldCalls, WorldState
+from tool_induction.runtime.interpreter import Interpreter, JudgeCalls, no_judge
 from tool_induction.runtime.parallel import Parallel
-from tool_induction.runtime.results import Outcome, cited, note_evidence, presented
-from tool_induction.runtime.trace import Trace, Untraced
+from tool_induction.runtime.results import ToolOutcome, cited, note_evidence, presented
+from tool_induction.runtime.trace import Trace
 from tool_induction.runtime.values import Unfit, check_json, fitted
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault
@@ -53,14 +53,14 @@ def run_tool(
         world: The session, so that remembered results know their world and what was written.
         memo: Results to reuse; share one between runs on the same world.
         limits: Bounds of the run.
-        monotonic: A clock in seconds; several threads read it where they call.
+        monotonic: A clock in seconds; several threads read it.
         trace: Records what was done, and where each output came from.
-        judge: Answers the steps of type ``judge``, for tools that were compiled with them.
+        judge: Answers the steps of type ``judge``.
 
     Returns:
         ``{status, summary, outputs, evidence, calls, cost, warnings}``, ``error`` where a fault stopped it, and ``judged`` where
-        operations were asked with words: those ``matched`` (judged) and ``unmatched``, what was ``not_judged``, and the intervals
-        where things were ``not_found`` or ``not_examined``. Where a word could not be judged the status is ``partial``.
+        operations were asked with words: those ``matched`` and ``unmatched``, what was ``not_judged``, and the intervals where
+        things were ``not_found`` or ``not_examined``. Where a word could not be judged the status is ``partial``.
 
     Raises:
         ToolFault: ``unknown_tool``, ``bad_arguments``, ``no_judge``: the call itself was wrong, nothing was run.
@@ -74,11 +74,11 @@ def run_tool(
     if judge is None and asks_judge(name, tools):
         raise no_judge()
     memo = Memo() if memo is None else memo
-    meter = Meter(limits, monotonic)
-    target = World(call, world, most=limits.result_bytes)
-    tracer = Untraced() if trace is None else trace
+    meter = RunMeter(limits, monotonic)
+    target = WorldCalls(call, world, most=limits.result_bytes)
+    tracer = Trace(keep=False) if trace is None else trace
     calls = OperationCalls(target, meter=meter, memo=memo, trace=tracer)
-    judging = Judging(judge, memo=memo, meter=meter)
+    judging = JudgeCalls(judge, memo=memo, meter=meter)
     interpreter = Interpreter(
         tools=tools,
         calls=calls,
@@ -104,18 +104,18 @@ def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> dic
         ToolFault: ``bad_arguments``, naming every fault.
     """
     given = dict(arguments)
-    try:
-        check_json(given)
-    except Unfit as why:
-        raise _bad_arguments(compiled, str(why)) from None
-    errors = sorted(_validator(compiled).iter_errors(given), key=lambda error: list(map(str, error.path)))
-    if errors:
-        raise _bad_arguments(compiled, "; ".join(list(dict.fromkeys(map(_explain, errors)))[:8]))
     types = {item.name: item.type for item in compiled.tool.inputs}
     try:
+        check_json(given)
+        errors = sorted(_validator(compiled).iter_errors(given), key=lambda error: list(map(str, error.path)))
+        if errors:
+            raise Unfit("; ".join(list(dict.fromkeys(map(_explain, errors)))[:8]))
         return {name: fitted(value, types[name], place=name) for name, value in given.items()}
     except Unfit as why:
-        raise _bad_arguments(compiled, str(why)) from None
+        wanted = ", ".join(
+            f"{item.name}: {item.type_name}" + ("" if item.required else " (optional)") for item in compiled.tool.inputs
+        )
+        raise ToolFault("bad_arguments", f"{compiled.name}: {why}", hint=f"inputs: {wanted}") from None
 
 
 def _validator(compiled: CompiledTool) -> Any:
@@ -127,13 +127,6 @@ def _validator(compiled: CompiledTool) -> Any:
         known = _VALIDATORS[id(compiled)] = Draft202012Validator(inputs_schema(compiled.tool))
         weakref.finalize(compiled, _VALIDATORS.pop, id(compiled), None)
     return known
-
-
-def _bad_arguments(compiled: CompiledTool, why: str) -> ToolFault:
-    wanted = ", ".join(
-        f"{item.name}: {item.type_name}" + ("" if item.required else " (optional)") for item in compiled.tool.inputs
-    )
-    return ToolFault("bad_arguments", f"{compiled.name}: {why}", hint=f"inputs: {wanted}")
 
 
 def _explain(error: Any) -> str:
@@ -151,7 +144,7 @@ def _explain(error: Any) -> str:
 
 def _record(
     compiled: CompiledTool,
-    outcome: Outcome,
+    outcome: ToolOutcome,
     calls: OperationCalls,
     limits: RunLimits,
     warnings: list[str],
@@ -185,6 +178,5 @@ def _record(
 
 def _deduplicated(value: Json, output: Output) -> Json:
     """A list of evidence with each span once."""
-    item = getattr(plain(output.type), "item", None)
-    is_evidence = isinstance(item, RecordType) and item.name == "Evidence"
+    is_evidence = show(plain(output.type)) == "list<Evidence>"
     return cited(value, len(value)) if is_evidence and isinstance(value, list) else value

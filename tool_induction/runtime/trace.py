@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from tool_induction.language.diagnostics import format_path
 from tool_induction.language.expressions import Expr, names
-from tool_induction.language.model import Aggregate, Call, If, JudgeStep, Require, Step, binds, values, walk_steps
+from tool_induction.language.model import Aggregate, Call, If, Require, Step, binds, values, walk_steps
 from tool_induction.runtime.budget import Stopped
 from world_api.core.faults import VideoWorldError
 
@@ -53,45 +53,42 @@ class TraceNode:
     def record(self) -> dict[str, Any]:
         """The wire form."""
         record: dict[str, Any] = {"kind": self.kind, "name": self.name, "outcome": self.outcome}
-        if self.number is not None:
-            record["call"] = self.number
-        if self.path:
-            record["path"] = self.path
-        if self.arguments:
-            record["arguments"] = dict(self.arguments)
-        if self.made_from:
-            record["made_from"] = list(self.made_from)
-        if self.size is not None:
-            record["size"] = self.size
-        if self.outputs:
-            record["outputs"] = {name: source.record() for name, source in self.outputs.items()}
-        if self.evidence:
-            record["evidence"] = [list(calls) for calls in self.evidence]
-        if self.children:
-            record["children"] = [child.record() for child in self.children]
-        return record
+        parts = {
+            "call": self.number,
+            "path": self.path or None,
+            "arguments": dict(self.arguments) or None,
+            "made_from": list(self.made_from) or None,
+            "size": self.size,
+            "outputs": {name: source.record() for name, source in self.outputs.items()} or None,
+            "evidence": [list(calls) for calls in self.evidence] or None,
+            "children": [child.record() for child in self.children] or None,
+        }
+        return record | {key: value for key, value in parts.items() if value is not None}
 
 
 class Trace:
-    """Records a run; give one to ``run_tool`` and read ``root`` afterwards."""
+    """Records a run; give one to ``run_tool`` and read ``root`` afterwards. It keeps nothing where ``keep`` is false."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep: bool = True) -> None:
         self.root = TraceNode(kind="run", name="run")
         self._open = [self.root]
+        self._nowhere = None if keep else nullcontext(self.root)
 
     def tool(self, name: str, arguments: Mapping[str, Any]) -> AbstractContextManager[TraceNode]:
         """A tool, under what is open."""
-        return self._inside(TraceNode(kind="tool", name=name, arguments=dict(arguments)))
+        return self._nowhere or self._inside(TraceNode(kind="tool", name=name, arguments=dict(arguments)))
 
-    def step(self, step: Step, item: int | None = None) -> AbstractContextManager[TraceNode]:
-        """A step, or an item of a loop."""
-        if item is not None:
-            return self._inside(TraceNode(kind="item", name=str(item)))
-        return self._inside(TraceNode(kind="step", name=_label(step), path=format_path(step.path)))
+    def step(self, step: Step) -> AbstractContextManager[TraceNode]:
+        """A step."""
+        return self._nowhere or self._inside(TraceNode(kind="step", name=_label(step), path=format_path(step.path)))
+
+    def item(self, place: int) -> AbstractContextManager[TraceNode]:
+        """An item of a loop."""
+        return self._nowhere or self._inside(TraceNode(kind="item", name=str(place)))
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> AbstractContextManager[TraceNode]:
         """A call of an operation."""
-        return self._inside(TraceNode(kind="call", name=name, arguments=arguments))
+        return self._nowhere or self._inside(TraceNode(kind="call", name=name, arguments=arguments))
 
     @contextmanager
     def _inside(self, node: TraceNode) -> Iterator[TraceNode]:
@@ -109,37 +106,15 @@ class Trace:
             self._open.pop()
 
 
-class Untraced(Trace):
-    """A trace that keeps nothing."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._nowhere = nullcontext(self.root)
-
-    def tool(self, name: str, arguments: Mapping[str, Any]) -> AbstractContextManager[TraceNode]:
-        """Nothing."""
-        return self._nowhere
-
-    def step(self, step: Step, item: int | None = None) -> AbstractContextManager[TraceNode]:
-        """Nothing."""
-        return self._nowhere
-
-    def call(self, name: str, arguments: Mapping[str, Any]) -> AbstractContextManager[TraceNode]:
-        """Nothing."""
-        return self._nowhere
-
-
 def _label(step: Step) -> str:
     match step:
+        case If() | Require():
+            return type(step).__name__.lower()
         case Call():
             return f"{step.target} as {step.save_as}"
         case Aggregate():
             return f"{step.operation} as {step.save_as}"
-        case If() | Require():
-            return type(step).__name__.lower()
-        case JudgeStep():
-            return f"judge as {step.save_as}"
-    return f"{type(step).__name__.lower()} as {step.save_as}"
+    return f"{type(step).__name__.lower().removesuffix('step')} as {step.save_as}"
 
 
 def tree_lines(root: TraceNode, *, width: int = 120) -> list[str]:
@@ -149,14 +124,17 @@ def tree_lines(root: TraceNode, *, width: int = 120) -> list[str]:
     """
     lines: list[str] = []
     for tool in root.children:
-        page = _Page(tool, width)
         lines.append(f"{tool.name}({_arguments(tool.arguments, {})}) {_end(tool)}")
-        lines.extend(page.below(tool, ""))
+        lines.extend(_ToolTree(tool, width).below(tool, ""))
         lines.extend(_sources(tool))
-    return [line if len(line) <= width else line[: width - 1] + "…" for line in lines]
+    return [_cut(line, width) for line in lines]
 
 
-class _Page:
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+class _ToolTree:
     """Draws one tool's tree; knows its arguments and which outputs each call gave evidence of."""
 
     def __init__(self, tool: TraceNode, width: int) -> None:
@@ -170,8 +148,7 @@ class _Page:
     def below(self, node: TraceNode, indent: str) -> Iterator[str]:
         shown = self._shown(node.children)
         for place, child in enumerate(shown):
-            is_last = place == len(shown) - 1
-            head, rest = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
+            head, rest = ("└─ ", "   ") if place == len(shown) - 1 else ("├─ ", "│  ")
             if isinstance(child, str):
                 yield indent + head + child
                 continue
@@ -188,32 +165,23 @@ class _Page:
         while node.kind in ("step", "item") and len(node.children) == 1 and node.children[0].kind in ("tool", "call"):
             node = node.children[0]
             line += " " + self._own(node)
-        end = self._end(node)
-        width -= len(end) + 1
-        line = line if len(line) <= width else line[: width - 1] + "…"
-        return f"{line} {end}".rstrip(), node
+        end = "" if node.kind == "step" and node.outcome == "ok" else _end(node)
+        if fed := self._fed.get(node.number or 0):
+            end += f"  => {', '.join(fed) if len(fed) <= _MOST_FED else f'{len(fed)} outputs'}"
+        return f"{_cut(line, width - len(end) - 1)} {end}".rstrip(), node
 
     def _own(self, node: TraceNode) -> str:
-        match node.kind:
-            case "item":
-                return f"[{node.name}]"
-            case "step":
-                return _step(node)
-            case "call":
-                return f"#{node.number} {node.name}({_arguments(node.arguments, self._known)})"
-        return f"{node.name}({_arguments(node.arguments, self._known)})"
-
-    def _end(self, node: TraceNode) -> str:
-        if node.kind == "step" and node.outcome == "ok":
-            return ""
-        fed = self._fed.get(node.number or 0, [])
-        shown = ", ".join(fed) if len(fed) <= _MOST_FED else f"{len(fed)} outputs"
-        return _end(node) + (f"  => {shown}" if fed else "")
+        if node.kind == "item":
+            return f"[{node.name}]"
+        if node.kind == "step":
+            return _step(node)
+        number = f"#{node.number} " if node.kind == "call" else ""
+        return f"{number}{node.name}({_arguments(node.arguments, self._known)})"
 
     def _shown(self, nodes: Sequence[TraceNode]) -> list[TraceNode | str]:
         """The nodes to draw; uneventful items of a long loop are replaced by their number."""
-        plain = [node for node in nodes if node.kind == "item" and not self._says_something(node)]
-        hidden = {id(node) for node in plain[_MOST_ITEMS:]} if len(plain) > _MOST_ITEMS + 1 else set()
+        plain = [id(node) for node in nodes if node.kind == "item" and not self._says_something(node)]
+        hidden = set(plain[_MOST_ITEMS:]) if len(plain) > _MOST_ITEMS + 1 else set()
         shown: list[TraceNode | str] = []
         for is_hidden, group in groupby(nodes, lambda node: id(node) in hidden):
             found = list(group)
@@ -264,16 +232,15 @@ def _arguments(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> str:
 
 def _short(value: Any) -> str:
     if isinstance(value, bool) or value is None:
-        return str(value).lower() if value is not None else "null"
+        return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, int | float):
         return f"{value:.6g}"
+    text = f'"{value}"'
     if isinstance(value, dict):
         text = "{" + ", ".join(f"{key}: {_short(item)}" for key, item in list(value.items())[:6]) + "}"
     elif isinstance(value, list):
         text = f"[{len(value)} items]" if len(value) > 3 else "[" + ", ".join(map(_short, value)) + "]"
-    else:
-        text = f'"{value}"'
-    return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…"
+    return _cut(text, _MOST_CHARACTERS)
 
 
 def _sources(tool: TraceNode) -> Iterator[str]:
@@ -293,12 +260,7 @@ def _sources(tool: TraceNode) -> Iterator[str]:
 
 def _numbers(calls: Sequence[int]) -> str:
     """``#1, #3-#5``."""
-    runs: list[list[int]] = []
-    for call in calls:
-        if runs and call == runs[-1][-1] + 1:
-            runs[-1].append(call)
-        else:
-            runs.append([call])
+    runs = [[call for _, call in run] for _, run in groupby(enumerate(calls), lambda pair: pair[1] - pair[0])]
     return ", ".join(f"#{run[0]}" if len(run) == 1 else f"#{run[0]}-#{run[-1]}" for run in runs)
 
 

@@ -10,19 +10,8 @@ import math
 
 from tool_induction import limits
 from tool_induction.aggregates.functions import span_of, times
+from tool_induction.language import types as ty
 from tool_induction.language.evaluation import Json, kind
-from tool_induction.language.types import (
-    INTERVAL,
-    AnyType,
-    EnumType,
-    ListType,
-    OptionalType,
-    RecordType,
-    ScalarType,
-    Type,
-    plain,
-    show,
-)
 from world_api.core.spans import round_time
 
 _NUMBER_SIZE = 6  #: bytes of a number, a truth value or null with its comma, on the average
@@ -50,7 +39,8 @@ def check_json(value: object, *, most: int | None = None) -> int:
                 size += _text_size(item) + 3
             elif isinstance(item, float | int):
                 if not -limits.MAX_NUMBER <= item <= limits.MAX_NUMBER:  # not a number compares false with everything
-                    raise _bad_number(item)
+                    is_finite = isinstance(item, int) or math.isfinite(item)
+                    raise Unfit(f"a number is {f'larger than {limits.MAX_NUMBER:g}' if is_finite else 'not finite'}")
                 size += _NUMBER_SIZE
             elif isinstance(item, dict):
                 size += _keys_size(item)
@@ -70,12 +60,6 @@ def check_json(value: object, *, most: int | None = None) -> int:
     raise Unfit(f"it is nested more than {limits.MAX_VALUE_DEPTH} deep")
 
 
-def _bad_number(value: float) -> Unfit:
-    if isinstance(value, float) and not math.isfinite(value):
-        return Unfit("a number is not finite")
-    return Unfit(f"a number is larger than {limits.MAX_NUMBER:g}")
-
-
 def _keys_size(record: dict[str, object]) -> int:
     try:
         keys = "".join(record)
@@ -93,32 +77,32 @@ def _text_size(text: str) -> int:
         raise Unfit("a text is not valid Unicode") from None
 
 
-def fitted(value: Json, wanted: Type, *, place: str = "") -> Json:
+def fitted(value: Json, wanted: ty.Type, *, place: str = "") -> Json:
     """The value as the type has it; ``3.0`` where a whole number is wanted is 3.
 
     Raises:
         Unfit: the value is of another type.
     """
     match wanted:
-        case AnyType():
+        case ty.AnyType():
             return value
-        case OptionalType(item):
+        case ty.OptionalType(item):
             return None if value is None else fitted(value, item, place=place)
-        case EnumType(values) if value in values:
+        case ty.EnumType(values) if value in values:
             return value
-        case ScalarType(name):
+        case ty.ScalarType(name):
             return _scalar(value, name, place)
-        case ListType() if isinstance(value, list):
+        case ty.ListType() if isinstance(value, list):
             return [fitted(item, wanted.item, place=f"{place}[{index}]") for index, item in enumerate(value)]
-        case RecordType() if isinstance(value, dict):
+        case ty.RecordType() if isinstance(value, dict):
             return _record(value, wanted, place)
-    raise _unfit(value, show(wanted), place)
+    raise _unfit(value, ty.show(wanted), place)
 
 
-def _record(value: dict[str, Json], wanted: RecordType, place: str) -> Json:
+def _record(value: dict[str, Json], wanted: ty.RecordType, place: str) -> Json:
     """Fit the fields of a record; an interval needs both ends, of other records present fields must fit."""
-    is_interval = wanted.name == INTERVAL.name
-    fields = INTERVAL.fields if is_interval else wanted.fields
+    is_interval = wanted.name == ty.INTERVAL.name
+    fields = ty.INTERVAL.fields if is_interval else wanted.fields
     checked = {
         key: fitted(value.get(key), type_, place=f"{place}.{key}" if place else key)
         for key, type_ in fields
@@ -146,12 +130,12 @@ def _unfit(value: Json, wanted: str, place: str) -> Unfit:
     return Unfit(f"{place}{': ' if place else ''}{wanted} is wanted, found {shown}")
 
 
-def completed(value: Json, type_: Type) -> Json:
+def completed(value: Json, type_: ty.Type) -> Json:
     """Intervals with their centre and duration, if the type says that there is one."""
-    inner = plain(type_)
-    if isinstance(inner, ListType) and isinstance(value, list):
+    inner = ty.plain(type_)
+    if isinstance(inner, ty.ListType) and isinstance(value, list):
         return [completed(item, inner.item) for item in value]
-    if not isinstance(inner, RecordType) or inner.name != INTERVAL.name or not isinstance(value, dict):
+    if not isinstance(inner, ty.RecordType) or inner.name != ty.INTERVAL.name or not isinstance(value, dict):
         return value
     span = span_of(value)
     return value if span is None else times(span) | {"duration": round_time(span.duration)} | value

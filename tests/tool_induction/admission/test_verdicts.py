@@ -8,7 +8,7 @@ from typing import Any
 
 from tool_induction import load_library
 from tool_induction.admission import REASONS, admit, schema_worlds
-from tool_induction.compiler import Price
+from tool_induction.compiler import ToolPrice
 from tool_induction.language import INT
 
 SEARCH = {
@@ -51,7 +51,7 @@ def test_a_tool_that_breaks_where_nothing_is_wrong_is_refused(tool: Any, verdict
 
 def test_a_tool_that_costs_more_than_was_announced_is_refused(tool: Any, compiled: Any) -> None:
     tools = compiled(tool(SEARCH, EARLIEST, outputs=FOUND))
-    cheap = {name: replace(item, price=Price()) for name, item in tools.items()}
+    cheap = {name: replace(item, price=ToolPrice()) for name, item in tools.items()}
 
     (verdict,) = admit(cheap).verdicts
 

@@ -3,16 +3,23 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from tool_induction import load_library, run_tool
-from tool_induction.compiler import inputs_schema, mcp_face, openai_face, result_schema, signature_card, writes_of
+from tool_induction.compiler import (
+    inputs_schema,
+    mcp_declaration,
+    openai_declaration,
+    result_schema,
+    signature_card,
+    writes_of,
+)
 
 
 def test_every_face_of_the_packaged_library_is_valid() -> None:
     for compiled in load_library("hand_A").tools.values():
         for strict in (False, True):
-            face = openai_face(compiled, strict=strict)["function"]
+            face = openai_declaration(compiled, strict=strict)["function"]
             assert face["name"] == compiled.name
             Draft202012Validator.check_schema(face["parameters"])
-        mcp = mcp_face(compiled, writes=False)
+        mcp = mcp_declaration(compiled, writes=False)
         Draft202012Validator.check_schema(mcp["inputSchema"])
         Draft202012Validator.check_schema(mcp["outputSchema"])
 

@@ -11,7 +11,7 @@ import pytest
 from tests.support.command_line import Cli
 from tool_induction import Origin, ToolLibrary, compile_document, freeze_library, load_library, run_tool
 from tool_induction.admission import schema_worlds
-from tool_induction.compiler import openai_face
+from tool_induction.compiler import openai_declaration
 from tool_induction.curation import ARM_KINDS, composites_like, make_arm, placebo_of
 from tool_induction.domains import Seen
 from tool_induction.language import walk_steps
@@ -184,7 +184,7 @@ def test_a_placebo_is_told_word_for_word_like_the_real_tool_and_finds_nothing(na
     real, placebo = load_library(name), made("placebo", name, tmp_path / "placebo")
     world = schema_worlds()["many"]
     for tool in placebo.tools.values():
-        assert openai_face(tool, strict=False) == openai_face(real.tools[tool.name], strict=False)
+        assert openai_declaration(tool, strict=False) == openai_declaration(real.tools[tool.name], strict=False)
         arguments = {item.name: 5 if item.type_name in ("Time", "number") else "x" for item in tool.tool.inputs}
         arguments |= {item.name: ["x", "y"] for item in tool.tool.inputs if item.type_name.startswith("list")}
         arguments = {key: value for key, value in arguments.items() if _required(tool, key)}

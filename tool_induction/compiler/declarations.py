@@ -8,19 +8,8 @@ from typing import Any
 
 from tool_induction.checker.steps import STATUSES, evidence_list
 from tool_induction.compiler.compilation import CompiledTool
+from tool_induction.language import types as ty
 from tool_induction.language.model import Call, JudgeStep, Tool, walk_steps
-from tool_induction.language.types import (
-    INTERVAL,
-    STRING,
-    ListType,
-    OptionalType,
-    RecordType,
-    Type,
-    optional,
-    plain,
-    show,
-    type_to_schema,
-)
 from world_api.operations import EVERY_OPERATION
 from world_api.schemas.formats import mcp_tool, openai_tool
 
@@ -29,7 +18,7 @@ def inputs_schema(tool: Tool) -> dict[str, Any]:
     """JSON Schema of a tool's arguments."""
     properties: dict[str, Any] = {}
     for item in tool.inputs:
-        schema = type_to_schema(item.type)
+        schema = ty.type_to_schema(item.type)
         if item.name == "video_id" and not item.description:
             schema["description"] = "Which video: the id the question gives."
         if item.description:
@@ -50,58 +39,50 @@ def result_schema(tool: Tool) -> dict[str, Any]:
     """JSON Schema of a tool's result record; an output is null if the tool found no value."""
     outputs: dict[str, Any] = {}
     for item in tool.outputs:
-        schema = type_to_schema(_visible(optional(item.type)))
+        schema = ty.type_to_schema(_visible(ty.optional(item.type)))
         outputs[item.name] = {"description": item.description} | schema if item.description else schema
     count = {"type": "integer", "minimum": 0}
+    words, intervals = ({"type": "array", "items": ty.type_to_schema(item)} for item in (ty.STRING, ty.INTERVAL))
+    # what a result rests on: words that were judged or not, intervals without a match or not examined
+    judged = dict.fromkeys(("matched", "unmatched", "not_judged"), words) | dict.fromkeys(
+        ("not_found", "not_examined"), intervals
+    )
     return {
         "type": "object",
         "properties": {
             "status": {"type": "string", "enum": list(STATUSES)},
-            "summary": type_to_schema(STRING),
+            "summary": ty.type_to_schema(ty.STRING),
             "outputs": {
                 "type": "object",
                 "properties": outputs,
                 "required": list(outputs),
                 "additionalProperties": False,
             },
-            "evidence": type_to_schema(evidence_list()),
+            "evidence": ty.type_to_schema(evidence_list()),
             "calls": {"type": "object", "properties": {"logical": count, "physical": count}},
             "cost": {"type": "object", "additionalProperties": {"type": "number"}},
-            "warnings": {"type": "array", "items": type_to_schema(STRING)},
-            "judged": _judged_schema(),
+            "warnings": {"type": "array", "items": ty.type_to_schema(ty.STRING)},
+            "judged": {"type": "object", "properties": judged, "additionalProperties": False},
             "error": {"type": "object"},
         },
         "required": ["status", "summary", "outputs", "evidence", "calls", "cost", "warnings"],
     }
 
 
-def _judged_schema() -> dict[str, Any]:
-    """Schema of what a result rests on: words that were judged or not, intervals without a match or not examined."""
-    words = {"type": "array", "items": type_to_schema(STRING)}
-    intervals = {"type": "array", "items": type_to_schema(INTERVAL)}
-    return {
-        "type": "object",
-        "properties": {
-            "matched": words, "unmatched": words, "not_judged": words, "not_found": intervals, "not_examined": intervals,
-        },
-        "additionalProperties": False,
-    }  # fmt: skip
-
-
-def _visible(type_: Type) -> Type:
+def _visible(type_: ty.Type) -> ty.Type:
     """A type without the fields that a presented result leaves out."""
     match type_:
-        case OptionalType(item):
-            return optional(_visible(item))
-        case ListType():
+        case ty.OptionalType(item):
+            return ty.optional(_visible(item))
+        case ty.ListType():
             return replace(type_, item=_visible(type_.item))
-        case RecordType():
+        case ty.RecordType():
             kept = tuple((key, _visible(value)) for key, value in type_.fields if key not in ("parent", "evidence"))
             return replace(type_, fields=kept)
     return type_
 
 
-def openai_face(compiled: CompiledTool, *, strict: bool) -> dict[str, Any]:
+def openai_declaration(compiled: CompiledTool, *, strict: bool) -> dict[str, Any]:
     """The tool as an OpenAI function tool, loose or strict.
 
     Raises:
@@ -110,7 +91,7 @@ def openai_face(compiled: CompiledTool, *, strict: bool) -> dict[str, Any]:
     return openai_tool(compiled.name, description_of(compiled), inputs_schema(compiled.tool), strict=strict)
 
 
-def mcp_face(compiled: CompiledTool, *, writes: bool) -> dict[str, Any]:
+def mcp_declaration(compiled: CompiledTool, *, writes: bool) -> dict[str, Any]:
     """The tool as an MCP tool, with output schema and annotations."""
     parameters, result = inputs_schema(compiled.tool), result_schema(compiled.tool)
     return mcp_tool(compiled.name, description_of(compiled), parameters, result, writes=writes)
@@ -142,7 +123,7 @@ def description_of(compiled: CompiledTool) -> str:
 def signature_card(compiled: CompiledTool) -> str:
     """The tool in a few lines: signature, description, price."""
     tool = compiled.tool
-    inputs = ", ".join(f"{item.name}{'' if item.required else '?'}: {show(item.type)}" for item in tool.inputs)
+    inputs = ", ".join(f"{item.name}{'' if item.required else '?'}: {ty.show(item.type)}" for item in tool.inputs)
     outputs = ", ".join(f"{item.name}: {_short(item.type)}" for item in tool.outputs)
     price = compiled.price
     cost = f"{price.least.calls} to {price.most.calls} calls, usually {price.expected.calls}"
@@ -150,10 +131,12 @@ def signature_card(compiled: CompiledTool) -> str:
     return f"{tool.name}({inputs}) -> {{{outputs}}}\n  {tool.description}\n  cost: {cost}"
 
 
-def _short(type_: Type) -> str:
-    text = show(type_)
+def _short(type_: ty.Type) -> str:
+    text = ty.show(type_)
     if len(text) <= 40:
         return text
-    inner = plain(type_)
-    word = f"list<{show(inner.item).split(' ')[0]}>" if isinstance(inner, ListType) else show(inner).split(" ")[0]
-    return f"optional<{word}>" if isinstance(type_, OptionalType) else word
+    inner = ty.plain(type_)
+    word = (
+        f"list<{ty.show(inner.item).split(' ')[0]}>" if isinstance(inner, ty.ListType) else ty.show(inner).split(" ")[0]
+    )
+    return f"optional<{word}>" if isinstance(type_, ty.OptionalType) else word
