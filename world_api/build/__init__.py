@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from world_api.build.builder import BuildReport, Job, build_world
     from world_api.build.following import Following, follow_stream, follow_world, is_address
     from world_api.build.key_frames import KeyFrames, Looks
-    from world_api.build.links import LookLinks, Stitches
+    from world_api.build.look_links import LookLinks
     from world_api.build.moving_things import MovingThings
-    from world_api.build.people import PersonScorer
     from world_api.build.scheduler import Progress
     from world_api.build.screen_texts import ScreenTexts
     from world_api.build.shots import Cuts, SceneCuts
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
         leave_out,
     )
     from world_api.build.stage_process import BuildProcesses
+    from world_api.build.stitches import Stitches
     from world_api.build.truth import Oracle, Truth, read_truth, truth_path
 
 #: The module of each name; it is imported when the name is first used.
@@ -48,9 +48,8 @@ _HOMES = {
     "builder": "BuildReport Job build_world",
     "following": "Following follow_stream follow_world is_address",
     "key_frames": "KeyFrames Looks",
-    "links": "LookLinks Stitches",
+    "look_links": "LookLinks",
     "moving_things": "MovingThings",
-    "people": "PersonScorer",
     "scheduler": "Progress",
     "screen_texts": "ScreenTexts",
     "shots": "Cuts SceneCuts",
@@ -58,12 +57,13 @@ _HOMES = {
     "speech": "RecognisedSpeech SubtitleLines",
     "stage": "CLIP_SECONDS Clip FrameStage Recipe Record Records RowStage Sampling Stage StageSpec Worker clip_span keys_of leave_out",
     "stage_process": "BuildProcesses",
+    "stitches": "Stitches",
     "truth": "Oracle Truth read_truth truth_path",
 }
 
 __all__ = [
     "CLIP_SECONDS", "BuildProcesses", "BuildReport", "Clip", "Cuts", "Following", "FrameStage", "Job", "KeyFrames",
-    "LookLinks", "Looks", "MovingThings", "Oracle", "PersonScorer", "Progress", "Recipe", "RecognisedSpeech",
+    "LookLinks", "Looks", "MovingThings", "Oracle", "Progress", "Recipe", "RecognisedSpeech",
     "Record", "Records", "RowStage", "Sampling", "SceneCuts", "ScreenTexts", "Stage", "StageSpec", "Stitches",
     "SubtitleLines", "Truth", "Worker", "build_world", "clear_beside", "clip_span", "find_beside", "find_source",
     "follow_stream", "follow_world", "is_address", "keys_of", "leave_out", "read_truth", "recording_of",

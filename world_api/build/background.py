@@ -8,7 +8,7 @@ the background picture and not in the frame is a ghost, whose pixels are replace
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import cv2
 import numpy as np
@@ -136,16 +136,12 @@ class Background:
 
 
 def _grid(planes: Planes) -> Floats:
-    coarse = [plane[::_GRID, ::_GRID] for plane in planes]
-    grid = np.empty((3, *coarse[0].shape), dtype=np.float32)
-    for values, plane in zip(grid, coarse, strict=True):
-        values[...] = plane
-    return grid.reshape(3, -1)
+    return np.stack([plane[::_GRID, ::_GRID] for plane in planes]).astype(np.float32).reshape(3, -1)
 
 
 def _largest_gap(one: Planes, other: Planes) -> Mask:
-    blue, green, red = (cv2.absdiff(now, then) for now, then in zip(one, other, strict=True))
-    gap: Mask = cv2.max(cv2.max(blue, green), red)
+    gaps = (cv2.absdiff(now, then) for now, then in zip(one, other, strict=True))
+    gap: Mask = reduce(cv2.max, gaps)
     return gap
 
 
@@ -246,15 +242,13 @@ def unite(blobs: list[Blob]) -> Blob:
     """One blob that covers several."""
     if len(blobs) == 1:
         return blobs[0]
-    x1 = int(min(blob.box.x1 for blob in blobs))
-    y1 = int(min(blob.box.y1 for blob in blobs))
-    x2 = int(max(blob.box.x2 for blob in blobs))
-    y2 = int(max(blob.box.y2 for blob in blobs))
-    mask = np.zeros((y2 - y1, x2 - x1), dtype=np.uint8)
-    for blob in blobs:
-        rows, columns = blob.place
-        mask[rows.start - y1 : rows.stop - y1, columns.start - x1 : columns.stop - x1] |= blob.mask
-    return Blob(box=Box(x1=x1, y1=y1, x2=x2, y2=y2), mask=mask)
+    places = [blob.place for blob in blobs]
+    top, left = (min(place[axis].start for place in places) for axis in (0, 1))
+    bottom, right = (max(place[axis].stop for place in places) for axis in (0, 1))
+    mask = np.zeros((bottom - top, right - left), dtype=np.uint8)
+    for blob, (rows, columns) in zip(blobs, places, strict=True):
+        mask[rows.start - top : rows.stop - top, columns.start - left : columns.stop - left] |= blob.mask
+    return Blob(box=Box(x1=left, y1=top, x2=right, y2=bottom), mask=mask)
 
 
 def outline(blob: Blob, shape: tuple[int, int]) -> tuple[Place, Mask]:

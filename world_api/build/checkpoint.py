@@ -79,9 +79,9 @@ class RowStore:
 
     def add(self, stage: Stage, number: int, records: Records) -> None:
         """Store a clip's rows; every table of the stage gets a file, also an empty one."""
-        key = self._keys[stage.spec.name]
+        key, producer = self._keys[stage.spec.name], {"producer": stage.spec.producer}
         for table in stage.spec.tables:
-            rows = rows_from_records(table, records.get(table, []))
+            rows = rows_from_records(table, [record | producer for record in records.get(table, [])])
             entry = write_rows(self._folder, table=table, clip=number, key=key, rows=rows)
             with self._lock:
                 self._files.setdefault((table, number), {})[key] = entry
@@ -107,7 +107,7 @@ class RowStore:
         tables = {table: find_rows(self._folder, table=table, key=key) for table in stage.spec.tables}
         complete = {
             number
-            for number in set.intersection(*(set(found) for found in tables.values()))
+            for number in set.intersection(*map(set, tables.values()))
             if (self._most is None or number < self._most)
             and all(self._has_images(found[number]) for found in tables.values())
         }
@@ -194,20 +194,17 @@ class DecodeLog:
             record = _checked(line)
             if record is None or (size == 0) != ("of" in record) or record.get("of", self._identity) != self._identity:
                 break
-            self._take(record)
             size += len(line)
+            if "state" in record:
+                self.states.append(PassState.restored(record["state"]))
+            elif "died" in record:
+                self.has_died = True
+            elif "final" in record:
+                self.final = PassState.restored(record["final"])
+                self.lost = [LossNote(**one) for one in record["lost"]]
         if size:
             os.truncate(self._path, size)
         return size > 0
-
-    def _take(self, record: dict[str, Any]) -> None:
-        if "state" in record:
-            self.states.append(PassState.restored(record["state"]))
-        elif "died" in record:
-            self.has_died = True
-        elif "final" in record:
-            self.final = PassState.restored(record["final"])
-            self.lost = [LossNote(**one) for one in record["lost"]]
 
     def _write(self, record: dict[str, Any]) -> None:
         try:

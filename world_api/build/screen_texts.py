@@ -113,25 +113,14 @@ class ScreenTexts:
             version=4,
             tables=("screen_texts",),
             sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE, warm_up=_WARM_UP),
-            parameters={
-                "reader": reader().producer,
-                "reads": list(_READS),
-                "glances": list(_DETECTIONS),
-                "stays_on": _STAYS_ON,
-                "patience": _UNSTABLE,
-                "max_side": _MAX_SIDE,
-            },
-            libraries=("rapidocr", "onnxruntime", "numpy", "opencv-python-headless", "av"),
-            modules=(
-                "world_api.build.screen_texts",
-                "world_api.core.spans",
-                type(reader()).__module__,
-            ),
+            parameters={"reader": reader().producer},
+            libraries=("rapidocr", "onnxruntime"),
+            modules=(type(reader()).__module__,),
         )
 
     def open(self, clip: Clip) -> ScreenTextsWorker:
         """A fresh worker."""
-        return ScreenTextsWorker(clip, self._reader, self.spec.producer)
+        return ScreenTextsWorker(clip, self._reader)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,10 +194,9 @@ class _Ration:
 class ScreenTextsWorker:
     """Selects and reads frames of one clip."""
 
-    def __init__(self, clip: Clip, reader: Callable[[], TextReader], producer: str) -> None:
+    def __init__(self, clip: Clip, reader: Callable[[], TextReader]) -> None:
         self._start = clip.span.start
         self._reader = reader
-        self._producer = producer
         self._reads = _Ration(self._start, _READS)
         self._detections = _Ration(self._start, _DETECTIONS)
         self._recent: list[_Seen] = []  #: the last second
@@ -327,14 +315,11 @@ class ScreenTextsWorker:
     def _row(self, time: float, text: str, box: Box, *, confidence: float) -> Record:
         return {
             "time": round_time(time), "text": text, **box_columns(box),
-            "confidence": confidence, "known_at": known_time(time), "producer": self._producer,
+            "confidence": confidence, "known_at": known_time(time),
         }  # fmt: skip
 
 
 def _shared(one: Box, other: Box) -> Box | None:
     """The overlap of two places, if it is at least half of the smaller one."""
-    x1, y1, x2, y2 = max(one.x1, other.x1), max(one.y1, other.y1), min(one.x2, other.x2), min(one.y2, other.y2)
-    if x2 <= x1 or y2 <= y1:
-        return None
-    both = Box(x1=x1, y1=y1, x2=x2, y2=y2)
-    return both if both.area >= 0.5 * min(one.area, other.area) else None
+    both = one.common(other)
+    return both if both is not None and both.area >= 0.5 * min(one.area, other.area) else None

@@ -71,6 +71,7 @@ from world_api.core.lexicon import (
 )
 from world_api.core.ports import (
     SAMPLE_RATE,
+    AppearanceEmbedder,
     ChatModel,
     Clock,
     DetectedObject,
@@ -83,6 +84,7 @@ from world_api.core.ports import (
     LookRequest,
     LookTask,
     ObjectDetector,
+    PersonScorer,
     Picture,
     PictureSource,
     Samples,
@@ -108,6 +110,7 @@ __all__ = [
     "INTERNAL_FAULT",
     "MAX_LEVELS",
     "SAMPLE_RATE",
+    "AppearanceEmbedder",
     "BackendFault",
     "Box",
     "ChatModel",
@@ -132,6 +135,7 @@ __all__ = [
     "ObjectDetector",
     "OnceEach",
     "OperationFault",
+    "PersonScorer",
     "Picture",
     "PictureSource",
     "Reading",

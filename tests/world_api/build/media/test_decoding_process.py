@@ -30,11 +30,9 @@ from world_api.media import (
     SubtitleSource,
     VideoFrames,
     VideoPass,
-    VideoSound,
     Want,
     choose_subtitles,
     probe,
-    release,
 )
 from world_api.media.decoder import DecoderProcess
 from world_api.media.decoder_server import DecoderServer
@@ -160,7 +158,7 @@ def test_a_pass_ends_the_process_it_was_given_once_it_is_through(film: Path) -> 
     _, process = handed_over(film)
     for frame in everything(film, process):
         assert is_alive(number_of(process))
-        release(frame)
+        frame.release()
     assert not is_alive(number_of(process))
 
 
@@ -225,8 +223,8 @@ def cues(spoken_film: Path, limits: Limits) -> None:
 
 
 def sound(spoken_film: Path, limits: Limits) -> None:
-    with closing(VideoSound(probe(spoken_film), limits=limits)) as hear:
-        hear(TimeSpan(start=0.0, end=1.0))
+    with closing(MediaWorker(limits)) as worker:
+        worker.sound(probe(spoken_film), TimeSpan(start=0.0, end=1.0))
 
 
 def words_of_a_recipe(spoken_film: Path, limits: Limits) -> None:
