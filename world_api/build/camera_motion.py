@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -33,7 +33,6 @@ class Look:
 
     time: float
     gray: Image
-    _flows: dict[float, Flow] = field(default_factory=dict, repr=False)
 
     @cached_property
     def corners(self) -> Points:
@@ -50,12 +49,6 @@ class Look:
         x = (strong % columns) * width + best[strong] % width
         y = (strong // columns) * height + best[strong] // width
         return np.stack([x, y], axis=1).astype(np.float32).reshape(-1, 1, 2)
-
-    def flow_from(self, earlier: Look) -> Flow:
-        """The flow of the corners of an earlier picture of the same video; computed once."""
-        if earlier.time not in self._flows:
-            self._flows[earlier.time] = Flow(earlier, self)
-        return self._flows[earlier.time]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,16 +70,6 @@ class Motion:
         middle = np.array([width / 2, height / 2])
         right, down = self.matrix[:, :2] @ middle + self.matrix[:, 2] - middle
         return float(right), float(down)
-
-    @property
-    def zoom(self) -> float:
-        """The factor by which things grow."""
-        return float(math.hypot(self.matrix[0, 0], self.matrix[1, 0]))
-
-    @property
-    def turn(self) -> float:
-        """The angle (radians) by which the picture turns clockwise."""
-        return float(math.atan2(self.matrix[1, 0], self.matrix[0, 0]))
 
     @property
     def largest_shift(self) -> float:
@@ -275,7 +258,7 @@ class CameraWatch:
             motion, flow = None, None
             changed = _changed_share(last.gray, look.gray, _CHANGED) > _STILL
             if changed and _changed_parts(last.gray, look.gray) >= _MOVED_PARTS:
-                flow = look.flow_from(last)
+                flow = Flow(last, look)
                 motion = flow.motion
             if flow is None or motion is not None:
                 self._steps.append(_Step(start=last.time, end=look.time, motion=motion))
@@ -291,7 +274,7 @@ class CameraWatch:
         older = next((seen for seen in reversed(self._seen) if look.time - seen.time >= _YOUNGEST), None)
         if older is None or _changed_share(older.gray, look.gray, _HARDLY) <= _ALIKE:
             return False
-        motion = look.flow_from(older).motion if _changed_parts(older.gray, look.gray) >= _DRIFTED_PARTS else None
+        motion = Flow(older, look).motion if _changed_parts(older.gray, look.gray) >= _DRIFTED_PARTS else None
         if motion is None or motion.gain < _DRIFT_GAIN or motion.largest_shift < _DRIFT:
             return False
         self._drift = _Step(start=older.time, end=look.time, motion=motion)
@@ -324,7 +307,8 @@ def _move(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None
         width = float(motion.shape[1])
         across, along = motion.shift
         right, down, way = right + across, down + along, way + math.hypot(across, along)
-        zoom, turn = zoom + math.log(max(motion.zoom, 1e-3)), turn + motion.turn
+        cosine, sine = motion.matrix[0, 0], motion.matrix[1, 0]  #: times the factor by which things grow
+        zoom, turn = zoom + math.log(max(math.hypot(cosine, sine), 1e-3)), turn + math.atan2(sine, cosine)
     parts: dict[CameraKind, float] = {
         # The picture moves to the left when the camera pans to the right.
         "pan_left" if right > 0 else "pan_right": abs(right) / width,
@@ -355,4 +339,4 @@ def _changed_parts(previous: Image, current: Image) -> float:
     """The share of the parts of the picture that changed at all."""
     changed = cv2.threshold(cv2.absdiff(current, previous), _HARDLY, 255, cv2.THRESH_BINARY)[1]
     parts = cv2.resize(changed, PARTS[::-1], interpolation=cv2.INTER_AREA)
-    return float(np.count_nonzero(parts)) / parts.size
+    return float(np.count_nonzero(parts) / parts.size)

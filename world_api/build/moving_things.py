@@ -12,7 +12,7 @@ from world_api.build.background import Background, Blob, Smooth, find_blobs, out
 from world_api.build.camera_motion import CameraWatch, Look
 from world_api.build.colours import colour_words
 from world_api.build.people import People, PersonVotes
-from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec, box_columns, scaled
+from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec, box_columns
 from world_api.build.tracker import Candidate, Tracker, TwoPictures
 from world_api.core.ports import AppearanceEmbedder, Image, PersonScorer
 from world_api.core.spans import Box, known_time, round_time
@@ -116,7 +116,7 @@ class Notes:
 
 def _enlarged(box: Box, picture: Image, shape: tuple[int, int]) -> Box:
     """A box of a small picture in pixels of a picture of another height and width."""
-    return scaled(box, shape[1] / picture.shape[1], shape[0] / picture.shape[0])
+    return box.scaled(shape[1] / picture.shape[1], shape[0] / picture.shape[0])
 
 
 def _cut_off(blob: Blob, picture: Image) -> bool:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from world_api.build.camera_motion import CameraWatch
 from world_api.build.colours import colour_words
-from world_api.build.stage import Clip, Record, box_columns, scaled
+from world_api.build.stage import Clip, Record, box_columns
 from world_api.core.ports import DetectedObject, Image, PersonScorer
 from world_api.core.spans import Box, known_time, round_time
 
@@ -150,7 +150,7 @@ class People:
 
     def _note(self, person: _Person, picture: Image, time: float, shape: tuple[int, int]) -> None:
         if self._clip.span.contains(time):
-            columns = box_columns(scaled(person.box, shape[1] / picture.shape[1], shape[0] / picture.shape[0]))
+            columns = box_columns(person.box.scaled(shape[1] / picture.shape[1], shape[0] / picture.shape[0]))
             person.pending.append({"time": round_time(time), **columns, "colours": _colours(picture, person.box)})
         if person.hits < _HITS or person.moving < _MOVING or not person.pending:
             return

@@ -22,7 +22,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec, box_columns, scaled
+from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec, box_columns
 from world_api.core.ports import TextReader
 from world_api.core.spans import Box, known_time, round_time
 from world_api.media.frames import Frame
@@ -237,13 +237,17 @@ class ScreenTextsWorker:
         """Examine new places that are still, or have been changing for long, and read the frame if they hold text."""
         if not found and self._noted is None:
             self._note([], seen.time)
-        new = [place for place in found if not self._was_examined(place, seen)]
+        known = [old.gray for old in self._examined if seen.time < old.until]
+        new = [place for place in found if not any(looks_same(seen.gray, gray, place) for gray in known)]
         if not new:
             self._restless_since = None
             return
         still = [place for place in new if self._keeps_still(place, seen)]
-        if not still and not self._is_restless_long(seen.time):
-            return
+        if not still:
+            self._restless_since = seen.time if self._restless_since is None else self._restless_since
+            is_long = seen.time - self._restless_since >= _UNSTABLE - _SLACK
+            if not is_long or seen.time < self._restless_again:
+                return
         if not (self._reads.has(seen.time) and self._detections.has(seen.time)):
             return
         self._detections.spend()
@@ -261,23 +265,12 @@ class ScreenTextsWorker:
         """Whether there is still text outside the known lines; changing text is read once a clip."""
         known = [line.place for line in self._present] + self._restless
         others = [place for place in places if all(place.iou(other) < _SAME_PLACE for other in known)]
-        if any(
-            self._keeps_still(place, seen) or any(_shared(place, other) is not None for other in still)
-            for place in others
-        ):
+        if any(self._keeps_still(place, seen) or any(_shared(place, one) for one in still) for place in others):
             return True
         if not others or seen.time < self._restless_again:
             return False
         self._restless_again = float("inf")
         return True
-
-    def _is_restless_long(self, time: float) -> bool:
-        if self._restless_since is None:
-            self._restless_since = time
-        return time - self._restless_since >= _UNSTABLE - _SLACK and time >= self._restless_again
-
-    def _was_examined(self, place: Box, seen: _Seen) -> bool:
-        return any(seen.time < old.until and looks_same(seen.gray, old.gray, place) for old in self._examined)
 
     def _keeps_still(self, place: Box, seen: _Seen) -> bool:
         if not self._recent or seen.time - self._recent[0].time < _STILL - _JITTER:
@@ -290,8 +283,8 @@ class ScreenTextsWorker:
         whole, small = frame.shape[1] / picture.shape[1], seen.gray.shape[1] / picture.shape[1]
         self._present = []
         for line in self._reader().read(picture):
-            place = scaled(line.box, small, small)
-            row = self._row(seen.time, line.text, scaled(line.box, whole, whole), confidence=line.confidence)
+            place = line.box.scaled(small, small)
+            row = self._row(seen.time, line.text, line.box.scaled(whole, whole), confidence=line.confidence)
             strokes = [part for other in found if (part := _shared(place, other)) is not None] or [place]
             inked = [(part, ink(seen.gray, part)) for part in strokes]
             is_restless = not all(self._keeps_still(part, seen) for part in strokes)

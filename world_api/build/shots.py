@@ -54,67 +54,30 @@ class ShotChanges:
     """Applies the rules to pictures in order; ``rate`` is frames a second, ``shortest`` the frames of the shortest shot."""
 
     def __init__(self, *, rate: float, shortest: int) -> None:
-        self._count = 0
-        self._last: NDArray[np.uint8] | None = None
-        self._adaptive = _Adaptive(shortest)
-        self._content = _Content(rate, shortest)
-        self._fades = _Fades(rate, shortest)
-
-    def see(self, picture: Image, *, brightness: float) -> list[Change]:
-        """Process the next BGR picture and its brightness; return changes at this frame or earlier ones."""
-        difference, number = self._difference(picture), self._count
-        self._count += 1
-        cuts = [*self._adaptive.see(number, difference), *self._content.see(number, difference)]
-        found = [Change(kind="cut", number=cut) for cut in cuts]
-        return found + [Change(kind="fade", number=fade) for fade in self._fades.see(number, brightness)]
-
-    def _difference(self, picture: Image) -> float:
-        parts: NDArray[np.uint8] = cv2.cvtColor(picture, cv2.COLOR_BGR2HSV)
-        last, self._last = self._last, parts
-        return 0.0 if last is None else mean_of(parts, last)
-
-
-class _Content:
-    """PySceneDetect's content rule: large differences, and only one of several that are close together."""
-
-    def __init__(self, rate: float, shortest: int) -> None:
         # Imports the whole package: done while the first frames are decoded.
         from scenedetect import FrameTimecode
         from scenedetect.detector import FlashFilter
-
-        self._shortest = shortest
-        self._timecode = partial(FrameTimecode, fps=rate)
-        self._filter = FlashFilter(FlashFilter.Mode.MERGE, shortest)
-        self._last_above = 0
-
-    def see(self, number: int, difference: float) -> list[int]:
-        """Process the next difference; return the numbers of frames that are cuts."""
-        above = difference >= CONTENT
-        # The filter is slow, and its state can change only here, or at the end of the shortest shot.
-        if not above and number not in (0, self._last_above + self._shortest):
-            return []
-        self._last_above = number if above else self._last_above
-        return [at.frame_num for at in self._filter.filter(self._timecode(number), above)]
-
-
-class _Fades:
-    """PySceneDetect's threshold rule: the end of a black interval."""
-
-    def __init__(self, rate: float, shortest: int) -> None:
-        from scenedetect import FrameTimecode
         from scenedetect.detectors import ThresholdDetector
 
+        self._count = 0
+        self._last: NDArray[np.uint8] | None = None
         self._timecode = partial(FrameTimecode, fps=rate)
-        self._detector = ThresholdDetector(BLACK, min_scene_len=shortest, fade_bias=FADE_BIAS)
-        self._is_black: bool | None = None
+        self._adaptive = _Adaptive(shortest)
+        self._flashes = FlashFilter(FlashFilter.Mode.MERGE, shortest)
+        self._fades = ThresholdDetector(BLACK, min_scene_len=shortest, fade_bias=FADE_BIAS)
 
-    def see(self, number: int, brightness: float) -> list[int]:
-        """Process the next brightness; return the number of the first frame after a black interval."""
-        was, self._is_black = self._is_black, brightness < BLACK
-        if self._is_black == was:
-            return []  # only a change of state matters
-        # The detector uses only the mean of a picture, so one pixel of that brightness is enough.
-        return [at.frame_num for at in self._detector.process_frame(self._timecode(number), np.array([brightness]))]
+    def see(self, picture: Image, *, brightness: float) -> list[Change]:
+        """Process the next BGR picture and its brightness; return changes at this frame or earlier ones."""
+        parts: NDArray[np.uint8] = cv2.cvtColor(picture, cv2.COLOR_BGR2HSV)
+        difference = 0.0 if self._last is None else mean_of(parts, self._last)
+        self._last, number, time = parts, self._count, self._timecode(self._count)
+        self._count += 1
+        # The content rule: large differences, and only one of several that are close together.
+        sharp = [at.frame_num for at in self._flashes.filter(time, difference >= CONTENT)]
+        # The end of a black interval. The detector uses only the mean of a picture, so one pixel is enough.
+        fades = [at.frame_num for at in self._fades.process_frame(time, np.array([brightness]))]
+        cuts = [Change(kind="cut", number=cut) for cut in (*self._adaptive.see(number, difference), *sharp)]
+        return cuts + [Change(kind="fade", number=fade) for fade in fades]
 
 
 class _Adaptive:

@@ -198,11 +198,9 @@ def find_beside(store: Path) -> Beside:
     """List what a store keeps beside its worlds; nothing if there is no store."""
     recordings = tuple(_files(store / RECORDINGS))
     needed = {remembered_source(folder) for folder in _entries(store, Path.is_dir)} if recordings else set()
-    return Beside(
-        answers=tuple(path for folder in _entries(store / ON_DEMAND, Path.is_dir) for path in _files(folder)),
-        recordings=recordings,
-        spare=tuple(path for path in recordings if path.resolve() not in needed and _is_spare(path, store)),
-    )
+    answers = tuple(path for folder in _entries(store / ON_DEMAND, Path.is_dir) for path in _files(folder))
+    spare = tuple(path for path in recordings if path.resolve() not in needed and _is_spare(path, store))
+    return Beside(answers=answers, recordings=recordings, spare=spare)
 
 
 def clear_beside(store: Path) -> Cleared:
@@ -242,13 +240,12 @@ def _is_spare(path: Path, store: Path) -> bool:
 
     Files that are no recordings are never removed.
     """
-    name = path.stem
-    if path.suffix != ".mkv" or not is_name(name) or (store / name).exists() or is_being_written(path):
-        return False
-    try:
-        return time() - path.stat().st_mtime >= ABANDONED
-    except OSError:
-        return False
+    name, is_old = path.stem, False
+    with suppress(OSError):
+        is_old = time() - path.stat().st_mtime >= ABANDONED
+    return (
+        is_old and path.suffix == ".mkv" and is_name(name) and not ((store / name).exists() or is_being_written(path))
+    )
 
 
 def _remove_recording(path: Path, store: Path) -> bool:

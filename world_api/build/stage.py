@@ -199,11 +199,6 @@ def box_columns(box: Box) -> Record:
     return dict(zip(("x1", "y1", "x2", "y2"), box.rounded(), strict=True))
 
 
-def scaled(box: Box, across: float, down: float) -> Box:
-    """A box in a picture of another size; the factors are for x and y."""
-    return Box(x1=box.x1 * across, y1=box.y1 * down, x2=box.x2 * across, y2=box.y2 * down)
-
-
 def clip_span(number: int) -> TimeSpan:
     """The span of a clip; the last one is not shortened to the video's end."""
     return TimeSpan(start=number * CLIP_SECONDS, end=(number + 1) * CLIP_SECONDS)

@@ -163,7 +163,11 @@ class _Stays:
         starting = {
             track: rows
             for track, rows in _by_track(self._own).items()
-            if not self._is_cut_off(rows[0]) and self._has_candidate(rows[0])
+            if not self._is_cut_off(rows[0])
+            # Whether any track ended in that place; checked before anything more expensive.
+            and any(
+                _is_before(ended[-1], rows[0]) and _is_within(ended[-1], rows[0]) for ended in self._tracks.values()
+            )
         }
         links: list[Record] = []
         filled: list[Record] = []
@@ -184,15 +188,14 @@ class _Stays:
                 filled.extend({**last, "time": round_time(float(time)), "known_at": known} for time in times)
         return links, filled
 
-    def _has_candidate(self, first: Record) -> bool:
-        """Whether any track ended in that place; checked before anything more expensive."""
-        return any(_is_before(rows[-1], first) and _is_within(rows[-1], first) for rows in self._tracks.values())
-
     def _best(self, rows: Sequence[Record], seen: Sequence[Vector], moment: float) -> tuple[Record, float] | None:
         """The last sighting of the person who most likely moves off, and the similarity of both; None if there is none."""
         first = rows[0]
         linked = {(link["earlier"], link["later"]) for link in _known(self._links, moment)}
-        if any(later == first["track"] for _, later in linked) or self._continues_another(first, moment):
+        ends = [rows[-1] for known in self._tracks.values() if (rows := _known(known, moment))]
+        # Whether a moving thing was lost just there.
+        is_another = any(0.0 < first["time"] - end["time"] <= _JUST_GONE and _is_within(end, first) for end in ends)
+        if is_another or any(later == first["track"] for _, later in linked):
             return None
         continued = {earlier for earlier, _ in linked} | self._ended
         found: list[tuple[float, str, Record]] = []
@@ -208,11 +211,6 @@ class _Stays:
                 found.append((alike, track, last))
         best = max(found, default=None, key=lambda item: (item[0], item[1]))
         return (best[2], best[0]) if best is not None and best[0] >= _ALIKE else None
-
-    def _continues_another(self, first: Record, moment: float) -> bool:
-        """Whether a moving thing was lost just there."""
-        ended = [rows[-1] for known in self._tracks.values() if (rows := _known(known, moment))]
-        return any(0.0 < first["time"] - last["time"] <= _JUST_GONE and _is_within(last, first) for last in ended)
 
     def _stood_still(self, ended: Sequence[Record], first: Record) -> bool:
         """Whether a person had stood still inside the picture when last seen, in the place of a first sighting."""

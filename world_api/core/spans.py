@@ -124,6 +124,10 @@ class Box:
         """``(x, y)`` of the middle, in pixels."""
         return (self.x1 + self.x2) / 2, (self.y1 + self.y2) / 2
 
+    def scaled(self, across: float, down: float) -> Box:
+        """The box in a picture of another size; the factors are for x and y."""
+        return Box(x1=self.x1 * across, y1=self.y1 * down, x2=self.x2 * across, y2=self.y2 * down)
+
     def moved(self, right: float, down: float) -> Box:
         """The box at another place."""
         return Box(x1=self.x1 + right, y1=self.y1 + down, x2=self.x2 + right, y2=self.y2 + down)

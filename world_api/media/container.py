@@ -277,34 +277,22 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None
     """
     with open_video(path, limits=limits, file=file) as container:
         stream = video_stream(container, path, limits=limits)
-        frame = _first_frame(container, stream, path)
+        frames = decoded(container, stream, decode_pictures)
+        frame = next((frame for frame in frames if frame.width and frame.height), None)
+        if frame is None:
+            raise not_a_video(path, "no picture in it can be decoded")
         check_pixels(frame.width, frame.height, path, limits)
-        rotation = quarter_turn(frame)
-        size = (frame.width, frame.height)
+        rotation, size = quarter_turn(frame), (frame.width, frame.height)
         width, height = size[::-1] if rotation in (90, 270) else size
+        rate = stream.average_rate or stream.guessed_rate or stream.base_rate
+        duration = container.duration / 1_000_000 if container.duration else None
+        if stream.duration and stream.time_base:
+            duration = float(stream.duration * stream.time_base)
         return Probe(
             path=path, container=container.format.name, codec=stream.codec_context.name, width=width, height=height,
-            rotation=rotation, frame_rate=_frame_rate(stream), start=frame_time(frame),
-            declared_duration=_declared_duration(container, stream), has_audio=bool(container.streams.audio),
+            rotation=rotation, frame_rate=round(float(rate), 6) if rate else 0.0, start=frame_time(frame),
+            declared_duration=duration, has_audio=bool(container.streams.audio),
         )  # fmt: skip
-
-
-def _first_frame(container: InputContainer, stream: VideoStream, path: Path) -> VideoFrame:
-    for frame in decoded(container, stream, decode_pictures):
-        if frame.width and frame.height:
-            return frame
-    raise not_a_video(path, "no picture in it can be decoded")
-
-
-def _frame_rate(stream: VideoStream) -> float:
-    rate = stream.average_rate or stream.guessed_rate or stream.base_rate
-    return round(float(rate), 6) if rate else 0.0
-
-
-def _declared_duration(container: InputContainer, stream: VideoStream) -> float | None:
-    if stream.duration and stream.time_base:
-        return float(stream.duration * stream.time_base)
-    return container.duration / 1_000_000 if container.duration else None
 
 
 def decoded(

@@ -234,7 +234,13 @@ class DecodePass:
         with open_video(self.source.path, limits=self._limits, file=self._file) as container:
             stream = video_stream(container, self.source.path, limits=self._limits)
             tick = stream.time_base  #: of the stream's clock, in seconds
-            for raw in self._decoded(container, stream):
+            if self._resume_from is None:
+                frames = self._all(container, stream)
+            elif self._skip:
+                frames = self._beyond(container, stream)
+            else:
+                frames = self._after(container, stream, self._resume_from)
+            for raw in frames:
                 time = self._time_of(raw)
                 if time is None:
                     continue
@@ -252,11 +258,6 @@ class DecodePass:
                 if not self._fitter.fits(raw):
                     state.damage.note_size(raw, time)
                 yield DecodedFrame(raw, time=time, scaler=self._scaler, fitter=self._fitter)
-
-    def _decoded(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
-        if self._resume_from is None:
-            return self._all(container, stream)
-        return self._beyond(container, stream) if self._skip else self._after(container, stream, self._resume_from)
 
     def _all(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
         for picture in decoded(container, stream, decode_pictures, refused=self._refuse):

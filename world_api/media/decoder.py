@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import accumulate
 from math import prod
 from pathlib import Path
-from threading import Lock, RLock
+from threading import RLock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 #: Seconds that are skipped each time a decoder dies again at the same place; after the last one the pass ends.
 _SKIPS = (0.0, 1.0, 4.0, 16.0, 64.0)
-#: Frames are sent, and slots returned, in batches of this share of the slots.
-_BATCH = 4
 
 
 class DecoderProcess(ChildProcess):
@@ -172,33 +170,14 @@ class VideoFrames:
         self._worker.close()
 
 
-class _FrameChannel:
-    """A decoding process during a pass, and the slots it writes frames into. Slots in use outlive the process."""
-
-    def __init__(self, source: Probe, process: DecoderProcess) -> None:
-        self.process = process
-        self.slots = Slots.for_frames(source.width, source.height, handle=process.shared)
-        self._free: list[int] = []  #: slots that the process does not know to be free yet
-        self._lock = Lock()
-
-    def give_back(self, slot: int) -> None:
-        """Let a slot be reused. The process waits only if it has none, so several are sent at a time."""
-        with self._lock:
-            self._free.append(slot)
-            if len(self._free) < self.slots.count // _BATCH:
-                return
-            free, self._free = self._free, []
-        with suppress(ProcessGone):
-            self.process.notify({"free": free})
-
-
 class SlotFrame(Frame):
     """A frame whose pixels are in a slot; they are copied when a picture is requested."""
 
     has_pixels = True
 
-    def __init__(self, channel: _FrameChannel, message: Message, *, scaler: Scaler) -> None:
-        self._channel: _FrameChannel | None = channel
+    def __init__(self, message: Message, slots: Slots, process: DecoderProcess, *, scaler: Scaler) -> None:
+        self._slots: Slots | None = slots
+        self._process = process
         self._slot = int(message["slot"])
         self._whole: Message | None = message["whole"]
         self._made = {(side, made): (at, shape) for side, made, at, shape in message["pictures"]}
@@ -229,14 +208,14 @@ class SlotFrame(Frame):
         return self._bytes()[at : at + prod(shape)].reshape(shape).copy()
 
     def _free(self) -> None:
-        if self._channel is not None:
-            channel, self._channel, self._taken = self._channel, None, None
-            channel.give_back(self._slot)
+        self._slots, self._taken = None, None
+        with suppress(ProcessGone):
+            self._process.notify({"free": [self._slot]})
 
     def _bytes(self) -> Image:
-        if self._channel is None:
+        if self._slots is None:
             raise RuntimeError("a picture was requested after the frame had been released")
-        return self._channel.slots.slot(self._slot)
+        return self._slots.slot(self._slot)
 
 
 @dataclass(kw_only=True)
@@ -270,7 +249,6 @@ class VideoPass:
     count: int = 0  #: frames received
     _last_note: PassState | None = None
     _since_note: int = 0
-    _unsent: float = 0.0  #: seconds of frames that a process may have held back when it died
     _scaler: Scaler = field(default_factory=Scaler)
 
     def __iter__(self) -> Iterator[Frame]:
@@ -283,7 +261,7 @@ class VideoPass:
                 return
             except ProcessGone as gone:
                 tries = tries + 1 if self.last_time <= died_at else 0
-                died_at = self.last_time + self._unsent
+                died_at = self.last_time
                 if tries == len(_SKIPS) or (self.last_time < 0 and tries > 0):
                     self._give_up(gone)
                     return
@@ -301,17 +279,14 @@ class VideoPass:
 
     def _decoded(self, *, skip: float) -> Iterator[Frame]:
         state = self._current_state() if skip else self._last_note or self.resume_from
-        self.process = self.process or DecoderProcess(self.limits)
-        channel = _FrameChannel(self.source, self.process)
-        # Frames of a growing file are sent as they come; after a death too, so that the next one can be located.
-        batch = 1 if self.lost or self.settled is not None else channel.slots.count // _BATCH
-        self._unsent = (batch - 1) / max(self.source.frame_rate, 1.0)
+        process = self.process = self.process or DecoderProcess(self.limits)
+        slots = Slots.for_frames(self.source.width, self.source.height, handle=self.process.shared)
         request: Message = {
             "do": "decode", "source": self.source.record(), "wants": [want.record() for want in self.wants],
             "state": None if state is None else state.record(), "skip": skip, "after": self.last_time,
-            "settled": self.settled, "stops": self.stops, "slots": channel.slots.record(), "batch": batch,
+            "settled": self.settled, "stops": self.stops, "slots": slots.record(),
         }  # fmt: skip
-        for message, _ in self.process.stream(request):
+        for message, _ in process.stream(request):
             if "too_large" in message and not any(lost.code == "picture_too_large" for lost in self.lost):
                 size = "{1} x {0}".format(*message["too_large"])
                 self._lose(
@@ -322,7 +297,8 @@ class VideoPass:
                 self.last_time = float(message["t"])
                 self._since_note += 1
                 self.count += 1
-                yield SlotFrame(channel, message, scaler=self._scaler) if "slot" in message else Frame(self.last_time)
+                has_pixels = "slot" in message
+                yield (SlotFrame(message, slots, process, scaler=self._scaler) if has_pixels else Frame(self.last_time))
             elif "state" in message:
                 self._last_note, self._since_note = PassState.restored(message["state"]), 0
                 if not self.lost:

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 _STATE_EVERY = 10.0
 #: Seconds between two signs of life.
 _SIGN_EVERY = 1.0
-#: A batch of frames is sent when the last one was sent this long ago (seconds), even if it is not full.
-_HELD = 0.02
 #: How far before the requested time (seconds) to seek, in turn, if a seek ended after it.
 _BACK_OFF = (0.0, 2.0, 12.0)
 _HALF_MILLISECOND = 5e-4
@@ -124,7 +122,7 @@ class DecoderServer:
         return {"seconds": seconds}, b""
 
     def _decode(self, request: Message) -> Answer:
-        """Send every frame later than ``after`` in batches, with the wanted pictures in a slot."""
+        """Send every frame later than ``after``, with the wanted pictures in a slot."""
         slots = self._slots = Slots(handle=self._shared, **request["slots"])
         self._free = list(range(slots.count))
         source, settled, state = Probe.restored(request["source"]), request["settled"], request["state"]
@@ -147,13 +145,13 @@ class DecoderServer:
         enough = last_end(wants) if request["stops"] else math.inf
         previous = decode.state.last_time if decode.state.frames else None
         sent = decode.state.last_time
-        for frames in self._batches(decode, most=request["batch"], last=min(enough, self._limits.duration)):
-            for frame in frames:
-                if frame.time > request["after"]:
-                    self._wire.hold(self._sent(frame, [want for want in wants if want.takes(frame.time, previous)]))
-                previous = frame.time
-            self._wire.flush()
-            now = decode.state.last_time
+        for frame in decode:
+            now = frame.time
+            if now > request["after"]:
+                self._wire.send(self._sent(frame, [want for want in wants if want.takes(now, previous)]))
+            else:
+                self._show_life()
+            previous = now
             if now // _STATE_EVERY > sent // _STATE_EVERY:
                 sent = now
                 self._wire.send({"state": decode.state.record()})
@@ -162,21 +160,6 @@ class DecoderServer:
             if now > self._limits.duration:
                 return {"end": decode.state.record(), "cut": True}
         return {"end": decode.state.record(), "cut": False}
-
-    def _batches(self, decode: DecodePass, *, most: int, last: float) -> Iterator[list[Frame]]:
-        """The frames in batches; a batch ends with a frame at ``last`` (seconds) or later.
-
-        Decoding empties the processor's caches: work after each frame takes several times as long as for several in a row.
-        """
-        frames: list[Frame] = []
-        for frame in decode:
-            self._show_life()
-            frames.append(frame)
-            if len(frames) >= most or frame.time >= last or monotonic() - self._wire.sent_at >= _HELD:
-                yield frames
-                frames = []
-        if frames:
-            yield frames
 
     def _sent(self, frame: Frame, wants: list[Want]) -> Message:
         """The message about a frame; the wanted pictures are written into a slot."""
@@ -192,7 +175,6 @@ class DecoderServer:
     def _free_slot(self) -> int:
         """Return a slot that no stage uses, waiting for one if necessary."""
         while not self._free:
-            self._wire.flush()
             try:
                 message, _ = self._wire.receive(timeout=_SIGN_EVERY)
             except Silent:

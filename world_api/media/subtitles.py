@@ -332,20 +332,16 @@ def _is_text(stream: SubtitleStream) -> bool:
 def _packet_text(data: bytes, codec: str) -> tuple[str, str]:
     """The words of a packet and their speaker."""
     if codec == "mov_text":
-        length = int.from_bytes(data[:2], "big")
-        return _sample_text(data[2 : 2 + length]), ""
+        sample = data[2 : 2 + int.from_bytes(data[:2], "big")]
+        # 3GPP timed text is UTF-16 with a byte order mark, else UTF-8.
+        is_wide = sample.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE))
+        return sample.decode("utf-16" if is_wide else "utf-8-sig", errors="replace"), ""
     text = data.decode("utf-8", errors="replace")
     if codec in {"ass", "ssa"}:
         # ReadOrder, Layer, Style, Name, MarginL, MarginR, MarginV, Effect, Text
         fields = text.split(",", 8)
         return (plain_ass(fields[8]), fields[3]) if len(fields) == 9 else ("", "")
     return text, ""
-
-
-def _sample_text(sample: bytes) -> str:
-    """The text of a 3GPP timed text sample: UTF-16 with a byte order mark, else UTF-8."""
-    is_wide = sample.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE))
-    return sample.decode("utf-16" if is_wide else "utf-8-sig", errors="replace")
 
 
 #: Byte order marks and their encodings; the longer first, since one begins with the other.
@@ -390,14 +386,9 @@ def decode(data: bytes) -> str:
     if (beyond := _BEYOND_ASCII.search(data)) is None:
         return data.decode("ascii")
     line = data.rfind(b"\n", 0, beyond.start()) + 1
-    return _whole_characters(_encoding(data[line : line + _SAMPLE]), data)
-
-
-def _encoding(sample: bytes) -> str:
-    """The most likely encoding of a sample that is not ASCII; a few damaged bytes do not change it."""
-    if _damage(_whole_characters("utf-8", sample)) <= _UTF8_DAMAGE:
-        return "utf-8"
-    return _east_asian(sample) or "cp1252"
+    sample = data[line : line + _SAMPLE]
+    is_utf8 = _damage(_whole_characters("utf-8", sample)) <= _UTF8_DAMAGE  # a few damaged bytes do not change it
+    return _whole_characters("utf-8" if is_utf8 else _east_asian(sample) or "cp1252", data)
 
 
 def _wide(sample: bytes) -> str | None:
@@ -521,17 +512,12 @@ def choose_subtitles(video: Path, wanted: str = AUTO, worker: MediaWorker | None
     if worker is None:
         with closing(MediaWorker()) as own:
             return choose_subtitles(video, wanted, own)
-    if _names_a_file(wanted):
+    if Path(wanted).suffix.lower() in SUFFIXES or "/" in wanted or "\\" in wanted:
         return _named_file(Path(wanted).expanduser(), video, worker)
     sidecars, strangers = find_sidecars(video)
     inside = look_into(video, worker)
-    losses = [
-        loss(
-            "subtitles_elsewhere",
-            f"{path.name} is a link to another folder and was not followed; name it to have it read",
-        )
-        for path in strangers
-    ]
+    elsewhere = "is a link to another folder and was not followed; name it to have it read"
+    losses = [loss("subtitles_elsewhere", f"{path.name} {elsewhere}") for path in strangers]
     found = sorted([*sidecars, *inside.texts], key=lambda source: source.is_partial)
     if wanted == AUTO:
         return _first_with_cues(_in_order(found, inside.language), losses, video, worker)
@@ -545,10 +531,6 @@ def choose_subtitles(video: Path, wanted: str = AUTO, worker: MediaWorker | None
             hint="name a language it has, a subtitle file, or 'none'",
         )
     return _first_with_cues(fitting, losses, video, worker)
-
-
-def _names_a_file(wanted: str) -> bool:
-    return Path(wanted).suffix.lower() in SUFFIXES or "/" in wanted or "\\" in wanted
 
 
 def _named_file(path: Path, video: Path, worker: MediaWorker) -> Subtitles:
