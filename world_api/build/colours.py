@@ -27,21 +27,15 @@ _NUMBER = {word: number for number, word in enumerate(_WORDS)}
 _SKIN = len(_WORDS)  # a bin of its own, never named
 
 #: Upper end of each hue range (OpenCV's 0 to 180) and its word.
-_HUES = (
-    (7, "red"),
-    (19, "orange"),
-    (33, "yellow"),
-    (86, "green"),
-    (129, "blue"),
-    (150, "purple"),
-    (171, "pink"),
-    (181, "red"),
-)
+_HUES = {7: "red", 19: "orange", 33: "yellow", 86: "green", 129: "blue", 150: "purple", 171: "pink", 181: "red"}
 
 
 def colour_words(picture: Image, mask: Mask) -> list[str]:
     """The words for the masked pixels of a picture (BGR, same size as the mask), the largest share first."""
-    mask = cv2.erode(_without_head(mask), np.ones((3, 3), np.uint8))
+    height, width = mask.shape
+    mask = mask.copy()
+    mask[: int(height * _HEAD) if height >= _UPRIGHT * width else 0] = 0
+    mask = cv2.erode(mask, np.ones((3, 3), np.uint8))
     pixels = np.take(picture.reshape(-1, 3), np.flatnonzero(mask), axis=0)
     if len(pixels) < _FEWEST_PIXELS:
         return []
@@ -60,26 +54,13 @@ def _names() -> NDArray[np.uint8]:
     return _name(colours).astype(np.uint8)
 
 
-def _without_head(mask: Mask) -> Mask:
-    height, width = mask.shape
-    if height < _UPRIGHT * width:
-        return mask
-    body = mask.copy()
-    body[: int(height * _HEAD)] = 0
-    return body
-
-
 def _name(pixels: Image) -> NDArray[np.int64]:
     """The number of the colour word of each pixel (n x 3 BGR)."""
     hsv = cv2.cvtColor(pixels[None], cv2.COLOR_BGR2HSV)[0].astype(np.int64)
     hue, saturation, value = hsv[:, 0], hsv[:, 1], hsv[:, 2]
     chroma = saturation * value // 255
-    table = np.zeros(182, dtype=np.int64)
-    start = 0
-    for end, word in _HUES:
-        table[start : end + 1] = _NUMBER[word]
-        start = end + 1
-    names: NDArray[np.int64] = table[hue]
+    table = np.array([_NUMBER[word] for word in _HUES.values()])
+    names: NDArray[np.int64] = table[np.searchsorted(list(_HUES), hue)]
     warm = (hue <= 19) | (hue >= 172)
     names[warm & (value < 150)] = _NUMBER["brown"]
     names[((hue <= 5) | (hue >= 172)) & (value < 150) & (saturation > 150)] = _NUMBER["red"]

@@ -290,11 +290,9 @@ def leave_out(stages: Sequence[Stage], names: Collection[str]) -> list[Stage]:
         BackendFault: ``no_such_stage``, for an unknown name; ``stage_needed``, if a stage that stays reads rows of a named one.
     """
     known = [stage.spec.name for stage in stages]
-    for name in names:
-        if name not in known:
-            raise BackendFault(
-                "no_such_stage", f"there is no stage {name!r}", hint=f"the stages are {', '.join(known)}"
-            )
+    if unknown := [name for name in names if name not in known]:
+        hint = f"the stages are {', '.join(known)}"
+        raise BackendFault("no_such_stage", f"there is no stage {unknown[0]!r}", hint=hint)
     gone, reading = set(names), []
     for stage in stages:  # each reads the rows of those before it
         if stage.spec.name not in gone and (needed := gone.intersection(stage.spec.needs)):

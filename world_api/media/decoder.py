@@ -215,7 +215,7 @@ class SlotFrame(Frame):
     def _bytes(self) -> Image:
         if self._slots is None:
             raise RuntimeError("a picture was requested after the frame had been released")
-        return self._slots.slot(self._slot)
+        return self._slots.slots[self._slot]
 
 
 @dataclass(kw_only=True)

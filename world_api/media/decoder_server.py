@@ -166,7 +166,7 @@ class DecoderServer:
         if not wants or self._slots is None:
             return {"t": frame.time}
         number = self._free_slot()
-        written = write_frame(frame, self._slots.slot(number), wants)
+        written = write_frame(frame, self._slots.slots[number], wants)
         if written is None:
             self._free.append(number)
             return {"t": frame.time, "too_large": frame.shape}

@@ -32,7 +32,9 @@ class Slots:
 
     def __init__(self, *, handle: int, count: int, size: int) -> None:
         self.count, self.size = count, size
-        self._slots = list(np.frombuffer(mmap.mmap(handle, count * size), dtype=np.uint8).reshape(count, size))
+        self.slots: list[Bytes] = list(
+            np.frombuffer(mmap.mmap(handle, count * size), dtype=np.uint8).reshape(count, size)
+        )
 
     @classmethod
     def for_frames(cls, width: int, height: int, *, handle: int) -> Slots:
@@ -42,10 +44,6 @@ class Slots:
         size = -(-max(_LEAST, _HEADROOM * frame) // mmap.PAGESIZE) * mmap.PAGESIZE
         os.ftruncate(handle, count * size)
         return cls(handle=handle, count=count, size=size)
-
-    def slot(self, number: int) -> Bytes:
-        """The bytes of one slot."""
-        return self._slots[number]
 
     def record(self) -> dict[str, int]:
         """The JSON form, without the handle: each process has a descriptor of its own."""

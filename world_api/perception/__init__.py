@@ -29,18 +29,16 @@ PROFILES = {
 
 _NAMES = {
     "appearance": "ColourAppearance",
-    "classical": "ClassicalDetector HashedTextEmbedder RapidOcrReader",
-    "speech": "EnergyVoiceDetector SileroVoiceDetector SphinxRecogniser WhisperRecogniser whisper_is_installed",
-    "endpoint": (
-        "MAY_BE_REFUSED EmbeddingsWire EndpointEmbedder EndpointVision VisionReply assumed_tokens data_url read_reply"
-    ),
+    "classical": "ClassicalDetector RapidOcrReader",
+    "speech": "EnergyVoiceDetector WhisperRecogniser",
+    "endpoint": "EmbeddingsWire EndpointEmbedder EndpointVision assumed_tokens data_url read_reply",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
-    "MAY_BE_REFUSED", "PROFILES", "ClassicalDetector", "ColourAppearance", "EmbeddingsWire", "EndpointEmbedder", "EndpointVision",
-    "EnergyVoiceDetector", "HashedTextEmbedder", "RapidOcrReader", "SileroVoiceDetector", "SphinxRecogniser",
-    "VisionReply", "WhisperRecogniser", "adapter", "adapter_class", "assumed_tokens", "data_url", "read_reply", "whisper_is_installed",
+    "PROFILES", "ClassicalDetector", "ColourAppearance", "EmbeddingsWire", "EndpointEmbedder", "EndpointVision",
+    "EnergyVoiceDetector", "RapidOcrReader", "WhisperRecogniser", "adapter", "adapter_class", "assumed_tokens",
+    "data_url", "read_reply",
 ]  # fmt: skip
 
 

@@ -290,7 +290,7 @@ def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
     return told
 
 
-def test_every_frame_is_told_and_the_wanted_ones_with_their_picture(tell: Tell) -> None:
+def test_every_frame_is_sent_and_the_wanted_ones_with_their_picture(tell: Tell) -> None:
     messages = tell()
     assert len([message for message in messages if "t" in message]) == 20
     assert len([message for message in messages if "pictures" in message]) == 10
@@ -302,7 +302,7 @@ def test_a_video_longer_than_the_limit_ends_at_the_first_frame_beyond_it(tell: T
     assert messages[-1]["end"]["last_time"] == pytest.approx(1.0)
 
 
-def test_nothing_is_told_after_the_last_frame_that_is_wanted(tell: Tell) -> None:
+def test_nothing_is_sent_after_the_last_frame_that_is_wanted(tell: Tell) -> None:
     messages = tell(stops=True, end=1.0)
     assert messages[-1] == {"stopped": True, "done": True}
     assert max(message["t"] for message in messages if "t" in message) == pytest.approx(1.0)
