@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import cv2
 import numpy as np
@@ -70,11 +71,11 @@ class Notes:
         votes = self.of(number).votes
         if not votes.is_due(frame.time):
             return
-        image, box = (lambda: picture), blob.box
-        if blob.box.height < _TALL_ENOUGH:
-            scale = min(1.0, _VOTE_SIDE / max(frame.shape))
-            box = _enlarged(box, picture, (round(frame.shape[0] * scale), round(frame.shape[1] * scale)))
-            image = lambda: frame.picture(_VOTE_SIDE)  # noqa: E731 - made only if it is needed
+        is_small = blob.box.height < _TALL_ENOUGH
+        scale = min(1.0, _VOTE_SIDE / max(frame.shape))
+        shape = (round(frame.shape[0] * scale), round(frame.shape[1] * scale))
+        box = _enlarged(blob.box, picture, shape) if is_small else blob.box
+        image = partial(frame.picture, _VOTE_SIDE) if is_small else lambda: picture
         votes.look(self._people, image, box, frame.time, cut_off=_cut_off(blob, picture))
 
     def see(

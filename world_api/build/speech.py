@@ -56,9 +56,7 @@ class SubtitleLines:
         subtitles = self._subtitles
         kind = subtitles.source.kind if subtitles.source is not None else ""
         shift = 0.0 if kind == "sidecar" else clip.source.start
-        facts = {
-            "language": subtitles.language, "source": kind, "confidence": 1.0,
-        }  # fmt: skip
+        facts = {"language": subtitles.language, "source": kind, "confidence": 1.0}
         rows: dict[tuple[float, float, str], Record] = {}
         for cue in subtitles.cues:
             start, end = round_time(max(0.0, cue.start - shift)), round_time(cue.end - shift)
