@@ -11,6 +11,7 @@ a store keeps::
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -106,7 +107,9 @@ def remember_source(folder: Path, video: Path) -> None:
     with suppress(OSError, ValueError):
         if _read_local(folder) == local:
             return
-    write_atomically(folder / LOCAL, local.model_dump_json().encode())
+    # Not by pydantic, which refuses a path that is no UTF-8.
+    record = {**local.model_dump(), "source_path": str(place)}
+    write_atomically(folder / LOCAL, json.dumps(record).encode())
 
 
 def remembered_source(folder: Path) -> Path | None:
@@ -153,7 +156,11 @@ def _read_local(folder: Path) -> _Local:
         ValueError: it is damaged.
     """
     with open_regular(folder / LOCAL) as file:
-        return _Local.model_validate_json(file.read(_MOST_BYTES))
+        text = file.read(_MOST_BYTES)
+    try:
+        return _Local.model_validate(json.loads(text))
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
 
 
 def _hash_head(path: Path) -> str | None:
