@@ -1,7 +1,7 @@
 """Building a world and opening a session on it: the two functions behind every interface.
 
-This is the one place where adapters are chosen; the areas below know only the ports. Heavy modules are imported where they are used,
-because a build starts its processes first.
+Adapters are those that ``world_api.perception`` names for a profile; the areas below know only the ports. Heavy modules are imported
+where they are used, because a build starts its processes first.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from world_api.core.faults import BackendFault, MediaFault, StoreFault, VideoWor
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
 from world_api.core.ports import Clock, SystemClock, TextEmbedder
 from world_api.options import ENDPOINT, BuildOptions, VisionChoices
+from world_api.perception import adapter, adapter_class
 
 if TYPE_CHECKING:
     from world_api.build.builder import BuildReport
@@ -192,7 +193,7 @@ def vision_config(chosen: VisionChoices, *, clock: Clock, environment: Mapping[s
     from world_api.chat.models import endpoint_model, takes_images
     from world_api.chat.rule_based import RULE_BASED
     from world_api.chat.transport import Endpoint
-    from world_api.perception.endpoint import EmbeddingsWire, EndpointEmbedder, EndpointVision
+    from world_api.perception.endpoint import EmbeddingsWire
     from world_api.session.vision import FrameChoice, VisionConfig
 
     name = chosen.vision_model or chosen.model
@@ -213,9 +214,11 @@ def vision_config(chosen: VisionChoices, *, clock: Clock, environment: Mapping[s
     embedder = None
     if chosen.embedding_model is not None:
         model = endpoint_model(chosen.embedding_model, clock=clock, environment=environment, wire=EmbeddingsWire())
-        embedder = EndpointEmbedder(model, at=endpoint.address)
+        embedder = adapter_class("embeddings", profile=ENDPOINT)(model, at=endpoint.address)
     return VisionConfig(
-        vision=EndpointVision(chat, at=endpoint.address, longest_side=chosen.side, language=chosen.language),
+        vision=adapter_class("vision", profile=ENDPOINT)(
+            chat, at=endpoint.address, longest_side=chosen.side, language=chosen.language
+        ),
         embedder=embedder,
         choice=FrameChoice(most=chosen.frames),
         most_looks=chosen.looks,
@@ -267,9 +270,8 @@ def world_of_file(video: Path, store: Path) -> World | None:
 
 def text_embedder() -> TextEmbedder:
     """Return the text embedder of the profiles that download nothing."""
-    from world_api.perception.classical import HashedTextEmbedder
-
-    return HashedTextEmbedder()
+    embedder: TextEmbedder = adapter("text_embedder")
+    return embedder
 
 
 def _looker(store: Path, world: World) -> FrameLooker | None:
@@ -278,12 +280,11 @@ def _looker(store: Path, world: World) -> FrameLooker | None:
     if source is None:
         return None
     from world_api.media.decoder import VideoFrames
-    from world_api.perception.classical import ClassicalDetector
     from world_api.session.vision import FOLDER, FrameLooker, world_key
 
     return FrameLooker(
         frames=VideoFrames(source),
-        detector=ClassicalDetector(),
+        detector=adapter("detector"),
         world_key=world_key(world.manifest),
         cache=store / FOLDER,
     )

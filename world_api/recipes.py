@@ -1,4 +1,4 @@
-"""Recipes: the build stages of each profile, with their adapters.
+"""Recipes: the build stages of each profile, with the adapters that ``world_api.perception`` names.
 
 The stage of spoken words uses subtitles, or a speech recogniser if there is one.
 """
@@ -6,20 +6,20 @@ The stage of spoken words uses subtitles, or a speech recogniser if there is one
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from world_api.build.stage import FrameStage, Recipe, leave_out
 from world_api.core.faults import BackendFault
 from world_api.options import AUTO, NONE, OFF, SPHINX, WHISPER, Listening
+from world_api.perception import adapter, adapter_class
 
 if TYPE_CHECKING:
     from world_api.build.stage import Stage
-    from world_api.core.ports import SpeechRecogniser, VoiceDetector
+    from world_api.core.ports import VoiceDetector
     from world_api.media.decode_pass import LossNote
     from world_api.media.decoder import MediaWorker
-    from world_api.perception.classical import ClassicalDetector, RapidOcrReader
 
 
 #: Stages that take as long as all others together, and the functions that make them in a process of their own.
@@ -59,16 +59,17 @@ def recipe_for(
 
 def _classical(video: Path, worker: MediaWorker, *, listening: Listening) -> list[Stage]:
     from world_api.build.key_frames import KeyFrames, Looks
-    from world_api.build.links import LookLinks, Stitches
+    from world_api.build.look_links import LookLinks
     from world_api.build.screen_texts import ScreenTexts
     from world_api.build.shots import Cuts, SceneCuts
+    from world_api.build.stitches import Stitches
 
     return [
         Cuts(),
         Looks(),
         KeyFrames(),
         moving_things(),
-        ScreenTexts(_reader),
+        ScreenTexts(partial(adapter, "text_reader")),
         SceneCuts(),
         Stitches(),
         LookLinks(),
@@ -80,7 +81,7 @@ def moving_things() -> FrameStage:
     """Return the stage that tracks moving things."""
     from world_api.build.moving_things import MovingThings
 
-    return MovingThings(_detector)
+    return MovingThings(partial(adapter, "people"), partial(adapter, "appearance"))
 
 
 def _oracle(video: Path) -> list[Stage]:
@@ -88,20 +89,6 @@ def _oracle(video: Path) -> list[Stage]:
     from world_api.build.truth import Oracle
 
     return [Oracle(video), Looks(), KeyFrames()]
-
-
-@cache
-def _detector() -> ClassicalDetector:
-    from world_api.perception.classical import ClassicalDetector
-
-    return ClassicalDetector()
-
-
-@cache
-def _reader() -> RapidOcrReader:
-    from world_api.perception.classical import RapidOcrReader
-
-    return RapidOcrReader()
 
 
 def speech_stage(video: Path, listening: Listening, worker: MediaWorker) -> Stage:
@@ -136,34 +123,23 @@ def speech_stage(video: Path, listening: Listening, worker: MediaWorker) -> Stag
 def _recognised(listening: Listening) -> Stage:
     from world_api.build.speech import RecognisedSpeech
 
-    recogniser = _sphinx() if listening.speech == SPHINX else _whisper(listening)
-    return RecognisedSpeech(lambda: recogniser, _voice_detector(), language=listening.language)
-
-
-def _whisper(listening: Listening) -> SpeechRecogniser:
-    from world_api.perception.speech import WhisperRecogniser
-
-    if listening.speech not in (AUTO, WHISPER):
+    if listening.speech not in (AUTO, WHISPER, SPHINX):
         raise BackendFault(
             "no_such_recogniser",
             f"there is no recogniser {listening.speech!r}",
             hint=f"the recognisers are {WHISPER} and {SPHINX}",
         )
-    return WhisperRecogniser(listening.model or None, listening.compute)
-
-
-@cache
-def _sphinx() -> SpeechRecogniser:
-    from world_api.perception.speech import SphinxRecogniser
-
-    return SphinxRecogniser()
+    chosen = (listening.model or None, listening.compute)
+    recogniser = adapter(SPHINX) if listening.speech == SPHINX else adapter_class(WHISPER)(*chosen)
+    return RecognisedSpeech(lambda: recogniser, _voice_detector(), language=listening.language)
 
 
 def _voice_detector() -> Callable[[], VoiceDetector]:
-    """Return the Silero detector if faster-whisper brings it, else our own."""
-    from world_api.perception import speech
+    """The Silero detector if faster-whisper brings it, else our own."""
+    from world_api.perception.speech import whisper_is_installed
 
-    return speech.SileroVoiceDetector if speech.whisper_is_installed() else speech.EnergyVoiceDetector
+    made: Callable[[], VoiceDetector] = adapter_class("voices_with_whisper" if whisper_is_installed() else "voices")
+    return made
 
 
 def _unheard(video: Path, fault: BackendFault, worker: MediaWorker) -> list[LossNote]:

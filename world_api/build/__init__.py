@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from world_api.build.builder import BuildReport, Job, build_world
-    from world_api.build.following import Following, follow_stream, follow_world, is_address
+    from world_api.build.following import Following, follow_world
     from world_api.build.key_frames import KeyFrames, Looks
-    from world_api.build.links import LookLinks, Stitches
+    from world_api.build.look_links import LookLinks
     from world_api.build.moving_things import MovingThings
-    from world_api.build.people import PersonScorer
     from world_api.build.scheduler import Progress
     from world_api.build.screen_texts import ScreenTexts
     from world_api.build.shots import Cuts, SceneCuts
-    from world_api.build.source import clear_beside, find_beside, find_source, recording_of, remembered_source
+    from world_api.build.source import clear_beside, find_beside, recording_of, remembered_source
     from world_api.build.speech import RecognisedSpeech, SubtitleLines
     from world_api.build.stage import (
-        CLIP_SECONDS,
         Clip,
         FrameStage,
         Recipe,
@@ -38,36 +36,34 @@ if TYPE_CHECKING:
         Worker,
         clip_span,
         keys_of,
-        leave_out,
     )
     from world_api.build.stage_process import BuildProcesses
-    from world_api.build.truth import Oracle, Truth, read_truth, truth_path
+    from world_api.build.stitches import Stitches
+    from world_api.build.truth import Truth, read_truth
 
 #: The module of each name; it is imported when the name is first used.
 _HOMES = {
     "builder": "BuildReport Job build_world",
-    "following": "Following follow_stream follow_world is_address",
+    "following": "Following follow_world",
     "key_frames": "KeyFrames Looks",
-    "links": "LookLinks Stitches",
+    "look_links": "LookLinks",
     "moving_things": "MovingThings",
-    "people": "PersonScorer",
     "scheduler": "Progress",
     "screen_texts": "ScreenTexts",
     "shots": "Cuts SceneCuts",
-    "source": "clear_beside find_beside find_source recording_of remembered_source",
+    "source": "clear_beside find_beside recording_of remembered_source",
     "speech": "RecognisedSpeech SubtitleLines",
-    "stage": "CLIP_SECONDS Clip FrameStage Recipe Record Records RowStage Sampling Stage StageSpec Worker clip_span keys_of leave_out",
+    "stage": "Clip FrameStage Recipe Record Records RowStage Sampling Stage StageSpec Worker clip_span keys_of",
     "stage_process": "BuildProcesses",
-    "truth": "Oracle Truth read_truth truth_path",
+    "stitches": "Stitches",
+    "truth": "Truth read_truth",
 }
 
 __all__ = [
-    "CLIP_SECONDS", "BuildProcesses", "BuildReport", "Clip", "Cuts", "Following", "FrameStage", "Job", "KeyFrames",
-    "LookLinks", "Looks", "MovingThings", "Oracle", "PersonScorer", "Progress", "Recipe", "RecognisedSpeech",
-    "Record", "Records", "RowStage", "Sampling", "SceneCuts", "ScreenTexts", "Stage", "StageSpec", "Stitches",
-    "SubtitleLines", "Truth", "Worker", "build_world", "clear_beside", "clip_span", "find_beside", "find_source",
-    "follow_stream", "follow_world", "is_address", "keys_of", "leave_out", "read_truth", "recording_of",
-    "remembered_source", "truth_path",
+    "BuildProcesses", "BuildReport", "Clip", "Cuts", "Following", "FrameStage", "Job", "KeyFrames", "LookLinks", "Looks",
+    "MovingThings", "Progress", "Recipe", "RecognisedSpeech", "Record", "Records", "RowStage", "Sampling", "SceneCuts",
+    "ScreenTexts", "Stage", "StageSpec", "Stitches", "SubtitleLines", "Truth", "Worker", "build_world", "clear_beside",
+    "clip_span", "find_beside", "follow_world", "keys_of", "read_truth", "recording_of", "remembered_source",
 ]  # fmt: skip
 
 

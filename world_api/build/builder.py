@@ -10,6 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,7 @@ from world_api.core.ports import Clock
 from world_api.installation import project_version
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, Stamp
 from world_api.media.decode_pass import LossNote, PassState, losses
-from world_api.media.decoder import MediaWorker, VideoPass, VideoSound
+from world_api.media.decoder import MediaWorker, VideoPass
 from world_api.session.overlay import SESSIONS
 from world_api.world.manifest import (
     IMAGES,
@@ -106,10 +108,11 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A video as a build found it: its stages, its hash, and the state of its file."""
+    """A video as a build found it: its stages and the keys of their rows, its hash, and the state of its file."""
 
     source: Probe
     stages: Sequence[Stage]
+    keys: Mapping[str, str]
     source_hash: str
     stamp: Stamp
 
@@ -122,7 +125,9 @@ class Subject:
         """
         stamp = stamp_of(job.video)
         source, stages = worker.probe(job.video), job.recipe.stages(job.video, worker)
-        return cls(source=source, stages=stages, source_hash=hash_source(job.video), stamp=stamp)
+        source_hash = hash_source(job.video)
+        keys = keys_of(stages, row_source(source_hash, job.limits))
+        return cls(source=source, stages=stages, keys=keys, source_hash=source_hash, stamp=stamp)
 
 
 def build_world(job: Job) -> BuildReport:
@@ -144,15 +149,13 @@ def build_world(job: Job) -> BuildReport:
     with closing(job.processes or BuildProcesses(job.limits, job.recipe.apart)) as processes:
         processes.start()
         subject = Subject.examined(job, processes.media)
-        if (existing := _existing(job, subject)) is not None:
-            _note_source(job)
-            return _report(existing, changed=False, rows=None, seconds=job.clock.monotonic() - started)
+        if (report := _if_up_to_date(job, subject, started)) is not None:
+            return report
         with job.lock():
             if stamp_of(job.video) != subject.stamp:  # it changed while another process held the lock
                 subject = Subject.examined(job, processes.media)
-            return build_locked(
-                job, subject, processes.media, started=started, reuse=not job.force, processes=processes
-            )
+            placed = processes.place(subject.stages)
+            return build_locked(job, subject, processes.media, started=started, reuse=not job.force, placed=placed)
 
 
 def build_locked(
@@ -162,40 +165,36 @@ def build_locked(
     *,
     started: float,
     reuse: bool,
-    processes: BuildProcesses | None = None,
+    placed: Sequence[Stage] | None = None,
     is_followed: bool = False,
 ) -> BuildReport:
     """Build a world whose lock is held; with ``reuse`` rows that exist under their key are kept.
 
-    ``is_followed``: the caller wrote the existing world itself while it followed the video.
+    ``placed`` are the stages as they run, some in other processes. ``is_followed``: the caller wrote the existing world itself
+    while it followed the video.
     """
-    folder, stages, source_hash = job.folder, subject.stages, subject.source_hash
-    keys = keys_of(stages, row_source(source_hash, job.limits))
+    folder, stages, keys, source_hash = job.folder, subject.stages, subject.keys, subject.source_hash
     old = find_predecessor(folder, job.video, force=job.force, is_followed=is_followed)
     if old.manifest is not None and not job.force:
         old.refuse_other(profile=job.recipe.profile, source_hash=source_hash)
-        if _is_up_to_date(old.manifest, keys, folder):
-            _note_source(job)
-            return _report(old.manifest, changed=False, rows=None, seconds=job.clock.monotonic() - started)
-    sound = VideoSound(subject.source, limits=job.limits)
+        if (report := _if_up_to_date(job, subject, started)) is not None:
+            return report
     log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
-    rows = RowStore(folder, subject.source, keys, reuse=reuse and log.vouches_for_rows, audio=sound)
-    with closing(sound), opencv_on_one_thread():
-        placed = stages if processes is None else processes.place(stages)
-        state = _make_rows(job, subject.source, placed, rows, log, worker)
+    rows = RowStore(
+        folder, subject.source, keys, reuse=reuse and log.vouches_for_rows, audio=partial(worker.sound, subject.source)
+    )
+    with opencv_on_one_thread():
+        state = _make_rows(job, subject.source, placed or stages, rows, log, worker)
     check_unchanged(job.video, subject.stamp)
-    manifest = describe(
-        job, subject.source, state,
-        files=rows.files(clip_count(state.duration)) + old.committed(stages, source_hash),
-        lost=log.lost, stages=stages, keys=keys, source_hash=source_hash, source_bytes=subject.stamp.size,
-    )  # fmt: skip
+    files = rows.files(clip_count(state.duration)) + old.committed(stages, source_hash)
+    manifest = describe(job, subject, state, files=files, lost=log.lost, source_bytes=subject.stamp.size)
     # Sessions and the video's path first: a build interrupted here leaves the old world without them, never the new one with
     # sessions of another video.
     notes = old.set_sessions_aside(source_hash)
     remember_source(folder, job.video)
     write_manifest(folder, manifest)
     old.sweep(manifest)
-    return _report(manifest, changed=True, rows=rows, seconds=job.clock.monotonic() - started, notes=notes)
+    return _report(job, manifest, started, rows=rows, notes=notes)
 
 
 def row_source(source_hash: str, limits: Limits) -> str:
@@ -205,35 +204,28 @@ def row_source(source_hash: str, limits: Limits) -> str:
     return source_hash if own == usual else content_hash([source_hash, *own])
 
 
-def _existing(job: Job, subject: Subject) -> Manifest | None:
-    """The world that is up to date already, read without its lock: its store may be read-only."""
-    if job.force:
-        return None
+def _if_up_to_date(job: Job, subject: Subject, started: float) -> BuildReport | None:
+    """The report on a world that is complete, was made by these stages of this file, and has all its files; None if there is none.
+
+    It is read without its lock: its store may be read-only.
+    """
     try:
         existing = read_manifest(job.folder)
     except StoreFault:
         return None  # the fault is raised again once the lock is held
-    keys = keys_of(subject.stages, row_source(subject.source_hash, job.limits))
     is_same = existing.source.sha256 == subject.source_hash and existing.profile == job.recipe.profile
-    return existing if is_same and _is_up_to_date(existing, keys, job.folder) else None
-
-
-def _note_source(job: Job) -> None:
-    """Note the path of the video of a world that stays; the world is complete without it."""
+    stages = {stage.name: stage.key for stage in existing.stages}
+    paths = [*(entry.path for entry in existing.files), *(image.path for image in existing.images)]
+    is_whole = existing.complete and all((job.folder / path).is_file() for path in paths)
+    if job.force or not is_same or stages != subject.keys or not is_whole:
+        return None
     try:
         remember_source(job.folder, job.video)
-    except StoreFault as fault:
+    except StoreFault as fault:  # the world is complete without it
         job.progress.say(
             f"no operation looks at frames of {job.video.name}, since its path cannot be noted: {fault.message}"
         )
-
-
-def _is_up_to_date(existing: Manifest, keys: Mapping[str, str], folder: Path) -> bool:
-    """Whether a world is complete, was made by these stages, and has all its files."""
-    if not existing.complete or {stage.name: stage.key for stage in existing.stages} != keys:
-        return False
-    paths = [*(entry.path for entry in existing.files), *(image.path for image in existing.images)]
-    return all((folder / path).is_file() for path in paths)
+    return _report(job, existing, started)
 
 
 def _make_rows(
@@ -264,48 +256,42 @@ def _make_rows(
 
 
 def _report(
-    manifest: Manifest, *, changed: bool, rows: RowStore | None, seconds: float, notes: Sequence[Loss] = ()
+    job: Job, manifest: Manifest, started: float, *, rows: RowStore | None = None, notes: Sequence[Loss] = ()
 ) -> BuildReport:
+    """The report of a build that began at ``started``; without ``rows`` the world was up to date."""
+    duration = manifest.video.duration
     return BuildReport(
         video_id=manifest.video_id,
-        changed=changed,
+        changed=rows is not None,
         profile=manifest.profile,
-        duration=manifest.video.duration,
+        duration=duration,
         world_hash=manifest.world_hash,
         losses=(*manifest.losses, *notes),
         clips_made=rows.written if rows is not None else 0,
-        clips_reused=rows.reused(clip_count(manifest.video.duration)) if rows is not None else 0,
-        seconds=seconds,
+        clips_reused=rows.reused(clip_count(duration)) if rows is not None else 0,
+        seconds=job.clock.monotonic() - started,
     )
 
 
 def describe(
     job: Job,
-    source: Probe,
+    subject: Subject,
     state: PassState,
     *,
     files: list[FileEntry],
-    lost: Sequence[LossNote],
-    stages: Sequence[Stage],
-    keys: Mapping[str, str],
-    source_hash: str,
     source_bytes: int,
+    lost: Sequence[LossNote] = (),
     complete: bool = True,
 ) -> Manifest:
     """The manifest of a world whose rows are stored; ``state`` is that of a decode pass at its end."""
+    source, stages = subject.source, subject.stages
     counted = (state.frames - 1) / state.last_time if state.last_time > 0 else 0.0
     video = VideoFacts(
-        duration=state.duration,
-        frame_rate=source.frame_rate or round(counted, 3),
-        width=source.width,
-        height=source.height,
-        rotation=source.rotation,
-        frames=state.frames,
-        codec=source.codec,
-        has_audio=source.has_audio,
-    )
+        duration=state.duration, frame_rate=source.frame_rate or round(counted, 3), width=source.width,
+        height=source.height, rotation=source.rotation, frames=state.frames, codec=source.codec, has_audio=source.has_audio,
+    )  # fmt: skip
     # What is beyond the end of a video that is still being written may yet come.
-    reporting = [stage for stage in stages if isinstance(stage, ReportsLosses)] if complete else []
+    reporting = [stage for stage in stages if complete and isinstance(stage, ReportsLosses)]
     not_taken = [loss for stage in reporting for loss in stage.losses(start=source.start, duration=state.duration)]
     return Manifest(
         schema_version=SCHEMA_VERSION,
@@ -315,16 +301,13 @@ def describe(
         built_at=job.clock.now(),
         project_version=project_version(),
         source=SourceFacts(
-            file_name=printable(source.path.name), sha256=source_hash, bytes=source_bytes, container=source.container
+            file_name=printable(source.path.name), sha256=subject.source_hash, bytes=source_bytes, container=source.container
         ),
         video=video,
         clip_seconds=CLIP_SECONDS,
         stages=[
             StageFacts(
-                name=spec.name,
-                version=str(spec.version),
-                key=keys[spec.name],
-                parameters=dict(spec.parameters),
+                name=spec.name, version=str(spec.version), key=subject.keys[spec.name], parameters=dict(spec.parameters),
                 tables=list(spec.tables),
             )
             for spec in (stage.spec for stage in stages)
@@ -337,15 +320,13 @@ def describe(
         images=_images(job.folder, files),
         world_hash=world_hash(job.folder, video, files),
         complete=complete,
-    )
+    )  # fmt: skip
 
 
 def _images(folder: Path, files: list[FileEntry]) -> list[ImageEntry]:
     rows = read_table(folder, "key_frames", [entry for entry in files if entry.table == "key_frames"])
-    paths = sorted(set(rows.column("image").to_pylist()))
-    return [
-        ImageEntry(path=path, sha256=hash_file(folder / path), bytes=(folder / path).stat().st_size) for path in paths
-    ]
+    images = {path: folder / path for path in sorted(set(rows.column("image").to_pylist()))}
+    return [ImageEntry(path=path, sha256=hash_file(file), bytes=file.stat().st_size) for path, file in images.items()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -380,14 +361,21 @@ class Predecessor:
         Raises:
             StoreFault: ``world_exists``.
         """
-        existing = self.manifest
+        existing, is_same = self.manifest, self._is_of(source_hash)
         if existing is None:
             return
         is_given_up = self.was_rewritten and not any(entry.table in _BY_SESSIONS for entry in existing.files)
-        is_same = self._is_of(source_hash)
         if (is_given_up or is_same) and existing.profile == profile:
             return
-        other = f"made with the profile {existing.profile!r}" if is_same else self._origin(existing)
+        name = existing.source.file_name
+        if is_same:
+            other = f"made with the profile {existing.profile!r}"
+        elif name != printable(self.video.name):
+            other = f"made from another file ({name})"
+        elif remembered_source(self.folder) == self.video.resolve():
+            other = f"made from {name} before that file changed"
+        else:
+            other = f"made from another file of the same name ({name}), or from this one before it changed"
         raise StoreFault(
             "world_exists",
             f"there is already a world {existing.video_id!r}, {other}",
@@ -400,7 +388,7 @@ class Predecessor:
         if existing is None or not self._is_of(source_hash):
             return []
         built = {table for stage in stages for table in stage.spec.tables}
-        built |= {table for stage in existing.stages for table in stage.tables}
+        built.update(*(stage.tables for stage in existing.stages))
         return [entry for entry in existing.files if entry.table not in built]
 
     def set_sessions_aside(self, source_hash: str) -> list[Loss]:
@@ -412,43 +400,26 @@ class Predecessor:
         sessions = self.folder / SESSIONS
         if not self.exists or self._is_of(source_hash) or not any(sessions.glob("*.jsonl")):
             return []
-        owner = self.source_hash[:12] if self.source_hash is not None else "unknown"
-        place = first = self.folder / f"{SESSIONS}-of-{owner}"
-        number = 1
-        while place.exists():
-            number += 1
-            place = first.with_name(f"{first.name}-{number}")
+        owner = f"{SESSIONS}-of-{self.source_hash[:12] if self.source_hash is not None else 'unknown'}"
+        names = chain([owner], (f"{owner}-{number}" for number in count(2)))
+        place = next(place for name in names if not (place := self.folder / name).exists())
         try:
             sessions.rename(place)
         except OSError as error:
             raise not_writable(place, error) from error
         whose = "another video" if self.source_hash is not None else "a world that cannot be read"
-        return [
-            Loss(
-                code="sessions_set_aside",
-                message=f"the sessions of {whose} that was here are kept in {place.name} and no longer shown",
-            )
-        ]
+        message = f"the sessions of {whose} that was here are kept in {place.name} and no longer shown"
+        return [Loss(code="sessions_set_aside", message=message)]
 
     def sweep(self, manifest: Manifest) -> None:
         """Remove rows and images that only the old world named. Files that sessions committed go only if it names them."""
-        wanted = {entry.path for entry in manifest.files} | {entry.path for entry in manifest.images}
+        wanted = {entry.path for entry in manifest.files} | {image.path for image in manifest.images}
         named = {entry.path for entry in self.manifest.files} if self.manifest is not None else set()
-        for part in (ROWS, IMAGES):
-            for path in sorted((self.folder / part).rglob("*")):
-                name = path.relative_to(self.folder).as_posix()
-                by_sessions = part == ROWS and path.parent.name in _BY_SESSIONS
-                if path.is_file() and name not in wanted and (name in named or not by_sessions):
-                    path.unlink(missing_ok=True)
-
-    def _origin(self, existing: Manifest) -> str:
-        """What the world was made from, if that is not the present content of the file."""
-        name = existing.source.file_name
-        if name != printable(self.video.name):
-            return f"made from another file ({name})"
-        if remembered_source(self.folder) == self.video.resolve():
-            return f"made from {name} before that file changed"
-        return f"made from another file of the same name ({name}), or from this one before it changed"
+        for path in (path for part in (ROWS, IMAGES) for path in sorted((self.folder / part).rglob("*"))):
+            name = path.relative_to(self.folder).as_posix()
+            by_sessions = path.parent.name in _BY_SESSIONS
+            if path.is_file() and name not in wanted and (name in named or not by_sessions):
+                path.unlink(missing_ok=True)
 
     def _is_of(self, source_hash: str) -> bool:
         return self.is_same_growing or self.source_hash == source_hash

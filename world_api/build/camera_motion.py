@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -33,7 +33,6 @@ class Look:
 
     time: float
     gray: Image
-    _flows: dict[float, Flow] = field(default_factory=dict, repr=False)
 
     @cached_property
     def corners(self) -> Points:
@@ -50,12 +49,6 @@ class Look:
         x = (strong % columns) * width + best[strong] % width
         y = (strong // columns) * height + best[strong] // width
         return np.stack([x, y], axis=1).astype(np.float32).reshape(-1, 1, 2)
-
-    def flow_from(self, earlier: Look) -> Flow:
-        """The flow of the corners of an earlier picture of the same video; computed once."""
-        if earlier.time not in self._flows:
-            self._flows[earlier.time] = Flow(earlier, self)
-        return self._flows[earlier.time]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,16 +70,6 @@ class Motion:
         middle = np.array([width / 2, height / 2])
         right, down = self.matrix[:, :2] @ middle + self.matrix[:, 2] - middle
         return float(right), float(down)
-
-    @property
-    def zoom(self) -> float:
-        """The factor by which things grow."""
-        return float(math.hypot(self.matrix[0, 0], self.matrix[1, 0]))
-
-    @property
-    def turn(self) -> float:
-        """The angle (radians) by which the picture turns clockwise."""
-        return float(math.atan2(self.matrix[1, 0], self.matrix[0, 0]))
 
     @property
     def largest_shift(self) -> float:
@@ -126,10 +109,9 @@ class Flow:
         )
         if matrix is None:
             return None
-        still = int(np.count_nonzero((self._way < _FITS) & self._found))
-        fitting = int(np.count_nonzero(fits))
+        still, fitting = np.count_nonzero((self._way < _FITS) & self._found), np.count_nonzero(fits)
         every = len(self._corners)
-        return Motion(matrix=matrix, shape=self._shape, gain=(fitting - still) / every, fit=fitting / every)
+        return Motion(matrix=matrix, shape=self._shape, gain=float(fitting - still) / every, fit=float(fitting) / every)
 
 
 #: A cut or a flash changes this share of the picture from one sample to the next, by more than this many grey levels.
@@ -273,34 +255,27 @@ class CameraWatch:
     def _moves(self, look: Look) -> bool:
         last = self._seen[-1]
         if look.time - last.time < _NEIGHBOURS:
-            if (
-                _changed_share(last.gray, look.gray, _CHANGED) <= _STILL
-                or _changed_parts(last.gray, look.gray) < _MOVED_PARTS
-            ):
-                self._steps.append(_Step(start=last.time, end=look.time, motion=None))
-            else:
-                flow = look.flow_from(last)
-                if flow.motion is not None:
-                    self._steps.append(_Step(start=last.time, end=look.time, motion=flow.motion))
-                together = flow.motion is not None and flow.motion.gain >= _DRIFT_GAIN
-                if flow.moved > (_MOVED_SHARE if together else _ALL_MOVED):
-                    return True
+            motion, flow = None, None
+            changed = _changed_share(last.gray, look.gray, _CHANGED) > _STILL
+            if changed and _changed_parts(last.gray, look.gray) >= _MOVED_PARTS:
+                flow = Flow(last, look)
+                motion = flow.motion
+            if flow is None or motion is not None:
+                self._steps.append(_Step(start=last.time, end=look.time, motion=motion))
+            together = motion is not None and motion.gain >= _DRIFT_GAIN
+            if flow is not None and flow.moved > (_MOVED_SHARE if together else _ALL_MOVED):
+                return True
         self._looks += 1
         return self._looks % 2 == 0 and self._drifts(look)
 
     def _drifts(self, look: Look) -> bool:
         """Whether a slow shift, turn or zoom of the whole picture explains it better than a still camera."""
+        self._drift = None
         older = next((seen for seen in reversed(self._seen) if look.time - seen.time >= _YOUNGEST), None)
-        if (
-            older is None
-            or _changed_share(older.gray, look.gray, _HARDLY) <= _ALIKE
-            or _changed_parts(older.gray, look.gray) < _DRIFTED_PARTS
-        ):
-            self._drift = None
+        if older is None or _changed_share(older.gray, look.gray, _HARDLY) <= _ALIKE:
             return False
-        motion = look.flow_from(older).motion
+        motion = Flow(older, look).motion if _changed_parts(older.gray, look.gray) >= _DRIFTED_PARTS else None
         if motion is None or motion.gain < _DRIFT_GAIN or motion.largest_shift < _DRIFT:
-            self._drift = None
             return False
         self._drift = _Step(start=older.time, end=look.time, motion=motion)
         return True
@@ -316,7 +291,7 @@ def is_break(before: Look, after: Look) -> bool:
     if after.time - before.time < _NEIGHBOURS or not _UNLIKE < share <= _ABRUPT:
         return share > _ABRUPT
     changed = _changed_beyond_light(before.gray, after.gray)
-    parts = cv2.resize(changed, (PARTS[1], PARTS[0]), interpolation=cv2.INTER_AREA)
+    parts = cv2.resize(changed, PARTS[::-1], interpolation=cv2.INTER_AREA)
     return float(changed.mean()) > _UNLIKE and float((parts > _PART).mean()) > _ALL_OVER
 
 
@@ -332,7 +307,8 @@ def _move(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None
         width = float(motion.shape[1])
         across, along = motion.shift
         right, down, way = right + across, down + along, way + math.hypot(across, along)
-        zoom, turn = zoom + math.log(max(motion.zoom, 1e-3)), turn + motion.turn
+        cosine, sine = motion.matrix[0, 0], motion.matrix[1, 0]  #: times the factor by which things grow
+        zoom, turn = zoom + math.log(max(math.hypot(cosine, sine), 1e-3)), turn + math.atan2(sine, cosine)
     parts: dict[CameraKind, float] = {
         # The picture moves to the left when the camera pans to the right.
         "pan_left" if right > 0 else "pan_right": abs(right) / width,
@@ -344,29 +320,23 @@ def _move(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None
     if way / width > _SHAKE * max(parts[kind], _SLOWEST * seconds):
         return CameraMove(kind="shake", strength=round(way / width / seconds, 3))
     speed = parts[kind] / seconds
-    return (
-        CameraMove(kind=kind, strength=round(speed, 3)) if speed >= _SLOWEST else CameraMove(kind="still", strength=0.0)
-    )
+    is_still = speed < _SLOWEST
+    return CameraMove(kind="still" if is_still else kind, strength=0.0 if is_still else round(speed, 3))
 
 
 def _changed_share(previous: Image, current: Image, levels: int) -> float:
-    changed = cv2.threshold(cv2.absdiff(current, previous), levels, 1, cv2.THRESH_BINARY)[1]
-    share: float = cv2.countNonZero(changed) / changed.size
-    return share
+    return float(np.count_nonzero(cv2.absdiff(current, previous) > levels)) / current.size
 
 
 def _changed_beyond_light(previous: Image, current: Image) -> NDArray[np.float32]:
     """1 in pixels that differ after a change of light is compensated, else 0."""
-    gain = np.median((current[::_GRID, ::_GRID] + 8.0) / (previous[::_GRID, ::_GRID] + 8.0))
-    lit = cv2.convertScaleAbs(previous, alpha=float(gain), beta=8.0 * (float(gain) - 1.0))
-    changed: NDArray[np.float32] = (cv2.absdiff(current, lit) > _CHANGED).astype(np.float32)
-    return changed
+    gain = float(np.median((current[::_GRID, ::_GRID] + 8.0) / (previous[::_GRID, ::_GRID] + 8.0)))
+    lit = cv2.convertScaleAbs(previous, alpha=gain, beta=8.0 * (gain - 1.0))
+    return np.asarray(cv2.absdiff(current, lit) > _CHANGED, dtype=np.float32)
 
 
 def _changed_parts(previous: Image, current: Image) -> float:
     """The share of the parts of the picture that changed at all."""
     changed = cv2.threshold(cv2.absdiff(current, previous), _HARDLY, 255, cv2.THRESH_BINARY)[1]
-    rows, columns = PARTS
-    parts = cv2.resize(changed, (columns, rows), interpolation=cv2.INTER_AREA)
-    share: float = cv2.countNonZero(parts) / parts.size
-    return share
+    parts = cv2.resize(changed, PARTS[::-1], interpolation=cv2.INTER_AREA)
+    return float(np.count_nonzero(parts) / parts.size)

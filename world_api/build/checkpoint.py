@@ -53,7 +53,7 @@ class RowStore:
         self._reuse = reuse
         self._audio = audio
         self._most = most
-        self._files: dict[tuple[str, int], dict[str, FileEntry]] = {}  #: of each table and clip, by the stage's key
+        self._files: dict[tuple[str, int, str], FileEntry] = {}  #: by table, clip and the stage's key
         self._found: dict[str, set[int]] = {}
         self._lock = Lock()
         self.written = 0
@@ -79,20 +79,21 @@ class RowStore:
 
     def add(self, stage: Stage, number: int, records: Records) -> None:
         """Store a clip's rows; every table of the stage gets a file, also an empty one."""
-        key = self._keys[stage.spec.name]
+        key, producer = self._keys[stage.spec.name], {"producer": stage.spec.producer}
         for table in stage.spec.tables:
-            rows = rows_from_records(table, records.get(table, []))
+            rows = rows_from_records(table, [record | producer for record in records.get(table, [])])
             entry = write_rows(self._folder, table=table, clip=number, key=key, rows=rows)
             with self._lock:
-                self._files.setdefault((table, number), {})[key] = entry
+                self._files[table, number, key] = entry
         with self._lock:
             self.written += 1
 
     def rows(self, table: str, span: TimeSpan) -> pa.Table:
         """The stored rows of a table whose time (or start) is in a span."""
         first, last = int(max(0.0, span.start) // CLIP_SECONDS), int(max(0.0, span.end) // CLIP_SECONDS)
+        places = [(table, number, key) for number in range(first, last + 1) for key in sorted(self._keys.values())]
         with self._lock:
-            files = [entry for n in range(first, last + 1) for entry in self._of(table, n)]
+            files = [self._files[place] for place in places if place in self._files]
         found = read_table(self._folder, table, files)
         column = found.column("time" if "time" in TABLES[table].schema.names else "start")
         return found.filter(pc.and_(pc.greater_equal(column, span.start), pc.less(column, span.end)))
@@ -100,26 +101,19 @@ class RowStore:
     def files(self, clips: int) -> list[FileEntry]:
         """All files of the first ``clips`` clips, in order."""
         with self._lock:
-            return [entry for place in sorted(self._files) if place[1] < clips for entry in self._of(*place)]
+            return [self._files[place] for place in sorted(self._files) if place[1] < clips]
 
     def _find(self, stage: Stage) -> set[int]:
         key = self._keys[stage.spec.name]
         tables = {table: find_rows(self._folder, table=table, key=key) for table in stage.spec.tables}
         complete = {
             number
-            for number in set.intersection(*(set(found) for found in tables.values()))
+            for number in set.intersection(*map(set, tables.values()))
             if (self._most is None or number < self._most)
             and all(self._has_images(found[number]) for found in tables.values())
         }
-        for table, found in tables.items():
-            for number in complete:
-                self._files.setdefault((table, number), {})[key] = found[number]
+        self._files |= {(table, number, key): found[number] for table, found in tables.items() for number in complete}
         return complete
-
-    def _of(self, table: str, number: int) -> list[FileEntry]:
-        """The files of one table and clip, one for each stage that writes to the table."""
-        found = self._files.get((table, number), {})
-        return [found[key] for key in sorted(found)]
 
     def _has_images(self, entry: FileEntry) -> bool:
         """Whether the images that rows name exist."""
@@ -194,20 +188,17 @@ class DecodeLog:
             record = _checked(line)
             if record is None or (size == 0) != ("of" in record) or record.get("of", self._identity) != self._identity:
                 break
-            self._take(record)
             size += len(line)
+            if "state" in record:
+                self.states.append(PassState.restored(record["state"]))
+            elif "died" in record:
+                self.has_died = True
+            elif "final" in record:
+                self.final = PassState.restored(record["final"])
+                self.lost = [LossNote(**one) for one in record["lost"]]
         if size:
             os.truncate(self._path, size)
         return size > 0
-
-    def _take(self, record: dict[str, Any]) -> None:
-        if "state" in record:
-            self.states.append(PassState.restored(record["state"]))
-        elif "died" in record:
-            self.has_died = True
-        elif "final" in record:
-            self.final = PassState.restored(record["final"])
-            self.lost = [LossNote(**one) for one in record["lost"]]
 
     def _write(self, record: dict[str, Any]) -> None:
         try:

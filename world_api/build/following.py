@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from uuid import uuid4
 from world_api.build.builder import BuildReport, Job, Subject, build_locked, describe, find_predecessor, row_source
 from world_api.build.checkpoint import DECODE_LOG, DecodeLog, RowStore
 from world_api.build.scheduler import Scheduler, opencv_on_one_thread
-from world_api.build.source import hash_source, remember_source, source_errors
+from world_api.build.source import hash_source, remember_source, source_errors, stamp_of
 from world_api.build.stage import CLIP_SECONDS, Stage, clip_count, keys_of, no_sound
 from world_api.core.faults import MediaFault, VideoWorldError
 from world_api.core.files import hash_bytes, link, not_writable, write_atomically
@@ -78,20 +78,19 @@ class Growth:
         self.note(min(clips, self.clips))
 
     def _known(self) -> str | None:
+        """The token of an earlier run, if the file still begins with the same bytes."""
         try:
             record = json.loads(self._path.read_bytes())
-            token, size, sha256 = str(record["token"]), int(record["bytes"]), record["sha256"]
-            clips = int(record["clips"])
-            if self._video.stat().st_size < size:
-                return None
+            token, size, clips = str(record["token"]), int(record["bytes"]), int(record["clips"])
             self._hash_up_to(size)
+            is_same = self._bytes == size and self._digest.hexdigest() == record["sha256"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            is_same = False
+        if not is_same:
+            self._digest, self._bytes = hashlib.sha256(), 0
             return None
-        if self._digest.hexdigest() == sha256:
-            self.clips = clips
-            return token
-        self._digest, self._bytes = hashlib.sha256(), 0
-        return None
+        self.clips = clips
+        return token
 
     def _hash_up_to(self, size: int) -> None:
         with self._video.open("rb") as file:
@@ -119,15 +118,26 @@ def follow_world(job: Job, following: Following) -> BuildReport:
         MediaFault, StoreFault, BackendFault: as :func:`world_api.build.builder.build_world`.
     """
     started = job.clock.monotonic()
-    _wait_for(job.video, following)
+    until = monotonic() + following.settled
+    # It is about to be written, or being recorded; probing reports a file that does not appear.
+    while not (job.video.is_file() and job.video.stat().st_size) and (
+        monotonic() < until or is_being_written(job.video)
+    ):
+        sleep(min(_STEP, following.settled))
     with closing(MediaWorker(job.limits)) as worker, job.lock():
-        source = _beginning(job, following, worker)
-        followed = _build_growing(job, following, source, worker) if source is not None else None
+        followed = None
+        try:
+            source = worker.probe(job.video, settled=following.settled)
+        except MediaFault as fault:
+            job.progress.say(f"{job.video.name} cannot be followed ({fault.message}); it is built once it is complete")
+        else:
+            followed = _build_growing(job, following, source, worker)
         subject = Subject.examined(job, worker)
         # Rows count only if they were made of these very bytes, and of the same facts about the video.
         adopts = followed is not None and followed.read == subject.source_hash and followed.has_facts_of(subject.source)
         if followed is not None and adopts:
-            _adopt(job, subject.stages, token=followed.token, source_hash=subject.source_hash)
+            provisional = keys_of(subject.stages, row_source(followed.token, job.limits))
+            _adopt(job.folder, subject.stages, provisional, subject.keys)
             followed.log.adopt(subject.source_hash, job.limits)
         report = build_locked(
             job, subject, worker, started=started, reuse=adopts or not job.force,
@@ -152,22 +162,6 @@ class _Followed:
         return all(getattr(self.source, name) == getattr(whole, name) for name in _FACTS)
 
 
-def _wait_for(video: Path, following: Following) -> None:
-    """Wait for a file that is about to be written, or being recorded; probing reports one that does not appear."""
-    until = monotonic() + following.settled
-    while not (video.is_file() and video.stat().st_size) and (monotonic() < until or is_being_written(video)):
-        sleep(min(_STEP, following.settled))
-
-
-def _beginning(job: Job, following: Following, worker: MediaWorker) -> Probe | None:
-    """Probe the beginning of the file; None if it can be read only once it is complete."""
-    try:
-        return worker.probe(job.video, settled=following.settled)
-    except MediaFault as fault:
-        job.progress.say(f"{job.video.name} cannot be followed ({fault.message}); it is built once it is complete")
-        return None
-
-
 def _build_growing(job: Job, following: Following, source: Probe, worker: MediaWorker) -> _Followed:
     """Make rows as the frames come, and publish a world after each clip."""
     folder = job.folder
@@ -178,6 +172,10 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
         old.refuse_other(profile=job.recipe.profile, source_hash=hash_source(job.video))
     stages = [stage for stage in job.recipe.stages(job.video, worker) if not stage.spec.whole_file]
     keys = keys_of(stages, row_source(growth.token, job.limits))
+    subject = Subject(
+        source=replace(source, declared_duration=None), stages=stages, keys=keys, source_hash=growth.token,
+        stamp=stamp_of(job.video),
+    )  # fmt: skip
     rows = RowStore(folder, source, keys, reuse=not job.force, audio=no_sound, most=growth.clips)
     log = DecodeLog(folder / DECODE_LOG, source_hash=growth.token, limits=job.limits, reuse=False)
     publishes = old.is_same_growing or not old.exists  # another world stays until this one is complete
@@ -190,11 +188,8 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
             return
         published, seconds = clips, clips * CLIP_SECONDS
         state = PassState(timeline=Timeline(start=source.start), frames=decode.count, last_time=seconds)
-        manifest = describe(
-            job, replace(source, declared_duration=None), state,
-            files=rows.files(clips) + old.committed(stages, growth.token), lost=(), stages=stages, keys=keys,
-            source_hash=growth.token, source_bytes=growth.note(clips), complete=False,
-        )  # fmt: skip
+        files = rows.files(clips) + old.committed(stages, growth.token)
+        manifest = describe(job, subject, state, files=files, source_bytes=growth.note(clips), complete=False)
         write_manifest(folder, manifest)
         remember_source(folder, job.video)
         following.published(seconds)
@@ -220,17 +215,14 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
     return _Followed(source=source, read=read, token=growth.token, log=log, is_published=published > 0)
 
 
-def _adopt(job: Job, stages: Sequence[Stage], *, token: str, source_hash: str) -> None:
-    """Link rows under the names that a build of the whole file looks for."""
-    provisional = keys_of(stages, row_source(token, job.limits))
-    final = keys_of(stages, row_source(source_hash, job.limits))
-    for stage in stages:
-        name = stage.spec.name
-        for table in stage.spec.tables:
-            for clip, entry in find_rows(job.folder, table=table, key=provisional[name]).items():
-                place = job.folder / rows_path(table, clip, final[name], entry.sha256)
+def _adopt(folder: Path, stages: Sequence[Stage], provisional: Mapping[str, str], final: Mapping[str, str]) -> None:
+    """Link rows under the names that a build of the whole file looks for; both have the key of every stage."""
+    for spec in (stage.spec for stage in stages):
+        for table in spec.tables:
+            for clip, entry in find_rows(folder, table=table, key=provisional[spec.name]).items():
+                place = folder / rows_path(table, clip, final[spec.name], entry.sha256)
                 if not place.exists():
-                    link(job.folder / entry.path, place)
+                    link(folder / entry.path, place)
 
 
 def is_address(video: str) -> bool:

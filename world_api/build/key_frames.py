@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
 import cv2
 
@@ -25,13 +24,6 @@ _SHARPNESS_SIDE = 288
 _BLANK = 2.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Candidate:
-    time: float
-    sharpness: float
-    frame: Frame
-
-
 class Looks:
     """One descriptor a second."""
 
@@ -40,34 +32,24 @@ class Looks:
         version=2,
         tables=("looks",),
         sampling=Sampling(fps=1.0, max_side=LOOK_SIDE),
-        parameters={"max_side": LOOK_SIDE},
         quick=True,
-        libraries=("opencv-python-headless", "av", "numpy"),
-        modules=("world_api.build.key_frames", "world_api.build.descriptors"),
     )
 
-    def open(self, clip: Clip) -> LooksWorker:
+    def open(self, _clip: Clip) -> LooksWorker:
         """A fresh worker."""
-        return LooksWorker(self.spec.producer)
+        return LooksWorker()
 
 
 class LooksWorker:
     """Describes every frame."""
 
-    def __init__(self, producer: str) -> None:
-        self._producer = producer
+    def __init__(self) -> None:
         self._rows: list[Record] = []
 
     def see(self, frame: Frame) -> None:
         """Process one frame."""
-        self._rows.append(
-            {
-                "time": round_time(frame.time),
-                "vector": look_of(frame.picture(LOOK_SIDE)),
-                "known_at": known_time(frame.time),
-                "producer": self._producer,
-            }
-        )
+        vector = look_of(frame.picture(LOOK_SIDE))
+        self._rows.append({"time": round_time(frame.time), "vector": vector, "known_at": known_time(frame.time)})
 
     def finish(self) -> Records:
         """The descriptors of the clip's span."""
@@ -82,30 +64,20 @@ class KeyFrames:
         version=4,
         tables=("key_frames",),
         sampling=Sampling(fps=_FPS, max_side=_KEPT_SIDE, warm_up=_MEMORY + _MOMENT),
-        parameters={
-            "moment": _MOMENT,
-            "alike": _ALIKE,
-            "memory": _MEMORY,
-            "side": _KEPT_SIDE,
-            "quality": _JPEG_QUALITY,
-        },
         quick=True,
-        libraries=("opencv-python-headless", "av", "numpy"),
-        modules=("world_api.build.key_frames", "world_api.build.descriptors"),
     )
 
     def open(self, clip: Clip) -> KeyFramesWorker:
         """A fresh worker."""
-        return KeyFramesWorker(clip, self.spec.producer)
+        return KeyFramesWorker(clip)
 
 
 class KeyFramesWorker:
     """Chooses among the frames of one clip."""
 
-    def __init__(self, clip: Clip, producer: str) -> None:
+    def __init__(self, clip: Clip) -> None:
         self._clip = clip
-        self._producer = producer
-        self._best: _Candidate | None = None
+        self._best: tuple[Frame, float] | None = None  #: the sharpest of the moment, and its sharpness
         self._moment = -1
         self._kept: deque[tuple[float, Look]] = deque()
         self._rows: list[Record] = []
@@ -117,9 +89,9 @@ class KeyFramesWorker:
             self._decide()
             self._moment = moment
         sharpness = frame.derived(_sharpness)
-        if self._best is None or sharpness > self._best.sharpness:
+        if self._best is None or sharpness > self._best[1]:
             # Its pixels are overwritten later. A copy costs less than making pictures, of which one in ten is needed.
-            self._best = _Candidate(time=frame.time, sharpness=sharpness, frame=frame.derived(Frame.kept))
+            self._best = frame.derived(_kept), sharpness
 
     def finish(self) -> Records:
         """The key frames of the clip's span."""
@@ -127,31 +99,34 @@ class KeyFramesWorker:
         return {"key_frames": self._rows}
 
     def _decide(self) -> None:
-        """Keep the sharpest frame of the last time window unless it is blank or a repeat."""
-        best, self._best = self._best, None
-        if best is None:
+        """Keep the sharpest frame of the last moment unless it is blank or a repeat."""
+        if self._best is None:
             return
+        (best, sharpness), self._best = self._best, None
         while self._kept and self._kept[0][0] < best.time - _MEMORY:
             self._kept.popleft()
-        if best.sharpness < _BLANK and self._kept:
+        if sharpness < _BLANK and self._kept:
             return
-        look = best.frame.derived(_look)
+        look = best.derived(_look)
         if any(float(look @ other) >= _ALIKE for _, other in self._kept):
             return
         self._kept.append((best.time, look))
         if self._clip.span.contains(best.time):
-            self._rows.append(self._keep(best))
+            self._rows.append(self._row(best, sharpness))
 
-    def _keep(self, best: _Candidate) -> Record:
+    def _row(self, best: Frame, sharpness: float) -> Record:
         """Store a frame; it is known to be the best at the end of its moment."""
-        _, jpeg = cv2.imencode(".jpg", best.frame.picture(_KEPT_SIDE), [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
+        _, jpeg = cv2.imencode(".jpg", best.picture(_KEPT_SIDE), [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
         return {
             "time": round_time(best.time),
             "image": self._clip.keep_image(jpeg.tobytes()),
-            "sharpness": round(best.sharpness, 1),
+            "sharpness": round(sharpness, 1),
             "known_at": known_time((best.time // _MOMENT + 1) * _MOMENT),
-            "producer": self._producer,
         }
+
+
+def _kept(frame: Frame) -> Frame:
+    return frame.kept()
 
 
 def _look(frame: Frame) -> Look:

@@ -4,47 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import cv2
 import numpy as np
 
-from world_api.build.background import Background, Blob, Mask, Smooth, find_blobs, outline
+from world_api.build.background import Background, Blob, Smooth, find_blobs, outline
 from world_api.build.camera_motion import CameraWatch, Look
-from world_api.build.descriptors import colour_words, describe, light_gains
-from world_api.build.people import People, PersonScorer, PersonVotes
-from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec, box_columns, scaled
+from world_api.build.colours import colour_words
+from world_api.build.people import People, PersonVotes
+from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec, box_columns
 from world_api.build.tracker import Candidate, Tracker, TwoPictures
-from world_api.core.ports import Image, Vector
+from world_api.core.ports import AppearanceEmbedder, Image, PersonScorer
 from world_api.core.spans import Box, known_time, round_time
 from world_api.media.frames import Frame
 
 #: Seconds between two stored descriptors of a thing: at first, and after this many.
 _SOON, _LATER, _OFTEN = 0.8, 3.0, 8
-
 #: Seconds for which the colour words of a thing hold.
 _COLOURS = 0.35
 #: A thing this tall (pixels) in the small picture is voted on there, others in a picture of this longer side.
 _TALL_ENOUGH, _VOTE_SIDE = 84.0, 640
-
-
-@dataclass(frozen=True, kw_only=True)
-class Moment:
-    """A sample: its time, its small picture, the empty scene, and the displayed frame's height and width.
-
-    ``larger`` makes a larger picture (longer side in pixels) of the same frame.
-    """
-
-    time: float
-    picture: Image
-    scene: Background
-    shape: tuple[int, int]
-    larger: Callable[[int], Image]
-
-    def enlarge(self, box: Box, shape: tuple[int, int] | None = None) -> Box:
-        """A box of the small picture in pixels of another height and width; by default the displayed frame's."""
-        height, width = shape or self.shape
-        across, down = width / self.picture.shape[1], height / self.picture.shape[0]
-        return scaled(box, across, down)
 
 
 @dataclass(kw_only=True)
@@ -63,12 +43,15 @@ class Followed:
 
 
 class Notes:
-    """The rows of one clip's things. A thing's rows are written only once it is confirmed."""
+    """The rows of one clip's things. A thing's rows are written only once it is confirmed.
 
-    def __init__(self, clip: Clip, people: PersonScorer, producer: str) -> None:
+    ``picture`` in its methods is the small picture of a frame.
+    """
+
+    def __init__(self, clip: Clip, people: PersonScorer, appearance: AppearanceEmbedder) -> None:
         self._clip = clip
         self._people = people
-        self._producer = producer
+        self._appearance = appearance
         self._followed: dict[int, Followed] = {}
         self._names = 0
         self.sightings: list[Record] = []
@@ -83,35 +66,39 @@ class Notes:
         self._names += 1
         return f"t{self._clip.number:04d}_{self._names:02d}"
 
-    def vote(self, number: int, blob: Blob, moment: Moment) -> None:
+    def vote(self, number: int, blob: Blob, frame: Frame, picture: Image) -> None:
         """Vote on whether it is a person, when that is due."""
         votes = self.of(number).votes
-        if votes.is_due(moment.time):
-            cut_off = _cut_off(blob, moment.picture)
-            if blob.box.height >= _TALL_ENOUGH:
-                votes.look(self._people, lambda: moment.picture, blob.box, moment.time, cut_off=cut_off)
-            else:
-                longer = max(moment.shape)
-                scale = min(1.0, _VOTE_SIDE / longer)
-                shape = round(moment.shape[0] * scale), round(moment.shape[1] * scale)
-                box = moment.enlarge(blob.box, shape)
-                votes.look(self._people, lambda: moment.larger(_VOTE_SIDE), box, moment.time, cut_off=cut_off)
+        if not votes.is_due(frame.time):
+            return
+        is_small = blob.box.height < _TALL_ENOUGH
+        scale = min(1.0, _VOTE_SIDE / max(frame.shape))
+        shape = (round(frame.shape[0] * scale), round(frame.shape[1] * scale))
+        box = _enlarged(blob.box, picture, shape) if is_small else blob.box
+        image = partial(frame.picture, _VOTE_SIDE) if is_small else lambda: picture
+        votes.look(self._people, image, box, frame.time, cut_off=_cut_off(blob, picture))
 
-    def see(self, number: int, blob: Blob, moment: Moment, *, among_others: Box | None = None) -> None:
-        """Note one sighting of the clip's span; the same blob keeps its colours.
+    def see(
+        self, number: int, blob: Blob, frame: Frame, picture: Image, scene: Image, *, among_others: Box | None
+    ) -> None:
+        """Note one sighting of the clip's span; the same blob keeps its colours. ``scene`` is the picture without things.
 
         If the thing shares its blob, ``among_others`` is its box, and nothing else is noted: the blob's colours are not its own.
         """
-        followed = self.of(number)
+        followed, time = self.of(number), frame.time
         if among_others is None and blob is not followed.last_blob:
-            if moment.time >= followed.next_colours:
-                followed.colours = colour_words(moment.picture[blob.place], blob.mask)
-                followed.next_colours = moment.time + _COLOURS
-            if moment.time >= followed.next_look and not _cut_off(blob, moment.picture):
-                self._look(followed, blob, moment)
+            if time >= followed.next_colours:
+                followed.colours = colour_words(picture[blob.place], blob.mask)
+                followed.next_colours = time + _COLOURS
+            if time >= followed.next_look and not _cut_off(blob, picture):
+                vector = self._appearance.embed(picture[blob.place], blob.mask, scene)
+                if vector is not None:
+                    followed.looks += 1
+                    followed.next_look = time + (_SOON if followed.looks < _OFTEN else _LATER)
+                    followed.pending_looks.append({"time": round_time(time), "vector": vector})
         followed.last_blob = blob
-        columns = box_columns(moment.enlarge(among_others or blob.box))
-        followed.pending.append({"time": round_time(moment.time), **columns, "colours": followed.colours})
+        columns = box_columns(_enlarged(among_others or blob.box, picture, frame.shape))
+        followed.pending.append({"time": round_time(time), **columns, "colours": followed.colours})
 
     def release(self, number: int, time: float) -> None:
         """Write the notes of a confirmed thing: known from now on, with the category voted so far."""
@@ -120,20 +107,17 @@ class Notes:
             return
         followed.name = followed.name or self.next_name()
         votes = followed.votes
-        stamp = {"track": followed.name, "known_at": known_time(time), "producer": self._producer}
+        stamp = {"track": followed.name, "known_at": known_time(time)}
         judged = {"category": "person" if votes.is_person else "moving_object", "confidence": votes.confidence}
         self.sightings.extend(record | judged | stamp for record in followed.pending)
         self.looks.extend(record | stamp for record in followed.pending_looks)
         followed.pending.clear()
         followed.pending_looks.clear()
 
-    def _look(self, followed: Followed, blob: Blob, moment: Moment) -> None:
-        vector: Vector | None = describe(moment.picture[blob.place], blob.mask, light_gains(moment.scene.picture))
-        if vector is None:
-            return
-        followed.looks += 1
-        followed.next_look = moment.time + (_SOON if followed.looks < _OFTEN else _LATER)
-        followed.pending_looks.append({"time": round_time(moment.time), "vector": vector})
+
+def _enlarged(box: Box, picture: Image, shape: tuple[int, int]) -> Box:
+    """A box of a small picture in pixels of a picture of another height and width."""
+    return box.scaled(shape[1] / picture.shape[1], shape[0] / picture.shape[0])
 
 
 def _cut_off(blob: Blob, picture: Image) -> bool:
@@ -161,45 +145,42 @@ _GHOST_GAIN, _GHOST_VOTES = 4.0, 3
 _THING_MARGIN = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (7, 7))
 #: Seconds between two rows about the camera.
 _CAMERA_STEP = 1.0
-#: The modules of this package whose code makes the rows.
-_MODULES = ("moving_things", "background", "camera_motion", "tracker", "people", "descriptors")
 
 
 class MovingThings:
-    """Tracks of moving things with boxes, colour words, descriptors and a category; ``people`` makes the person detector."""
+    """Tracks of moving things with boxes, colour words, vectors of appearance and a category.
 
-    def __init__(self, people: Callable[[], PersonScorer]) -> None:
+    ``people`` and ``appearance`` make the adapters.
+    """
+
+    def __init__(self, people: Callable[[], PersonScorer], appearance: Callable[[], AppearanceEmbedder]) -> None:
         self._people = people
+        self._appearance = appearance
+        adapters = (people(), appearance())
         self.spec = StageSpec(
             name="moving_things",
             version=4,
             tables=("sightings", "track_looks", "camera"),
             sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE, warm_up=_WARM_UP, look_ahead=_LOOK_AHEAD),
-            parameters={"max_side": _MAX_SIDE, "people": people().producer},
-            libraries=("opencv-python-headless", "av", "numpy"),
-            modules=(
-                *(f"world_api.build.{name}" for name in _MODULES),
-                "world_api.core.spans",
-                "world_api.core.lexicon",
-                type(people()).__module__,
-            ),
+            parameters={"people": adapters[0].producer, "appearance": adapters[1].producer},
+            modules=tuple(type(adapter).__module__ for adapter in adapters),
         )
 
     def open(self, clip: Clip) -> MovingThingsWorker:
         """A fresh worker."""
-        return MovingThingsWorker(clip, self._people(), self.spec.producer)
+        return MovingThingsWorker(clip, self._people(), self._appearance())
 
 
 class MovingThingsWorker:
     """Tracks things through the window of one clip."""
 
-    def __init__(self, clip: Clip, people: PersonScorer, producer: str) -> None:
+    def __init__(self, clip: Clip, people: PersonScorer, appearance: AppearanceEmbedder) -> None:
         self._clip = clip
-        self._producer = producer
+        self._appearance = appearance
         self._watch = CameraWatch()
         self._tracker = Tracker()
-        self._notes = Notes(clip, people, producer)
-        self._people = People(clip, people, producer, self._notes.next_name)
+        self._notes = Notes(clip, people, appearance)
+        self._people = People(clip, people, self._notes.next_name)
         self._camera: list[Record] = []
         self._background: Background | None = None
         self._last_time: float | None = None
@@ -214,21 +195,22 @@ class MovingThingsWorker:
 
     def see(self, frame: Frame) -> None:
         """Process one sampled frame."""
-        if self._is_skipped(frame.time):
+        early = frame.time < self._clip.span.start - _WARM_TRACKING
+        if early and self._last_time is not None and frame.time - self._last_time < _SLOW_STEP:
             return
         self._last_time = frame.time
         look = frame.derived(_glance)
-        glance = look.gray
         broke = self._watch.see(look)
         self._note_camera(frame.time)
-        if broke or self._background is None:
-            self._begin_shot(self._look_closely(frame, glance), frame.time)
+        background = self._background
+        if broke or background is None:
+            self._begin_shot(self._look_closely(frame, look.gray), frame.time)
         elif not self._watch.is_steady(frame.time):
-            self._keep_up(frame, glance, self._background)
-        elif self._is_same(glance, frame.time):
-            self._step(frame, self._background)
+            self._keep_up(frame, look.gray, background)
+        elif self._is_same(look.gray, frame.time):
+            self._step(frame, background)
         else:
-            self._follow(frame, glance, self._background)
+            self._follow(frame, look.gray, background)
 
     def finish(self) -> Records:
         """The rows of the clip's span."""
@@ -237,10 +219,6 @@ class MovingThingsWorker:
             "track_looks": self._notes.looks,
             "camera": self._camera,
         }
-
-    def _is_skipped(self, time: float) -> bool:
-        early = time < self._clip.span.start - _WARM_TRACKING
-        return early and self._last_time is not None and time - self._last_time < _SLOW_STEP
 
     def _is_same(self, glance: Image, time: float) -> bool:
         """Whether the results of the last full comparison still hold."""
@@ -265,9 +243,12 @@ class MovingThingsWorker:
         if self._watch.background_failed(difference.share, frame.time):
             self._begin_shot(picture, frame.time)
             return
-        self._blobs = self._without_ghosts(find_blobs(difference), picture)
+        self._blobs = self._without_ghosts(find_blobs(difference), picture, background)
         self._step(frame, background)
-        background.follow(picture, _places(self._blobs, difference.weak), elapsed)
+        things = np.zeros_like(difference.weak)
+        for blob in self._blobs:
+            things[blob.place] |= blob.mask
+        background.follow(picture, cv2.dilate(things, _THING_MARGIN), elapsed)
 
     def _keep_up(self, frame: Frame, glance: Image, background: Background) -> None:
         """While the camera moves: detect people, and update the background fast."""
@@ -282,14 +263,14 @@ class MovingThingsWorker:
 
     def _step(self, frame: Frame, background: Background) -> None:
         """Assign the blobs to the tracks."""
-        moment = Moment(
-            time=frame.time, picture=self._picture.bgr, scene=background, shape=frame.shape, larger=frame.picture
-        )
         earlier, since = self._before
-        looks = TwoPictures(before_picture=earlier.bgr, before_time=since, picture=self._picture.bgr, scene=background)
+        looks = TwoPictures(
+            before_picture=earlier.bgr, before_time=since, picture=self._picture.bgr, scene=background.picture,
+            appearance=self._appearance,
+        )  # fmt: skip
         for track in self._tracker.step(self._blobs, frame.time, looks):
-            self._note(track, moment)
-        self._settle(self._picture, frame.time)
+            self._note(track, frame, background)
+        self._settle(frame.time, background)
 
     def _begin_shot(self, picture: Smooth, time: float) -> None:
         self._background = Background(picture)
@@ -298,9 +279,8 @@ class MovingThingsWorker:
         self._tracker.clear()
         self._people.clear()
 
-    def _settle(self, picture: Smooth, time: float) -> None:
+    def _settle(self, time: float, background: Background) -> None:
         """Turn things that do not move into background: objects left behind, and things at rest for long."""
-        assert self._background is not None  # noqa: S101 - set before any blob exists
         undecided = self._tracker.undecided(time)
         for track in list(self._tracker.alive):
             if track.last_blob is None or track.seen < time:
@@ -308,38 +288,35 @@ class MovingThingsWorker:
             lasts = track.shared is not None or self._notes.of(track.number).votes.is_person
             stays = _PERSON_STAYS if lasts else _THING_STAYS
             if track in undecided or time - track.moved_at > stays:
-                self._background.replace(picture, cv2.dilate(track.last_blob.on(picture.shape), _THING_MARGIN))
+                _absorb(track.last_blob, self._picture, background)
                 self._tracker.drop(track)
 
-    def _without_ghosts(self, blobs: list[Blob], picture: Smooth) -> list[Blob]:
+    def _without_ghosts(self, blobs: list[Blob], picture: Smooth, background: Background) -> list[Blob]:
         """Remove ghosts (their outline is in the background picture and not in the frame), and repair the background there."""
-        assert self._background is not None  # noqa: S101 - blobs come from it
         real, suspects = [], []
         for blob in blobs:
-            place, band = outline(blob, picture.shape)
-            if self._background.edge_gain(picture, place, band) <= _GHOST_GAIN:
-                real.append(blob)
-                continue
-            votes = 1 + max((votes for box, votes in self._ghosts if box.iou(blob.box) > 0.5), default=0)
-            if votes >= _GHOST_VOTES:
-                self._background.replace(picture, cv2.dilate(blob.on(picture.shape), _THING_MARGIN))
-            else:
+            if background.edge_gain(picture, *outline(blob, picture.shape)) > _GHOST_GAIN:
+                votes = 1 + max((votes for box, votes in self._ghosts if box.iou(blob.box) > 0.5), default=0)
+                if votes >= _GHOST_VOTES:
+                    _absorb(blob, picture, background)
+                    continue
                 suspects.append((blob.box, votes))
-                real.append(blob)
+            real.append(blob)
         self._ghosts = suspects
         return real
 
-    def _note(self, track: Candidate, moment: Moment) -> None:
-        start = self._clip.span.start
-        if moment.time < start - _WARM_VOTES or track.last_blob is None:
+    def _note(self, track: Candidate, frame: Frame, background: Background) -> None:
+        time, span, blob, picture = frame.time, self._clip.span, track.last_blob, self._picture.bgr
+        if time < span.start - _WARM_VOTES or blob is None:
             return
         if track.confirmed_at is not None and track.shared is None:
-            self._notes.vote(track.number, track.last_blob, moment)
-        if self._clip.span.contains(moment.time):
-            self._notes.see(track.number, track.last_blob, moment, among_others=track.box if track.shared else None)
-        has_settled = moment.time - self._shot_start >= self._watch.settling
+            self._notes.vote(track.number, blob, frame, picture)
+        if span.contains(time):
+            among_others = track.box if track.shared else None
+            self._notes.see(track.number, blob, frame, picture, background.picture, among_others=among_others)
+        has_settled = time - self._shot_start >= self._watch.settling
         if track.confirmed_at is not None and has_settled and track.doubted_at is None:
-            self._notes.release(track.number, moment.time)
+            self._notes.release(track.number, time)
 
     def _note_camera(self, time: float) -> None:
         """Note the motion of the camera once a second of the clip's span."""
@@ -347,15 +324,13 @@ class MovingThingsWorker:
         if not self._clip.span.contains(time) or time - last < _CAMERA_STEP - 1e-6:
             return
         if (move := self._watch.move(time)) is not None:
-            self._camera.append(
-                {
-                    "time": round_time(time),
-                    "kind": move.kind,
-                    "strength": move.strength,
-                    "known_at": known_time(time),
-                    "producer": self._producer,
-                }
-            )
+            row = {"time": round_time(time), "kind": move.kind, "strength": move.strength, "known_at": known_time(time)}
+            self._camera.append(row)
+
+
+def _absorb(blob: Blob, picture: Smooth, background: Background) -> None:
+    """Take the place of a blob, with a margin, into the background."""
+    background.replace(picture, cv2.dilate(blob.on(picture.shape), _THING_MARGIN))
 
 
 def _glance(frame: Frame) -> Look:
@@ -364,13 +339,3 @@ def _glance(frame: Frame) -> Look:
 
 def _smooth(frame: Frame) -> Smooth:
     return Smooth(frame.picture(_MAX_SIDE))
-
-
-def _places(blobs: list[Blob], like: Mask) -> Mask:
-    """The mask of all things, with a margin."""
-    places = np.zeros_like(like)
-    for blob in blobs:
-        rows, columns = blob.place
-        places[rows, columns] |= blob.mask
-    dilated: Mask = cv2.dilate(places, _THING_MARGIN)
-    return dilated

@@ -7,17 +7,16 @@ something in it must move beyond the camera's motion; and the confidence is lowe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from world_api.build.camera_motion import CameraWatch
-from world_api.build.descriptors import colour_words
-from world_api.build.stage import Clip, Record, box_columns, scaled
-from world_api.core.ports import DetectedObject, Image
+from world_api.build.colours import colour_words
+from world_api.build.stage import Clip, Record, box_columns
+from world_api.core.ports import DetectedObject, Image, PersonScorer
 from world_api.core.spans import Box, known_time, round_time
 
 #: Seconds between two votes on the same thing: at first (every other sample), and after this many votes.
@@ -30,18 +29,6 @@ _SLIMMEST, _BROADEST = 3.45, 1.4
 _HIT, _PART_HIT, _MISS = 1.0, 0.5, -0.5
 #: The bounds of the score, and the least score of a person.
 _LOWEST, _HIGHEST, _PERSON = -2.0, 4.0, 2.5
-
-
-class PersonScorer(Protocol):
-    """Judges whether a box holds an upright person, and finds people in a picture."""
-
-    producer: str
-
-    def person_score(self, image: Image, box: Box) -> float:
-        """Positive for a person who fills the box (pixels of ``image``), negative for anything else."""
-
-    def people(self, image: Image) -> Sequence[DetectedObject]:
-        """The people in a small picture, the most confident first; fast enough for one call every second."""
 
 
 @dataclass(kw_only=True)
@@ -122,10 +109,9 @@ class _Person:
 class People:
     """Tracks people by detection. ``name`` returns the next free track name of the clip."""
 
-    def __init__(self, clip: Clip, detector: PersonScorer, producer: str, name: Callable[[], str]) -> None:
+    def __init__(self, clip: Clip, detector: PersonScorer, name: Callable[[], str]) -> None:
         self._clip = clip
         self._detector = detector
-        self._producer = producer
         self._name = name
         self._alive: list[_Person] = []
         self._looked = -np.inf
@@ -155,27 +141,22 @@ class People:
             self._note(person, picture, time, shape)
 
     def _person_of(self, found: DetectedObject, time: float) -> _Person:
-        free = [person for person in self._alive if person.seen < time]
-        fits = [(found.box.iou(person.box), person) for person in free if _belongs(found.box, person.box)]
-        if fits:
-            return max(fits, key=lambda pair: pair[0])[1]
-        self._alive.append(_Person(box=found.box, seen=time))
-        return self._alive[-1]
+        """The person that a detection belongs to, if need be a new one."""
+        free = [one for one in self._alive if one.seen < time and _belongs(found.box, one.box)]
+        if not free:
+            self._alive.append(free_one := _Person(box=found.box, seen=time))
+            return free_one
+        return max(free, key=lambda one: found.box.iou(one.box))
 
     def _note(self, person: _Person, picture: Image, time: float, shape: tuple[int, int]) -> None:
         if self._clip.span.contains(time):
-            columns = box_columns(scaled(person.box, shape[1] / picture.shape[1], shape[0] / picture.shape[0]))
+            columns = box_columns(person.box.scaled(shape[1] / picture.shape[1], shape[0] / picture.shape[0]))
             person.pending.append({"time": round_time(time), **columns, "colours": _colours(picture, person.box)})
         if person.hits < _HITS or person.moving < _MOVING or not person.pending:
             return
         person.name = person.name or self._name()
-        stamp = {
-            "track": person.name,
-            "category": "person",
-            "confidence": round(min(_SUREST, 0.7 * person.confidence), 2),
-            "known_at": known_time(time),
-            "producer": self._producer,
-        }
+        confidence = round(min(_SUREST, 0.7 * person.confidence), 2)
+        stamp = {"track": person.name, "category": "person", "confidence": confidence, "known_at": known_time(time)}
         self.sightings.extend(record | stamp for record in person.pending)
         person.pending.clear()
 
@@ -201,10 +182,9 @@ def _moved(box: Box, motion: Affine | None) -> Box:
     """Move a box by a motion of the whole picture."""
     if motion is None:
         return box
-    (x1, y1), (x2, y2) = (
-        motion[:, :2] @ np.array(corner) + motion[:, 2] for corner in ((box.x1, box.y1), (box.x2, box.y2))
-    )
-    return Box(x1=float(x1), y1=float(y1), x2=float(x2), y2=float(y2))
+    corners = np.array([[box.x1, box.y1], [box.x2, box.y2]]) @ motion[:, :2].T + motion[:, 2]
+    (x1, y1), (x2, y2) = corners.tolist()
+    return Box(x1=x1, y1=y1, x2=x2, y2=y2)
 
 
 def _colours(picture: Image, box: Box) -> list[str]:

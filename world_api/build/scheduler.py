@@ -17,18 +17,8 @@ from typing import Protocol
 import cv2
 
 from world_api.build.checkpoint import RowStore
-from world_api.build.stage import (
-    CLIP_SECONDS,
-    FrameStage,
-    Records,
-    RowStage,
-    Sampling,
-    SeesTogether,
-    Stage,
-    Worker,
-    clip_count,
-)
-from world_api.media.decoder import VideoPass, release
+from world_api.build.stage import CLIP_SECONDS, FrameStage, Records, RowStage, Stage, Worker, clip_count
+from world_api.media.decoder import VideoPass
 from world_api.media.frames import Frame, Want
 
 #: Seconds between two progress reports while waiting for stages.
@@ -47,32 +37,17 @@ class Progress(Protocol):
         """Report a message, such as what the build waits for."""
 
 
-class SharedFrame:
-    """A frame that several stages use; it is released when the last one is done."""
-
-    def __init__(self, frame: Frame, *, stages: int) -> None:
-        self.frame = frame
-        self._left = stages
-        self._lock = Lock()
-
-    def done(self) -> None:
-        """Note that one stage is done with it."""
-        with self._lock:
-            self._left -= 1
-            is_last = self._left == 0
-        if is_last:
-            release(self.frame)
-
-
 class StageRunner:
     """A stage in the decode pass: opens a worker at the start of each clip's window and closes it at the end."""
 
-    def __init__(self, stage: FrameStage, sampling: Sampling, stored: set[int], rows: RowStore, store: Store) -> None:
+    def __init__(self, stage: FrameStage, stored: set[int], rows: RowStore, store: Store) -> None:
+        if stage.spec.sampling is None:
+            raise TypeError(f"the stage {stage.spec.name!r} has neither a sampling nor a method make_rows")
         self.stage = stage
         self.name = stage.spec.name
         self.time = 0.0  #: of the last frame it was fed, seconds
         self.executor = None if stage.spec.quick else ThreadPoolExecutor(1, thread_name_prefix=self.name)
-        self._sampling = sampling
+        self._sampling = stage.spec.sampling
         self._stored = stored
         self._rows = rows
         self._store = store
@@ -88,16 +63,16 @@ class StageRunner:
             spans.append((self._window(known)[0], math.inf))
         return Want(fps=self._sampling.fps, spans=_merged(spans), picture=self._sampling.picture)
 
-    def see(self, shared: SharedFrame) -> None:
-        """Feed a frame, unless the stage has failed before."""
+    def see(self, frame: Frame) -> None:
+        """Feed a frame, unless the stage has failed before, and release it."""
         try:
             if not self._has_failed:
-                self._feed(shared.frame)
+                self._feed(frame)
         except BaseException:
             self._has_failed = True
             raise
         finally:
-            shared.done()
+            frame.release()
 
     def finish(self, duration: float) -> None:
         """Close the open workers at the end of the video (seconds); clips that begin after it are dropped."""
@@ -120,12 +95,8 @@ class StageRunner:
             self._next += 1
             self._close_before(frame.time)  # one by one, so that a long gap never holds many open
         self._close_before(frame.time)
-        workers = list(self._open.values())
-        if isinstance(self.stage, SeesTogether):
-            self.stage.see(workers, frame)
-        else:
-            for worker in workers:
-                worker.see(frame)
+        for worker in self._open.values():
+            worker.see(frame)
         self.time = frame.time
 
     def _close_before(self, time: float) -> None:
@@ -167,7 +138,7 @@ class Scheduler:
         self._without_gap = dict.fromkeys(self._stored, 0)  #: number of clips stored from the first on
         self._lock = Lock()
         self._frame_stages = [
-            StageRunner(stage, _sampling_of(stage), rows.clips_of(stage), rows, self._store)
+            StageRunner(stage, rows.clips_of(stage), rows, self._store)
             for stage in stages
             if not isinstance(stage, RowStage)
         ]
@@ -214,11 +185,11 @@ class Scheduler:
 
     def _show(self, frame: Frame, stages: list[StageRunner]) -> None:
         if not stages:
-            release(frame)
+            frame.release()
             return
-        shared = SharedFrame(frame, stages=len(stages))
+        frame.share(len(stages))
         for stage in sorted(stages, key=lambda stage: stage.executor is None):  # the threads first
-            self._submit(stage.executor, stage.name, partial(stage.see, shared))
+            self._submit(stage.executor, stage.name, partial(stage.see, frame))
         self._check()
 
     def _submit(self, executor: Executor | None, name: str, work: Callable[[], None]) -> None:
@@ -238,11 +209,11 @@ class Scheduler:
 
     def _check(self) -> None:
         """Raise an error that a stage raised on its thread."""
-        if any(future.done() for future in self._pending):
-            done = [future for future in self._pending if future.done()]
+        done = [future for future in self._pending if future.done()]
+        if done:
             self._pending = [future for future in self._pending if future not in done]
-            for future in done:
-                future.result()
+        for future in done:
+            future.result()
 
     def _store(self, stage: Stage, number: int, records: Records) -> None:
         self._rows.add(stage, number, records)
@@ -269,8 +240,7 @@ class Scheduler:
 
     def _submit_ready(self, stage: RowStage, clips: int | None) -> None:
         """Submit the clips of a row stage for which every frame stage and every stage it needs has stored its rows."""
-        name = stage.spec.name
-        ahead = math.ceil(stage.spec.rows_ahead / CLIP_SECONDS)
+        name, ahead = stage.spec.name, math.ceil(stage.spec.rows_ahead / CLIP_SECONDS)
         before = [*(frame_stage.name for frame_stage in self._frame_stages), *stage.spec.needs]
         ready = min((self._up_to(other) for other in before), default=clips or 0)
         while (number := self._next[name]) != clips:
@@ -292,12 +262,6 @@ class Scheduler:
             else:  # a growing video has no known end
                 expected = max(seconds, self._expected) if self._expected else seconds + CLIP_SECONDS
                 self._progress.update(name, seconds, expected)
-
-
-def _sampling_of(stage: FrameStage) -> Sampling:
-    if stage.spec.sampling is None:
-        raise TypeError(f"the stage {stage.spec.name!r} has neither a sampling nor a method make_rows")
-    return stage.spec.sampling
 
 
 def _merged(spans: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:

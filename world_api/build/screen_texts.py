@@ -22,7 +22,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec, box_columns, scaled
+from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec, box_columns
 from world_api.core.ports import TextReader
 from world_api.core.spans import Box, known_time, round_time
 from world_api.media.frames import Frame
@@ -113,25 +113,14 @@ class ScreenTexts:
             version=4,
             tables=("screen_texts",),
             sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE, warm_up=_WARM_UP),
-            parameters={
-                "reader": reader().producer,
-                "reads": list(_READS),
-                "glances": list(_DETECTIONS),
-                "stays_on": _STAYS_ON,
-                "patience": _UNSTABLE,
-                "max_side": _MAX_SIDE,
-            },
-            libraries=("rapidocr", "onnxruntime", "numpy", "opencv-python-headless", "av"),
-            modules=(
-                "world_api.build.screen_texts",
-                "world_api.core.spans",
-                type(reader()).__module__,
-            ),
+            parameters={"reader": reader().producer},
+            libraries=("rapidocr", "onnxruntime"),
+            modules=(type(reader()).__module__,),
         )
 
     def open(self, clip: Clip) -> ScreenTextsWorker:
         """A fresh worker."""
-        return ScreenTextsWorker(clip, self._reader, self.spec.producer)
+        return ScreenTextsWorker(clip, self._reader)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,10 +194,9 @@ class _Ration:
 class ScreenTextsWorker:
     """Selects and reads frames of one clip."""
 
-    def __init__(self, clip: Clip, reader: Callable[[], TextReader], producer: str) -> None:
+    def __init__(self, clip: Clip, reader: Callable[[], TextReader]) -> None:
         self._start = clip.span.start
         self._reader = reader
-        self._producer = producer
         self._reads = _Ration(self._start, _READS)
         self._detections = _Ration(self._start, _DETECTIONS)
         self._recent: list[_Seen] = []  #: the last second
@@ -249,13 +237,17 @@ class ScreenTextsWorker:
         """Examine new places that are still, or have been changing for long, and read the frame if they hold text."""
         if not found and self._noted is None:
             self._note([], seen.time)
-        new = [place for place in found if not self._was_examined(place, seen)]
+        known = [old.gray for old in self._examined if seen.time < old.until]
+        new = [place for place in found if not any(looks_same(seen.gray, gray, place) for gray in known)]
         if not new:
             self._restless_since = None
             return
         still = [place for place in new if self._keeps_still(place, seen)]
-        if not still and not self._is_restless_long(seen.time):
-            return
+        if not still:
+            self._restless_since = seen.time if self._restless_since is None else self._restless_since
+            is_long = seen.time - self._restless_since >= _UNSTABLE - _SLACK
+            if not is_long or seen.time < self._restless_again:
+                return
         if not (self._reads.has(seen.time) and self._detections.has(seen.time)):
             return
         self._detections.spend()
@@ -273,23 +265,12 @@ class ScreenTextsWorker:
         """Whether there is still text outside the known lines; changing text is read once a clip."""
         known = [line.place for line in self._present] + self._restless
         others = [place for place in places if all(place.iou(other) < _SAME_PLACE for other in known)]
-        if any(
-            self._keeps_still(place, seen) or any(_shared(place, other) is not None for other in still)
-            for place in others
-        ):
+        if any(self._keeps_still(place, seen) or any(_shared(place, one) for one in still) for place in others):
             return True
         if not others or seen.time < self._restless_again:
             return False
         self._restless_again = float("inf")
         return True
-
-    def _is_restless_long(self, time: float) -> bool:
-        if self._restless_since is None:
-            self._restless_since = time
-        return time - self._restless_since >= _UNSTABLE - _SLACK and time >= self._restless_again
-
-    def _was_examined(self, place: Box, seen: _Seen) -> bool:
-        return any(seen.time < old.until and looks_same(seen.gray, old.gray, place) for old in self._examined)
 
     def _keeps_still(self, place: Box, seen: _Seen) -> bool:
         if not self._recent or seen.time - self._recent[0].time < _STILL - _JITTER:
@@ -302,8 +283,8 @@ class ScreenTextsWorker:
         whole, small = frame.shape[1] / picture.shape[1], seen.gray.shape[1] / picture.shape[1]
         self._present = []
         for line in self._reader().read(picture):
-            place = scaled(line.box, small, small)
-            row = self._row(seen.time, line.text, scaled(line.box, whole, whole), confidence=line.confidence)
+            place = line.box.scaled(small, small)
+            row = self._row(seen.time, line.text, line.box.scaled(whole, whole), confidence=line.confidence)
             strokes = [part for other in found if (part := _shared(place, other)) is not None] or [place]
             inked = [(part, ink(seen.gray, part)) for part in strokes]
             is_restless = not all(self._keeps_still(part, seen) for part in strokes)
@@ -327,14 +308,11 @@ class ScreenTextsWorker:
     def _row(self, time: float, text: str, box: Box, *, confidence: float) -> Record:
         return {
             "time": round_time(time), "text": text, **box_columns(box),
-            "confidence": confidence, "known_at": known_time(time), "producer": self._producer,
+            "confidence": confidence, "known_at": known_time(time),
         }  # fmt: skip
 
 
 def _shared(one: Box, other: Box) -> Box | None:
     """The overlap of two places, if it is at least half of the smaller one."""
-    x1, y1, x2, y2 = max(one.x1, other.x1), max(one.y1, other.y1), min(one.x2, other.x2), min(one.y2, other.y2)
-    if x2 <= x1 or y2 <= y1:
-        return None
-    both = Box(x1=x1, y1=y1, x2=x2, y2=y2)
-    return both if both.area >= 0.5 * min(one.area, other.area) else None
+    both = one.common(other)
+    return both if both is not None and both.area >= 0.5 * min(one.area, other.area) else None

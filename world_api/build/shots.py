@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
@@ -54,68 +54,30 @@ class ShotChanges:
     """Applies the rules to pictures in order; ``rate`` is frames a second, ``shortest`` the frames of the shortest shot."""
 
     def __init__(self, *, rate: float, shortest: int) -> None:
-        self._count = 0
-        self._last: NDArray[np.uint8] | None = None
-        self._adaptive = _Adaptive(shortest)
-        self._content = _Content(rate, shortest)
-        self._fades = _Fades(rate, shortest)
-
-    def see(self, picture: Image, *, brightness: float) -> list[Change]:
-        """Process the next BGR picture and its brightness; return changes at this frame or earlier ones."""
-        difference, number = self._difference(picture), self._count
-        self._count += 1
-        cuts = [*self._adaptive.see(number, difference), *self._content.see(number, difference)]
-        found = [Change(kind="cut", number=cut) for cut in cuts]
-        return found + [Change(kind="fade", number=fade) for fade in self._fades.see(number, brightness)]
-
-    def _difference(self, picture: Image) -> float:
-        parts: NDArray[np.uint8] = cv2.cvtColor(picture, cv2.COLOR_BGR2HSV)
-        last, self._last = self._last, parts
-        return 0.0 if last is None else mean_of(parts, last)
-
-
-class _Content:
-    """PySceneDetect's content rule: large differences, and only one of several that are close together."""
-
-    def __init__(self, rate: float, shortest: int) -> None:
         # Imports the whole package: done while the first frames are decoded.
         from scenedetect import FrameTimecode
         from scenedetect.detector import FlashFilter
-
-        self._shortest = shortest
-        self._timecode = partial(FrameTimecode, fps=rate)
-        self._filter = FlashFilter(FlashFilter.Mode.MERGE, shortest)
-        self._last_above = 0
-
-    def see(self, number: int, difference: float) -> list[int]:
-        """Process the next difference; return the numbers of frames that are cuts."""
-        above = difference >= CONTENT
-        # The filter is slow, and its state can change only here, or at the end of the shortest shot.
-        if not above and number not in (0, self._last_above + self._shortest):
-            return []
-        self._last_above = number if above else self._last_above
-        return [at.frame_num for at in self._filter.filter(self._timecode(number), above)]
-
-
-class _Fades:
-    """PySceneDetect's threshold rule: the end of a black interval."""
-
-    def __init__(self, rate: float, shortest: int) -> None:
-        from scenedetect import FrameTimecode
         from scenedetect.detectors import ThresholdDetector
 
+        self._count = 0
+        self._last: NDArray[np.uint8] | None = None
         self._timecode = partial(FrameTimecode, fps=rate)
-        self._detector = ThresholdDetector(BLACK, min_scene_len=shortest, fade_bias=FADE_BIAS)
-        self._is_black: bool | None = None
+        self._adaptive = _Adaptive(shortest)
+        self._flashes = FlashFilter(FlashFilter.Mode.MERGE, shortest)
+        self._fades = ThresholdDetector(BLACK, min_scene_len=shortest, fade_bias=FADE_BIAS)
 
-    def see(self, number: int, brightness: float) -> list[int]:
-        """Process the next brightness; return the number of the first frame after a black interval."""
-        was, self._is_black = self._is_black, brightness < BLACK
-        if self._is_black == was:
-            return []  # only a change of state matters
-        # The detector uses only the mean of a picture, so one pixel of that brightness is enough.
-        pixel = np.array([brightness])
-        return [at.frame_num for at in self._detector.process_frame(self._timecode(number), pixel)]
+    def see(self, picture: Image, *, brightness: float) -> list[Change]:
+        """Process the next BGR picture and its brightness; return changes at this frame or earlier ones."""
+        parts: NDArray[np.uint8] = cv2.cvtColor(picture, cv2.COLOR_BGR2HSV)
+        difference = 0.0 if self._last is None else mean_of(parts, self._last)
+        self._last, number, time = parts, self._count, self._timecode(self._count)
+        self._count += 1
+        # The content rule: large differences, and only one of several that are close together.
+        sharp = [at.frame_num for at in self._flashes.filter(time, difference >= CONTENT)]
+        # The end of a black interval. The detector uses only the mean of a picture, so one pixel is enough.
+        fades = [at.frame_num for at in self._fades.process_frame(time, np.array([brightness]))]
+        cuts = [Change(kind="cut", number=cut) for cut in (*self._adaptive.see(number, difference), *sharp)]
+        return cuts + [Change(kind="fade", number=fade) for fade in fades]
 
 
 class _Adaptive:
@@ -191,32 +153,20 @@ class Cuts:
         version=3,
         tables=("cuts",),
         sampling=Sampling(fps=_MAX_FPS, max_side=_MAX_SIDE, warm_up=4.0, look_ahead=2.0, picture=(_MAX_SIDE, "bgr")),
-        parameters={
-            "max_side": _MAX_SIDE,
-            "content": CONTENT,
-            "adaptive": [ADAPTIVE_RATIO, ADAPTIVE_CONTENT],
-            "black": BLACK,
-            "same_look": _SAME_LOOK,
-            "dark": _DARK,
-            "comes_back": _COMES_BACK,
-            "fade_bias": FADE_BIAS,
-        },
         quick=True,
-        libraries=("scenedetect-headless", "opencv-python-headless", "av", "numpy"),
-        modules=("world_api.build.shots", "world_api.build.descriptors"),
+        libraries=("scenedetect-headless",),
     )
 
     def open(self, clip: Clip) -> CutsWorker:
         """A fresh worker."""
-        return CutsWorker(clip, self.spec.producer)
+        return CutsWorker(clip)
 
 
 class CutsWorker:
     """Detects cuts in the window of one clip."""
 
-    def __init__(self, clip: Clip, producer: str) -> None:
+    def __init__(self, clip: Clip) -> None:
         self._clip = clip
-        self._producer = producer
         rate = min(clip.source.frame_rate or _MAX_FPS, _MAX_FPS)
         shortest = max(2, round(_SHORTEST_SHOT * rate))
         self._changes = ShotChanges(rate=rate, shortest=shortest)
@@ -243,19 +193,14 @@ class CutsWorker:
     def finish(self) -> Records:
         """The cuts of the clip's span."""
         self._judge(math.inf)
-        return {
-            "cuts": [
-                row for row in self._rows if self._clip.span.contains(row["time"]) and row["time"] >= _SHORTEST_SHOT
-            ]
-        }
+        span = self._clip.span
+        return {"cuts": [row for row in self._rows if span.contains(row["time"]) and row["time"] >= _SHORTEST_SHOT]}
 
     def _await(self, change: Change, *, now: float) -> None:
         """Hold a change back, in order, until it is known whether the picture comes back."""
         time = self._seen[change.number - self._count].time
-        judged_at = max(now, time + _COMES_BACK)
-        if self._findings:
-            judged_at = max(judged_at, self._findings[-1].judged_at)
-        self._findings.append(_Finding(change=change, time=time, judged_at=judged_at))
+        last = self._findings[-1].judged_at if self._findings else 0.0
+        self._findings.append(_Finding(change=change, time=time, judged_at=max(now, time + _COMES_BACK, last)))
 
     def _judge(self, now: float) -> None:
         """Judge the changes that are due."""
@@ -266,24 +211,13 @@ class CutsWorker:
         time = round_time(finding.time)
         if any(abs(row["time"] - time) < _SAME for row in self._rows):
             return
-        if finding.change.kind == "fade" and self._opens_the_video(finding.time):
-            return
-        likeness = self._likeness(finding) if finding.change.kind == "cut" else 0.0
+        # After black alone, a fade is the beginning of the first shot.
+        opens = self._clip.number == 0 and (self._first_light is None or finding.time <= self._first_light)
+        likeness = self._likeness(finding) if finding.change.kind == "cut" else None if opens else 0.0
         if likeness is None:
             return
-        self._rows.append(
-            {
-                "time": time,
-                "score": round(1.0 - max(0.0, likeness), 3),
-                "kind": finding.change.kind,
-                "known_at": known_time(finding.judged_at),
-                "producer": self._producer,
-            }
-        )
-
-    def _opens_the_video(self, time: float) -> bool:
-        """Whether there was only black before: then it is the beginning of the first shot."""
-        return self._clip.number == 0 and (self._first_light is None or time <= self._first_light)
+        score, known = round(1.0 - max(0.0, likeness), 3), known_time(finding.judged_at)
+        self._rows.append({"time": time, "score": score, "kind": finding.change.kind, "known_at": known})
 
     def _likeness(self, finding: _Finding) -> float | None:
         """The cosine of the pictures on both sides of a cut; None if it is no cut or they are no longer kept."""
@@ -293,11 +227,8 @@ class CutsWorker:
         if not earlier or not after or min(earlier[-1].brightness, after[0].brightness) < _DARK:
             return None
         before = [seen for seen in earlier if seen.time >= at - _COMES_BACK] or earlier[-1:]
-        likeness = float(before[-1].look @ after[0].look)
-        if likeness >= _SAME_LOOK:
-            return None
-        comes_back = np.stack([seen.look for seen in before]) @ np.stack([seen.look for seen in after]).T
-        return None if float(comes_back.max()) >= _SAME_LOOK else likeness
+        alike = np.stack([seen.look for seen in before]) @ np.stack([seen.look for seen in after]).T
+        return None if float(alike.max()) >= _SAME_LOOK else float(before[-1].look @ after[0].look)
 
 
 #: A scene continues if a picture of the last this many seconds comes back within the next this many: the shot between was a
@@ -309,15 +240,6 @@ _ALIKE = 0.84
 _SHORTEST = 3.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Start:
-    """A cut between scenes, its strength (0 to 1), and when it is known (seconds)."""
-
-    time: float
-    strength: float
-    known_at: float
-
-
 class SceneCuts:
     """Groups shots to scenes by similarity and time, from the stored cuts and descriptors."""
 
@@ -325,11 +247,8 @@ class SceneCuts:
         name="scene_cuts",
         version=2,
         tables=("scene_cuts",),
-        parameters={"horizon": _HORIZON, "return": _RETURN, "alike": _ALIKE, "shortest": _SHORTEST},
         needs=("cuts", "looks"),
         rows_ahead=_RETURN,
-        libraries=("numpy", "pyarrow"),
-        modules=("world_api.build.shots",),
     )
 
     def make_rows(self, clip: Clip) -> Records:
@@ -339,39 +258,31 @@ class SceneCuts:
         cuts = clip.rows("cuts", TimeSpan(start=span.start - _SHORTEST, end=span.end)).to_pylist()
         times, vectors = looks.column("time").to_numpy(), _matrix(looks)
         starts = [start for cut in cuts if (start := _judge(cut, times, vectors)) is not None]
-        rows = [
-            {**asdict(start), "producer": self.spec.producer}
-            for start in starts
-            if span.contains(start.time) and not _held(start, starts)
-        ]
-        return {"scene_cuts": rows}
+        kept = [start for start in starts if span.contains(start["time"]) and not _is_held(start, starts)]
+        return {"scene_cuts": kept}
 
 
-def _judge(cut: Record, times: NDArray[np.float64], vectors: Vectors) -> _Start | None:
-    """Compare the pictures before a cut with those after it.
+def _judge(cut: Record, times: NDArray[np.float64], vectors: Vectors) -> Record | None:
+    """Compare the pictures before a cut with those after it: a row if a scene ends, its strength from 0 to 1.
 
     Every cut is judged at a fixed time after it, by what is known then; later rows change nothing.
     """
     at = cut["time"]
     new, old = (times >= at) & (times < at + _RETURN), (times >= at - _HORIZON) & (times < at)
-    if not new.any() or not old.any():
-        return None
-    likeness = float((vectors[new] @ vectors[old].T).max())
+    likeness = float((vectors[new] @ vectors[old].T).max()) if new.any() and old.any() else 1.0
     if likeness >= _ALIKE:
         return None
     strength = round(min(1.0, max(0.0, 1.0 - likeness)), 3)
-    return _Start(time=at, strength=strength, known_at=known_time(max(cut["known_at"], at + _RETURN)))
+    return {"time": at, "strength": strength, "known_at": known_time(max(cut["known_at"], at + _RETURN))}
 
 
-def _held(start: _Start, others: list[_Start]) -> bool:
+def _is_held(start: Record, others: list[Record]) -> bool:
     """Whether a scene that began just before, and was known by then, includes this one."""
-    return any(
-        start.time - _SHORTEST < other.time < start.time and other.known_at <= start.known_at for other in others
-    )
+    time = start["time"]
+    return any(time - _SHORTEST < one["time"] < time and one["known_at"] <= start["known_at"] for one in others)
 
 
 def _matrix(looks: pa.Table) -> Vectors:
-    width = looks.schema.field("vector").type.list_size
     values = looks.column("vector").combine_chunks().flatten().to_numpy()
-    matrix: Vectors = values.reshape(-1, width)
+    matrix: Vectors = values.reshape(-1, looks.schema.field("vector").type.list_size)
     return matrix

@@ -14,11 +14,12 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from time import time
-from typing import Any
+
+from pydantic import BaseModel
 
 from world_api.core.faults import MediaFault, StoreFault
 from world_api.core.files import hash_file, not_writable, open_regular, world_lock, write_atomically
@@ -85,6 +86,14 @@ def source_errors(video: Path) -> Iterator[None]:
         ) from error
 
 
+class _Local(BaseModel):
+    """What ``local.json`` holds: the path of the video, and how to identify it."""
+
+    source_path: Path
+    stamp: Stamp | None = None
+    head: str | None = None
+
+
 def remember_source(folder: Path, video: Path) -> None:
     """Write the path of the video and how to identify it to ``local.json``, unless that says so already.
 
@@ -94,18 +103,20 @@ def remember_source(folder: Path, video: Path) -> None:
     """
     place = video.resolve()
     with source_errors(place):
-        record = {"source_path": str(place), "stamp": asdict(Stamp.at(place)), "head": _hash_head(place)}
+        local = _Local(source_path=place, stamp=Stamp.at(place), head=_hash_head(place))
     with suppress(OSError, ValueError):
-        if _local_record(folder) == record:
+        if _read_local(folder) == local:
             return
+    # Not by pydantic, which refuses a path that is no UTF-8.
+    record = {**local.model_dump(), "source_path": str(place)}
     write_atomically(folder / LOCAL, json.dumps(record).encode())
 
 
 def remembered_source(folder: Path) -> Path | None:
     """The path that ``local.json`` names, unchecked; None if it names none."""
     try:
-        return Path(_local_record(folder)["source_path"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return _read_local(folder).source_path
+    except (OSError, ValueError):
         return None
 
 
@@ -117,43 +128,39 @@ def find_source(folder: Path, manifest: Manifest) -> Path | None:
     """
     known = manifest.source.bytes
     try:
-        record = _local_record(folder)
-        place = Path(record["source_path"])
+        local = _read_local(folder)
+        place = local.source_path
         if not place.is_absolute() or not place.is_file():
             return None
         stamp = Stamp.at(place)
         if stamp.size != known and (manifest.complete or stamp.size < known):
             return None
-        if record.get("stamp") == asdict(stamp):
+        if local.stamp == stamp:
             return place
         if not manifest.complete:
-            head = _hash_head(place)
-            return place if head is not None and record.get("head") == head else None
+            return place if local.head is not None and local.head == _hash_head(place) else None
         if _hash_once(place, stamp) != manifest.source.sha256:
             return None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError):
         return None
     with suppress(StoreFault, MediaFault):  # in a read-only store it is hashed each time
         remember_source(folder, place)
     return place
 
 
-def _local_record(folder: Path) -> dict[str, Any]:
-    """Return what ``local.json`` holds.
+def _read_local(folder: Path) -> _Local:
+    """Read ``local.json``.
 
     Raises:
         OSError: it cannot be read, or is no regular file.
-        ValueError: it is no JSON object.
+        ValueError: it is damaged.
     """
     with open_regular(folder / LOCAL) as file:
         text = file.read(_MOST_BYTES)
     try:
-        record = json.loads(text)
+        return _Local.model_validate(json.loads(text))
     except RecursionError as error:
         raise ValueError("nested too deep") from error
-    if not isinstance(record, dict):
-        raise ValueError("no object")
-    return record
 
 
 def _hash_head(path: Path) -> str | None:
@@ -197,12 +204,10 @@ def recording_of(store: Path, video_id: str) -> Path:
 def find_beside(store: Path) -> Beside:
     """List what a store keeps beside its worlds; nothing if there is no store."""
     recordings = tuple(_files(store / RECORDINGS))
-    needed = {remembered_source(folder) for folder in _folders(store)} if recordings else set()
-    return Beside(
-        answers=tuple(path for folder in _folders(store / ON_DEMAND) for path in _files(folder)),
-        recordings=recordings,
-        spare=tuple(path for path in recordings if path.resolve() not in needed and _is_spare(path, store)),
-    )
+    needed = {remembered_source(folder) for folder in _entries(store, Path.is_dir)} if recordings else set()
+    answers = tuple(path for folder in _entries(store / ON_DEMAND, Path.is_dir) for path in _files(folder))
+    spare = tuple(path for path in recordings if path.resolve() not in needed and _is_spare(path, store))
+    return Beside(answers=answers, recordings=recordings, spare=spare)
 
 
 def clear_beside(store: Path) -> Cleared:
@@ -219,7 +224,7 @@ def clear_beside(store: Path) -> Cleared:
         recordings = tuple(path for path in found.spare if _remove_recording(path, store))
         for path in found.answers:
             path.unlink(missing_ok=True)
-        for folder in _folders(store / ON_DEMAND):
+        for folder in _entries(store / ON_DEMAND, Path.is_dir):
             with suppress(OSError):  # a session has just put an answer into it
                 folder.rmdir()
     except OSError as error:
@@ -242,13 +247,12 @@ def _is_spare(path: Path, store: Path) -> bool:
 
     Files that are no recordings are never removed.
     """
-    name = path.stem
-    if path.suffix != ".mkv" or not is_name(name) or (store / name).exists() or is_being_written(path):
-        return False
-    try:
-        return time() - path.stat().st_mtime >= ABANDONED
-    except OSError:
-        return False
+    name, is_old = path.stem, False
+    with suppress(OSError):
+        is_old = time() - path.stat().st_mtime >= ABANDONED
+    return (
+        is_old and path.suffix == ".mkv" and is_name(name) and not ((store / name).exists() or is_being_written(path))
+    )
 
 
 def _remove_recording(path: Path, store: Path) -> bool:
@@ -264,11 +268,6 @@ def _remove_recording(path: Path, store: Path) -> bool:
         if fault.code != "world_locked":
             raise
         return False
-
-
-def _folders(parent: Path) -> list[Path]:
-    """The folders in a folder, in order; links are not followed."""
-    return _entries(parent, Path.is_dir)
 
 
 def _files(parent: Path) -> list[Path]:

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from world_api.build.stage import Clip, Record, Records, StageSpec
+from world_api.core.canonical import content_hash
 from world_api.core.ports import SAMPLE_RATE, Samples, SpeechRecogniser, VoiceDetector
 from world_api.core.spans import TimeSpan, known_time, round_time
 from world_api.media.decode_pass import LossNote
@@ -30,15 +31,9 @@ class SubtitleLines:
                 "taken": taken.name if taken is not None else "",
                 "language": subtitles.language,
                 "why": subtitles.why,
-                "cues": subtitles.content_hash(),
+                "cues": content_hash([[cue.start, cue.end, cue.text, cue.speaker] for cue in subtitles.cues]),
             },
-            libraries=("av",),
             whole_file=taken is None or taken.kind == "embedded",
-            modules=(
-                "world_api.build.speech",
-                "world_api.media.subtitles",
-                "world_api.media.container",
-            ),
         )
         self._subtitles = subtitles
 
@@ -61,9 +56,7 @@ class SubtitleLines:
         subtitles = self._subtitles
         kind = subtitles.source.kind if subtitles.source is not None else ""
         shift = 0.0 if kind == "sidecar" else clip.source.start
-        facts = {
-            "language": subtitles.language, "source": kind, "confidence": 1.0, "producer": self.spec.producer,
-        }  # fmt: skip
+        facts = {"language": subtitles.language, "source": kind, "confidence": 1.0}
         rows: dict[tuple[float, float, str], Record] = {}
         for cue in subtitles.cues:
             start, end = round_time(max(0.0, cue.start - shift)), round_time(cue.end - shift)
@@ -139,21 +132,11 @@ class RecognisedSpeech:
             version=1,
             tables=("speech", "words"),
             parameters={
-                "recogniser": recogniser().producer,
-                "detector": detector().producer,
-                "language": language,
-                "before": _BEFORE,
-                "after": _AFTER,
+                "recogniser": recogniser().producer, "detector": detector().producer, "language": language,
             },
-            libraries=("av", "numpy"),
             whole_file=True,
-            modules=(
-                "world_api.build.speech",
-                "world_api.media.audio",
-                type(recogniser()).__module__,
-                type(detector()).__module__,
-            ),
-        )
+            modules=("world_api.media.audio", type(recogniser()).__module__, type(detector()).__module__),
+        )  # fmt: skip
 
     def make_rows(self, clip: Clip) -> Records:
         """The lines that start in the clip's span, and their words."""
@@ -161,36 +144,27 @@ class RecognisedSpeech:
         words: list[Record] = []
         start = max(0.0, clip.span.start - _BEFORE)
         samples = clip.audio(TimeSpan(start=start, end=clip.span.end + _AFTER))
-        if samples.any():
-            heard = self._detector().voiced(samples)
-            voiced = [TimeSpan(start=start + part.start, end=start + part.end) for part in heard]
-            for utterance in cut_utterances(voiced, samples, start):
-                if utterance.span.overlaps(clip.span):
-                    self._transcribe(utterance, samples, start, clip.span, lines, words)
-        return {"speech": lines, "words": words}
-
-    def _transcribe(
-        self,
-        utterance: Utterance,
-        samples: Samples,
-        start: float,
-        clip: TimeSpan,
-        lines: list[Record],
-        words: list[Record],
-    ) -> None:
-        """Add the lines of an utterance that start in a clip; ``samples`` begin at ``start`` seconds."""
-        shift = utterance.span.start
-        first, last = (round((time - start) * SAMPLE_RATE) for time in (shift, utterance.span.end))
-        known_at = known_time(max(utterance.settled, utterance.span.end) + self._detector().hang_over)
-        made = {"known_at": known_at, "producer": self.spec.producer}
-        for line in self._recogniser().transcribe(samples[first:last], self._language):
-            begin, end = round_time(shift + line.start), round_time(shift + line.end)
-            if not clip.contains(begin) or end <= begin + _SLACK:
+        if not samples.any():
+            return {"speech": lines, "words": words}
+        detector, recogniser = self._detector(), self._recogniser()
+        voiced = [TimeSpan(start=start + part.start, end=start + part.end) for part in detector.voiced(samples)]
+        for utterance in cut_utterances(voiced, samples, start):
+            if not utterance.span.overlaps(clip.span):
                 continue
-            lines.append(
-                {"start": begin, "end": end, "text": line.text, "speaker": "", "language": line.language,
-                 "source": "recognised", "confidence": line.confidence, **made}
-            )  # fmt: skip
-            for word in line.words:
-                times = {"start": round_time(shift + word.start), "end": round_time(shift + word.end)}
-                words.append({"line_start": begin, **times, "word": word.text, "confidence": word.confidence, **made})
+            shift = utterance.span.start
+            first, last = (round((time - start) * SAMPLE_RATE) for time in (shift, utterance.span.end))
+            known = {"known_at": known_time(max(utterance.settled, utterance.span.end) + detector.hang_over)}
+            for line in recogniser.transcribe(samples[first:last], self._language):
+                begin, end = round_time(shift + line.start), round_time(shift + line.end)
+                if not clip.span.contains(begin) or end <= begin + _SLACK:
+                    continue
+                lines.append(
+                    {"start": begin, "end": end, "text": line.text, "speaker": "", "language": line.language,
+                     "source": "recognised", "confidence": line.confidence, **known}
+                )  # fmt: skip
+                words.extend(
+                    {"line_start": begin, "start": round_time(shift + word.start), "end": round_time(shift + word.end),
+                     "word": word.text, "confidence": word.confidence, **known}
+                    for word in line.words
+                )  # fmt: skip
+        return {"speech": lines, "words": words}

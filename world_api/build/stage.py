@@ -12,13 +12,14 @@ about moments before its clip that become known in it (``known_at``).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -26,18 +27,23 @@ from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Samples
 from world_api.core.spans import Box, TimeSpan
-from world_api.media.container import Probe
-from world_api.media.decode_pass import LossNote
-from world_api.media.decoder import MediaWorker
-from world_api.media.frames import Frame, PixelFormat
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from world_api.media.container import Probe
+    from world_api.media.decode_pass import LossNote
+    from world_api.media.decoder import MediaWorker
+    from world_api.media.frames import Frame, PixelFormat
+
 CLIP_SECONDS = 30.0
 
-#: The modules whose code decodes the frames of a stage.
-FRAME_MODULES = tuple(f"world_api.media.{name}" for name in ("container", "frames", "decode_pass", "shared_memory"))
+#: The distributions that every stage may use.
+_LIBRARIES = ("av", "numpy", "opencv-python-headless", "pyarrow")
+#: The modules whose code, with what they import, decodes the frames of a stage.
+FRAME_MODULES = ("world_api.media.decode_pass", "world_api.media.shared_memory")
+#: An import at the left margin; imports for type checking, and those inside functions, are indented.
+_IMPORT = re.compile(rb"^(?:from|import) (world_api\.(?:build|perception|media|core)\.\w+)", re.MULTILINE)
 
 Record = dict[str, Any]
 Records = Mapping[str, list[Record]]  #: table name -> rows
@@ -63,7 +69,16 @@ class Sampling:
 
 @dataclass(frozen=True, kw_only=True)
 class StageSpec:
-    """The description of a stage. It names everything that changes the stage's rows, since their files are found by its hash."""
+    """The description of a stage. It names what changes the stage's rows, since their files are found by its hash.
+
+    The code of the stage itself is part of the hash, with its constants, and so are the usual libraries. Of each module all that
+    it imports from this package counts, too.
+
+    Attributes:
+        parameters: The choices of the caller.
+        libraries: Further distributions whose version changes the rows.
+        modules: The modules of its adapters.
+    """
 
     name: str
     version: int
@@ -77,8 +92,7 @@ class StageSpec:
     whole_file: bool = False
     #: Whether a frame takes it less time than a switch to another thread; stages that are not quick have a thread each.
     quick: bool = False
-    libraries: tuple[str, ...] = ()  #: distributions whose version changes the rows
-    #: Names of the modules whose code makes the rows.
+    libraries: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
 
     @property
@@ -99,7 +113,7 @@ class StageSpec:
             if sampling is None
             else [sampling.fps, sampling.warm_up, sampling.look_ahead, sampling.picture],
             "parameters": dict(self.parameters),
-            "libraries": {name: version(name) for name in self.libraries},
+            "libraries": {name: version(name) for name in (*_LIBRARIES, *self.libraries)},
             "code": hash_code(self.modules if sampling is None else (*self.modules, *FRAME_MODULES)),
             "upstream": {name: upstream[name] for name in self.needs},
         }
@@ -138,7 +152,7 @@ class Worker(Protocol):
         """Process one sampled frame of the clip's window; frames come in time order."""
 
     def finish(self) -> Records:
-        """The rows of the clip's own span, by table."""
+        """The rows of the clip's own span, by table. The column ``producer`` is filled in when they are stored."""
 
 
 class FrameStage(Protocol):
@@ -161,18 +175,10 @@ class RowStage(Protocol):
         """Its description."""
 
     def make_rows(self, clip: Clip) -> Records:
-        """The rows of one clip, by table."""
+        """The rows of one clip, by table, as :meth:`Worker.finish` returns them."""
 
 
 Stage = FrameStage | RowStage
-
-
-@runtime_checkable
-class SeesTogether(Protocol):
-    """A frame stage that processes a frame for several of its workers at once."""
-
-    def see(self, workers: Sequence[Worker], frame: Frame) -> None:
-        """Feed a frame to workers of this stage."""
 
 
 @runtime_checkable
@@ -191,11 +197,6 @@ def box_of(row: Record) -> Box:
 def box_columns(box: Box) -> Record:
     """The columns x1, y1, x2 and y2 of a box, rounded."""
     return dict(zip(("x1", "y1", "x2", "y2"), box.rounded(), strict=True))
-
-
-def scaled(box: Box, across: float, down: float) -> Box:
-    """A box in a picture of another size; the factors are for x and y."""
-    return Box(x1=box.x1 * across, y1=box.y1 * down, x2=box.x2 * across, y2=box.y2 * down)
 
 
 def clip_span(number: int) -> TimeSpan:
@@ -223,29 +224,63 @@ class Recipe:
 
 
 def hash_code(modules: Iterable[str]) -> str:
-    """SHA-256 over the source of modules by name.
+    """SHA-256 over the source of modules by name, and of all modules of build, perception, media and core that they import.
 
     Raises:
         ModuleNotFoundError: there is no module of that name.
     """
-    return content_hash({name: _hash_module(name) for name in sorted(set(modules))})
+    hashes: dict[str, str] = {}
+    waiting = list(modules)
+    while waiting:
+        if (name := waiting.pop()) not in hashes:
+            hashes[name], imported = _read_module(name)
+            waiting.extend(imported)
+    return content_hash(hashes)
 
 
 @cache
-def _hash_module(name: str) -> str:
+def _read_module(name: str) -> tuple[str, tuple[str, ...]]:
+    """The hash of a module's source, and the modules it imports."""
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(f"there is no module {name}", name=name)
-    # The same line ends on every machine.
-    return sha256(Path(spec.origin).read_bytes().replace(b"\r\n", b"\n")).hexdigest()
+    source = Path(spec.origin).read_bytes().replace(b"\r\n", b"\n")  # the same line ends on every machine
+    return sha256(source).hexdigest(), tuple(found.decode() for found in _IMPORT.findall(source))
 
 
 def keys_of(stages: Sequence[Stage], source_hash: str) -> dict[str, str]:
     """The key of every stage's files; it depends on the keys of the stages whose rows it reads."""
     keys: dict[str, str] = {}
     for stage in stages:
-        keys[stage.spec.name] = stage.spec.key(source_hash=source_hash, upstream=keys)
+        spec = replace(stage.spec, modules=(type(stage).__module__, *stage.spec.modules))
+        keys[spec.name] = spec.key(source_hash=source_hash, upstream=keys)
     return keys
+
+
+T = TypeVar("T")
+
+
+class EarlierRows(Generic[T]):
+    """What a row stage read of the clips before one. Stored rows do not change, so each is read once.
+
+    Args:
+        read: Reads rows of a span, in a form that the stage chooses.
+    """
+
+    def __init__(self, read: Callable[[Clip, TimeSpan], list[T]]) -> None:
+        self._read = read
+        self._end = 0.0
+        self._found: list[T] = []
+
+    def before(self, clip: Clip, *, oldest: float = 0.0) -> list[T]:
+        """What there is between ``oldest`` (seconds; it rises from clip to clip) and the clip, and maybe something older."""
+        if clip.span.start < self._end:  # another pass
+            self._end, self._found = 0.0, []
+        begin = max(self._end, oldest)
+        if begin < clip.span.start:
+            self._found.extend(self._read(clip, TimeSpan(start=begin, end=clip.span.start)))
+        self._end = clip.span.start
+        return self._found
 
 
 def leave_out(stages: Sequence[Stage], names: Collection[str]) -> list[Stage]:
@@ -255,11 +290,9 @@ def leave_out(stages: Sequence[Stage], names: Collection[str]) -> list[Stage]:
         BackendFault: ``no_such_stage``, for an unknown name; ``stage_needed``, if a stage that stays reads rows of a named one.
     """
     known = [stage.spec.name for stage in stages]
-    for name in names:
-        if name not in known:
-            raise BackendFault(
-                "no_such_stage", f"there is no stage {name!r}", hint=f"the stages are {', '.join(known)}"
-            )
+    if unknown := [name for name in names if name not in known]:
+        hint = f"the stages are {', '.join(known)}"
+        raise BackendFault("no_such_stage", f"there is no stage {unknown[0]!r}", hint=hint)
     gone, reading = set(names), []
     for stage in stages:  # each reads the rows of those before it
         if stage.spec.name not in gone and (needed := gone.intersection(stage.spec.needs)):

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from world_api.build.background import Background, Blob, unite
-from world_api.build.descriptors import describe, light_gains
-from world_api.core.ports import Image, Vector
+from world_api.build.background import Blob, unite
+from world_api.core.ports import AppearanceEmbedder, Image, Vector
 from world_api.core.spans import Box
 
 #: A track without a blob for this long (seconds) ends.
@@ -56,8 +55,7 @@ class Candidate:
     def expected(self, time: float) -> Box:
         """The expected box: the last one moved at its speed, for at most half a second."""
         ahead = min(time - self.seen, 0.5)
-        right, down = self.velocity[0] * ahead, self.velocity[1] * ahead
-        return Box(x1=self.box.x1 + right, y1=self.box.y1 + down, x2=self.box.x2 + right, y2=self.box.y2 + down)
+        return self.box.moved(self.velocity[0] * ahead, self.velocity[1] * ahead)
 
     def take(self, blob: Blob, time: float) -> None:
         """Add a sighting."""
@@ -103,14 +101,7 @@ def side_of(box: Box) -> float:
 
 def cover(one: Box, other: Box) -> float:
     """The overlap of two boxes as a share of the smaller one."""
-    return common(one, other) / max(min(one.area, other.area), 1.0)
-
-
-def common(one: Box, other: Box) -> float:
-    """The area of the overlap of two boxes."""
-    width = min(one.x2, other.x2) - max(one.x1, other.x1)
-    height = min(one.y2, other.y2) - max(one.y1, other.y1)
-    return width * height if width > 0.0 and height > 0.0 else 0.0
+    return one.common_area(other) / max(min(one.area, other.area), 1.0)
 
 
 Claims = dict[int, list[Blob]]  #: the blobs of each track, by its number
@@ -137,23 +128,24 @@ _MOST = 4
 
 @dataclass(frozen=True, kw_only=True)
 class TwoPictures:
-    """Describes blobs in a picture (BGR) and in the one before it, which is of ``before_time`` (seconds)."""
+    """Embeds blobs of a picture (BGR) and of the one before it, which is of ``before_time``; ``scene`` is without things."""
 
     before_picture: Image
     before_time: float
     picture: Image
-    scene: Background
+    scene: Image
+    appearance: AppearanceEmbedder
 
     def before(self, blob: Blob, time: float) -> Vector | None:
-        """Describe a blob of an earlier time, if the picture before is not older."""
-        return self._describe(self.before_picture, blob) if time >= self.before_time else None
+        """The vector of a blob of an earlier time, if the picture before is not older."""
+        return self._embed(self.before_picture, blob) if time >= self.before_time else None
 
     def now(self, blob: Blob) -> Vector | None:
-        """Describe a blob of the picture."""
-        return self._describe(self.picture, blob)
+        """The vector of a blob of the picture."""
+        return self._embed(self.picture, blob)
 
-    def _describe(self, picture: Image, blob: Blob) -> Vector | None:
-        return describe(picture[blob.place], blob.mask, light_gains(self.scene.picture))
+    def _embed(self, picture: Image, blob: Blob) -> Vector | None:
+        return self.appearance.embed(picture[blob.place], blob.mask, self.scene)
 
 
 def split_groups(real: Sequence[Candidate], blobs: Sequence[Blob], looks: TwoPictures) -> list[Meeting]:
@@ -187,18 +179,15 @@ def join_groups(
     meetings: dict[int, list[Candidate]] = {}
     holders = {track.number: track for track in real if track.number in claims}
     boxes = {number: unite(claims[number]).box for number in holders}
-    for track in real:
-        if track.number in claims or not holders:
-            continue
-        number = hosts.get(track.number)
-        if number is None:
-            number = _host(track, expected[track.number], holders, boxes)
+    for track in (track for track in real if track.number not in holders and holders):
+        number = hosts.get(track.number) or _host(track, expected[track.number], holders, boxes)
         if number is not None:
             meetings.setdefault(number, [holders[number]]).append(track)
-    return [
-        (sorted(members, key=lambda track: (track.born, track.number)), claims.pop(number))
-        for number, members in meetings.items()
-    ]
+    return [(sorted(members, key=_seniority), claims.pop(number)) for number, members in meetings.items()]
+
+
+def _seniority(track: Candidate) -> tuple[float, int]:
+    return track.born, track.number
 
 
 def share(members: Sequence[Candidate], blob: Blob, time: float, looks: TwoPictures) -> list[Candidate]:
@@ -226,10 +215,10 @@ def _host(track: Candidate, place: Box, holders: Mapping[int, Candidate], boxes:
     """The number of the track whose blob contains a thing without one: by its expected box, or by the blob it shared."""
     if track.shared is not None:
         place = track.shared.box
-    number = max(holders, key=lambda other: common(place, boxes[other]))
+    number = max(holders, key=lambda other: place.common_area(boxes[other]))
     if track.shared is not None:
         return number if cover(place, boxes[number]) >= _INSIDE_REGION else None
-    inside = common(place, boxes[number]) >= _WITHIN * place.area
+    inside = place.common_area(boxes[number]) >= _WITHIN * place.area
     return number if inside and track.area >= _SCRAP * holders[number].area else None
 
 
@@ -238,48 +227,48 @@ def _groups(real: Iterable[Candidate]) -> list[list[Candidate]]:
     for track in real:
         if track.shared is not None:
             groups.setdefault(id(track.shared), []).append(track)
-    return [sorted(group, key=lambda track: (track.born, track.number)) for group in groups.values() if len(group) > 1]
+    return [sorted(group, key=_seniority) for group in groups.values() if len(group) > 1]
 
 
 def _columns(blobs: Sequence[Blob]) -> list[list[Blob]]:
     """Group blobs above one another: parts of a person in clothes of the colour of the wall."""
     columns: list[list[Blob]] = []
     for blob in sorted(blobs, key=lambda item: -item.area):
-        for column in columns:
-            box = column[0].box
-            width = min(box.x2, blob.box.x2) - max(box.x1, blob.box.x1)
-            if width >= _COLUMN * min(box.width, blob.box.width):
-                column.append(blob)
-                break
-        else:
+        own = next((column for column in columns if _is_above(column[0].box, blob.box)), None)
+        if own is None:
             columns.append([blob])
+        else:
+            own.append(blob)
     return columns
+
+
+def _is_above(one: Box, other: Box) -> bool:
+    return min(one.x2, other.x2) - max(one.x1, other.x1) >= _COLUMN * min(one.width, other.width)
 
 
 def _assigned(
     members: Sequence[Candidate], parts: Sequence[list[Blob]], region: Blob, looks: TwoPictures
 ) -> list[Meeting]:
     """The most likely assignment of the parts of a shared blob to its things, with as many parts as possible assigned."""
-    members, whole = members[:_MOST], [unite(list(column)) for column in parts[:_MOST]]
+    members, whole = members[:_MOST], [unite(column) for column in parts[:_MOST]]
     seen = [looks.now(blob) for blob in whole]
     described = all(look is not None for look in seen) and all(track.look is not None for track in members)
-    score = [
-        [
-            (_LOOKS * _likeness(track.look, look) if described else 0.0)
-            - _WAY * abs(track.box.center[0] - blob.box.center[0]) / max(region.box.width, 1.0)
-            + _SIZE * min(track.area, blob.area) / max(track.area, blob.area, 1.0)
-            for blob, look in zip(whole, seen, strict=True)
-        ]
-        for track in members
+
+    def score(track: Candidate, place: int) -> float:
+        blob = whole[place]
+        alike = _LOOKS * _likeness(track.look, seen[place]) if described else 0.0
+        way = abs(track.box.center[0] - blob.box.center[0]) / max(region.box.width, 1.0)
+        size = min(track.area, blob.area) / max(track.area, blob.area, 1.0)
+        return alike - _WAY * way + _SIZE * size
+
+    scores = [[score(track, place) for place in range(len(whole))] for track in members]
+    ways = product(range(len(whole)), repeat=len(members))
+    full = [way for way in ways if len(set(way)) == min(len(whole), len(members))]
+    best = max(full, key=lambda way: sum(row[place] for row, place in zip(scores, way, strict=True)))
+    return [
+        ([track for track, own in zip(members, best, strict=True) if own == place], parts[place])
+        for place in dict.fromkeys(best)
     ]
-    ways = [
-        way for way in product(range(len(whole)), repeat=len(members)) if len(set(way)) == min(len(whole), len(members))
-    ]
-    best = max(ways, key=lambda way: sum(row[place] for row, place in zip(score, way, strict=True)))
-    shares: dict[int, list[Candidate]] = {}
-    for track, place in zip(members, best, strict=True):
-        shares.setdefault(place, []).append(track)
-    return [(own, list(parts[place])) for place, own in shares.items()]
 
 
 def _places(members: Sequence[Candidate], region: Box, time: float) -> list[Box]:
@@ -324,7 +313,7 @@ class Tracker:
         """Assign blobs to tracks; return the tracks seen at this time."""
         claims, meetings = self._claims(blobs, time, looks)
         seen = []
-        for track in self._by_priority():
+        for track in sorted(self.alive, key=lambda track: (track.confirmed_at is None, *_seniority(track))):
             if mine := claims.get(track.number):
                 track.take(unite(mine), time)
                 seen.append(track)
@@ -335,7 +324,11 @@ class Tracker:
         claimed = _taken(claims) | {id(blob) for _, own in meetings for blob in own}
         for blob in blobs:
             if id(blob) not in claimed:
-                seen.append(self._begin(blob, time))
+                self._count += 1
+                track = Candidate(number=self._count, born=time, box=blob.box, seen=time)
+                track.take(blob, time)
+                self.alive.append(track)
+                seen.append(track)
         self.alive = [track for track in self.alive if time - track.seen <= GONE]
         return seen
 
@@ -350,9 +343,6 @@ class Tracker:
     def undecided(self, time: float) -> list[Candidate]:
         """Tracks that stay where they appeared: objects left behind."""
         return [t for t in self.alive if t.confirmed_at is None and time - t.born > UNDECIDED]
-
-    def _by_priority(self) -> list[Candidate]:
-        return sorted(self.alive, key=lambda item: (item.confirmed_at is None, item.born, item.number))
 
     def _claims(self, blobs: Sequence[Blob], time: float, looks: TwoPictures) -> tuple[Claims, list[Meeting]]:
         """The blobs of each track that has its own, and the tracks that share some.
@@ -376,13 +366,6 @@ class Tracker:
         for tracks in (free, undecided):
             _take_one_each(claims, tracks, blobs, lambda track, blob: _near(track, expected[track.number], blob, time))
         return claims, join_groups(real, claims, expected, hosts)
-
-    def _begin(self, blob: Blob, time: float) -> Candidate:
-        self._count += 1
-        track = Candidate(number=self._count, born=time, box=blob.box, seen=time)
-        track.take(blob, time)
-        self.alive.append(track)
-        return track
 
 
 def _take_one_each(
@@ -410,17 +393,12 @@ def _take_pieces(
     """Assign free blobs to the tracks of which they are pieces: close to its blob and in its expected box."""
     taken = _taken(claims)
     holders = [(track, claims[track.number][0].box) for track in tracks if track.number in claims]
-    for blob in blobs:
-        if id(blob) in taken:
-            continue
-        fits = [
-            (_share(track, expected[track.number], blob), -track.number)
-            for track, main in holders
-            if _is_around(main, blob.box)
-        ]
-        best = max(fits, default=(0.0, 0))
-        if best[0] >= _INSIDE:
-            claims[-best[1]].append(blob)
+    for blob in (blob for blob in blobs if id(blob) not in taken):
+        near = [track for track, main in holders if main.enlarged(_AROUND).holds(blob.box.center)]
+        fits = [(_share(track, expected[track.number], blob), -track.number) for track in near]
+        share, number = max(fits, default=(0.0, 0))
+        if share >= _INSIDE:
+            claims[-number].append(blob)
 
 
 def _taken(claims: Claims) -> set[int]:
@@ -443,10 +421,3 @@ def _near(track: Candidate, expected: Box, blob: Blob, time: float) -> float:
     distance = max(abs(a - b) for a, b in zip(expected.center, blob.box.center, strict=True))
     alike = 0.5 < blob.box.area / max(expected.area, 1.0) < 2.0
     return 1.0 - distance / limit if alike and distance < limit else 0.0
-
-
-def _is_around(main: Box, piece: Box) -> bool:
-    """Whether the centre of a piece is inside an enlarged box."""
-    x, y = piece.center
-    across, down = _AROUND * main.width, _AROUND * main.height
-    return main.x1 - across <= x <= main.x2 + across and main.y1 - down <= y <= main.y2 + down

@@ -18,7 +18,7 @@ other fields of the whole file (title, duration, ...) are for people and other p
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -143,7 +143,7 @@ def read_truth(path: Path) -> Truth:
 #: Text that stays on the screen gets a row every this many seconds, so that it is known to stay.
 _TEXT_STEP = 2.0
 _TABLES = ("cuts", "scene_cuts", "sightings", "screen_texts", "speech", "actions", "captions")
-_CUT_KNOWN = {"score": 1.0, "kind": "truth"}
+_TIMES = ("time", "start", "end")
 
 
 class Oracle:
@@ -157,23 +157,19 @@ class Oracle:
             version=1,
             tables=_TABLES,
             parameters={"truth": hash_file(path)},
-            modules=("world_api.build.truth",),
         )
         self._rows: dict[tuple[str, int], list[Record]] = {}  #: by table and clip
         for table, records in _records(truth).items():
-            for record in sorted(records, key=_begins):
-                self._add(table, record)
+            for record in records:
+                row = {name: round_time(value) if name in _TIMES else value for name, value in record.items()}
+                row["known_at"] = known_time(record["time"] if "time" in record else record["end"])
+                self._rows.setdefault((table, int(_begins(row) // CLIP_SECONDS)), []).append(row)
+        for rows in self._rows.values():
+            rows.sort(key=_begins)
 
     def make_rows(self, clip: Clip) -> Records:
-        """The rows that begin in the clip's span."""
+        """The rows that begin in the clip's span; a moment is known at once, an interval when it is over."""
         return {table: self._rows.get((table, clip.number), []) for table in _TABLES}
-
-    def _add(self, table: str, record: Record) -> None:
-        """Keep a record under the clip in which it begins; a moment is known at once, an interval when it is over."""
-        known = known_time(record["time"] if "time" in record else record["end"])
-        times: Record = {column: round_time(record[column]) for column in ("time", "start", "end") if column in record}
-        row: Record = {**record, **times, "known_at": known, "producer": self.spec.producer}
-        self._rows.setdefault((table, int(_begins(row) // CLIP_SECONDS)), []).append(row)
 
 
 def _begins(record: Record) -> float:
@@ -183,50 +179,40 @@ def _begins(record: Record) -> float:
 def _records(truth: Truth) -> dict[str, list[Record]]:
     """The records of the truth by table."""
     scene_starts = {scene.start for scene in truth.scenes if scene.start > 0}
-    captions: list[tuple[TrueScene | TrueCaption, str]] = [
-        (item, item.caption) for item in truth.scenes if item.caption
-    ]
-    captions += [(item, item.text) for item in truth.captions]
+    captions = [(item, item.caption) for item in truth.scenes if item.caption]
+    sure = {"confidence": 1.0}
     return {
-        "cuts": [{"time": time, **_CUT_KNOWN} for time in {time for time in truth.cuts if time > 0} | scene_starts],
+        "cuts": [
+            {"time": time, "score": 1.0, "kind": "truth"} for time in {time for time in truth.cuts if time > 0} | scene_starts
+        ],
         "scene_cuts": [{"time": time, "strength": 1.0} for time in scene_starts],
         "sightings": [
             {
                 "track": track.track, "time": seen.time, **_corners(seen.box), "category": track.category,
-                "confidence": 1.0, "colours": list(track.colours),
+                "colours": list(track.colours), **sure,
             }
             for track in truth.tracks
             for seen in track.sightings
         ],
         "screen_texts": [
-            {"time": time, "text": item.text, **_corners(item.box), "confidence": 1.0}
+            {"time": time, "text": item.text, **_corners(item.box), **sure}
             for item in truth.screen_text
-            for time in _moments(item)
+            for time in (item.start + _TEXT_STEP * step for step in range(max(1, math.ceil((item.end - item.start) / _TEXT_STEP))))
         ],
         "speech": [
-            {
-                "start": line.start, "end": line.end, "text": line.text, "speaker": line.speaker, "language": "",
-                "source": "truth", "confidence": 1.0,
-            }
+            {**_times(line), "text": line.text, "speaker": line.speaker, "language": "", "source": "truth", **sure}
             for line in truth.speech
         ],
-        "actions": [
-            {"start": item.start, "end": item.end, "label": item.label, "subject": item.track, "confidence": 1.0}
-            for item in truth.actions
-        ],
+        "actions": [{**_times(item), "label": item.label, "subject": item.track, **sure} for item in truth.actions],
         "captions": [
-            {"start": item.start, "end": item.end, "text": text, "confidence": 1.0}
-            for item, text in captions
+            {**_times(item), "text": text, **sure}
+            for item, text in (*captions, *((item, item.text) for item in truth.captions))
         ],
     }  # fmt: skip
 
 
-def _moments(item: TrueScreenText) -> Iterable[float]:
-    """The times at which a text gets a row."""
-    time = item.start
-    while time < item.end or time == item.start:
-        yield time
-        time += _TEXT_STEP
+def _times(item: _Interval) -> Record:
+    return {"start": item.start, "end": item.end}
 
 
 def _corners(box: BoxNumbers) -> Record:

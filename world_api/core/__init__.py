@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from world_api.core.lexicon import unrequired_words as unrequired_words
     from world_api.core.lexicon import words as words
     from world_api.core.ports import SAMPLE_RATE as SAMPLE_RATE
+    from world_api.core.ports import AppearanceEmbedder as AppearanceEmbedder
     from world_api.core.ports import ChatModel as ChatModel
     from world_api.core.ports import Clock as Clock
     from world_api.core.ports import DetectedObject as DetectedObject
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from world_api.core.ports import LookRequest as LookRequest
     from world_api.core.ports import LookTask as LookTask
     from world_api.core.ports import ObjectDetector as ObjectDetector
+    from world_api.core.ports import PersonScorer as PersonScorer
     from world_api.core.ports import Picture as Picture
     from world_api.core.ports import PictureSource as PictureSource
     from world_api.core.ports import Samples as Samples

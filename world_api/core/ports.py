@@ -138,6 +138,39 @@ class ObjectDetector(Protocol):
         ...
 
 
+class PersonScorer(Protocol):
+    """Judges whether a box holds an upright person, and finds people in a picture."""
+
+    producer: str
+
+    def person_score(self, image: Image, box: Box) -> float:
+        """Positive for a person who fills the box (pixels of ``image``), negative for anything else."""
+        ...
+
+    def people(self, image: Image) -> Sequence[DetectedObject]:
+        """The people in a small picture, the most confident first; fast enough for one call every second."""
+        ...
+
+
+class AppearanceEmbedder(Protocol):
+    """Re-identification: vectors of how tracked things look; the inner product of two says whether they are one thing.
+
+    The stage ``moving_things`` makes them, compares them when things that covered each other part, and stores them in the table
+    ``track_looks``, which fixes their length (``TRACK_LOOK_DIMENSION``). The stages ``stitches`` and ``look_links`` compare stored
+    ones; their thresholds are those of the present embedder.
+    """
+
+    producer: str
+
+    def embed(self, picture: Image, mask: Image, scene: Image) -> Vector | None:
+        """The vector of a thing; None if too little of it is visible.
+
+        ``picture`` is the part of a frame with the thing, ``mask`` is 255 where the thing is in it (height x width) and 0
+        elsewhere, ``scene`` is the same scene without things.
+        """
+        ...
+
+
 class FrameSource(Protocol):
     """Random access to the frames of one video."""
 

@@ -124,14 +124,38 @@ class Box:
         """``(x, y)`` of the middle, in pixels."""
         return (self.x1 + self.x2) / 2, (self.y1 + self.y2) / 2
 
-    def iou(self, other: Box) -> float:
-        """Intersection over union in ``[0, 1]``."""
+    def scaled(self, across: float, down: float) -> Box:
+        """The box in a picture of another size; the factors are for x and y."""
+        return Box(x1=self.x1 * across, y1=self.y1 * down, x2=self.x2 * across, y2=self.y2 * down)
+
+    def moved(self, right: float, down: float) -> Box:
+        """The box at another place."""
+        return Box(x1=self.x1 + right, y1=self.y1 + down, x2=self.x2 + right, y2=self.y2 + down)
+
+    def enlarged(self, share: float, down: float | None = None) -> Box:
+        """The box with a margin on each side: a share of its width and (``down``, by default the same) of its height."""
+        x, y = share * self.width, (share if down is None else down) * self.height
+        return Box(x1=self.x1 - x, y1=self.y1 - y, x2=self.x2 + x, y2=self.y2 + y)
+
+    def holds(self, point: tuple[float, float]) -> bool:
+        """Whether a point (x, y) is in the box or on its edge."""
+        return self.x1 <= point[0] <= self.x2 and self.y1 <= point[1] <= self.y2
+
+    def common(self, other: Box) -> Box | None:
+        """The overlap of two boxes; None if there is none."""
+        x1, y1, x2, y2 = max(self.x1, other.x1), max(self.y1, other.y1), min(self.x2, other.x2), min(self.y2, other.y2)
+        return Box(x1=x1, y1=y1, x2=x2, y2=y2) if x2 > x1 and y2 > y1 else None
+
+    def common_area(self, other: Box) -> float:
+        """The area of the overlap of two boxes."""
         width = min(self.x2, other.x2) - max(self.x1, other.x1)
         height = min(self.y2, other.y2) - max(self.y1, other.y1)
-        if width <= 0 or height <= 0:
-            return 0.0
-        shared = width * height
-        return shared / (self.area + other.area - shared)
+        return width * height if width > 0.0 and height > 0.0 else 0.0
+
+    def iou(self, other: Box) -> float:
+        """Intersection over union in ``[0, 1]``."""
+        shared = self.common_area(other)
+        return shared / (self.area + other.area - shared) if shared > 0.0 else 0.0
 
     def rounded(self) -> list[float]:
         """The wire form: four numbers, to a tenth of a pixel."""

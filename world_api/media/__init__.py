@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from world_api.media.audio import read_audio
     from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
     from world_api.media.decode_pass import DecodePass, LossNote, PassState
-    from world_api.media.decoder import MediaWorker, VideoFrames, VideoPass, VideoSound, release
-    from world_api.media.frames import Frame, PixelFormat, Scaler, Want, decoded_frame
+    from world_api.media.decoder import MediaWorker, VideoFrames, VideoPass
+    from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Scaler, Want
     from world_api.media.subtitles import Cue, Subtitles, SubtitleSource, choose_subtitles, look_into, read_subtitles
 
 #: The module of each name; it is imported when the name is first used.
@@ -24,15 +24,15 @@ _HOMES = {
     "audio": "read_audio",
     "container": "DEFAULT_LIMITS Limits Probe probe",
     "decode_pass": "DecodePass LossNote PassState",
-    "decoder": "MediaWorker VideoFrames VideoPass VideoSound release",
-    "frames": "Frame PixelFormat Scaler Want decoded_frame",
+    "decoder": "MediaWorker VideoFrames VideoPass",
+    "frames": "DecodedFrame Frame PixelFormat Scaler Want",
     "subtitles": "Cue SubtitleSource Subtitles choose_subtitles look_into read_subtitles",
 }
 
 __all__ = [
-    "DEFAULT_LIMITS", "Cue", "DecodePass", "Frame", "Limits", "LossNote", "MediaWorker", "PassState", "PixelFormat",
-    "Probe", "Scaler", "SubtitleSource", "Subtitles", "VideoFrames", "VideoPass", "VideoSound", "Want",
-    "choose_subtitles", "decoded_frame", "look_into", "probe", "read_audio", "read_subtitles", "release",
+    "DEFAULT_LIMITS", "Cue", "DecodePass", "DecodedFrame", "Frame", "Limits", "LossNote", "MediaWorker", "PassState",
+    "PixelFormat", "Probe", "Scaler", "SubtitleSource", "Subtitles", "VideoFrames", "VideoPass", "Want",
+    "choose_subtitles", "look_into", "probe", "read_audio", "read_subtitles",
 ]  # fmt: skip
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from world_api.core.ports import SAMPLE_RATE, Samples
-from world_api.media.container import DEFAULT_LIMITS, Limits, open_video
+from world_api.media.container import DEFAULT_LIMITS, Limits, decoded, open_video
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from av.audio.resampler import AudioResampler
     from av.audio.stream import AudioStream
     from av.container import InputContainer
+    from av.packet import Packet
 
 #: Decoding begins this long (seconds) before the interval: decoders of compressed sound need some packets to settle.
 _RUN_IN = 1.0
@@ -35,7 +36,9 @@ def read_audio(path: Path, start: float, end: float, *, limits: Limits = DEFAULT
         MediaFault: as :func:`world_api.media.container.probe`, if the file cannot be opened.
     """
     with open_video(path, limits=limits) as container:
-        stream = _best_stream(container)
+        best = container.streams.best("audio")
+        streams = [stream for stream in container.streams.audio if stream.codec_context is not None]
+        stream = next((stream for stream in streams if best is not None and stream.index == best.index), None)
         if stream is None:
             return np.zeros(0, np.float32)
         track = _Track(start=start, samples=np.zeros(max(0, round((end - start) * SAMPLE_RATE)), np.float32))
@@ -104,18 +107,12 @@ class _Track:
             self._place += len(values)
 
 
-def _best_stream(container: InputContainer) -> AudioStream | None:
-    best = container.streams.best("audio")
-    streams = [stream for stream in container.streams.audio if stream.codec_context is not None]
-    return next((stream for stream in streams if best is not None and stream.index == best.index), None)
-
-
 def _time_of(frame: AudioFrame) -> float | None:
     return float(frame.pts * frame.time_base) if frame.pts is not None and frame.time_base is not None else None
 
 
 def _frames(container: InputContainer, stream: AudioStream, begin: float) -> Iterator[AudioFrame]:
-    """Yield decoded frames from about a time on; packets that cannot be decoded are left out."""
+    """The decoded frames from about a time on; packets that cannot be decoded are left out."""
     import av
 
     try:
@@ -123,16 +120,9 @@ def _frames(container: InputContainer, stream: AudioStream, begin: float) -> Ite
             container.seek(int(begin / stream.time_base), stream=stream, backward=True)
     except av.FFmpegError:
         pass  # a file that cannot be searched is read from its start
-    packets = container.demux(stream)
-    while True:
-        try:
-            packet = next(packets)
-        except (StopIteration, av.FFmpegError):
-            return
-        try:
-            frames = packet.decode()
-        except av.FFmpegError:
-            continue
-        for frame in frames:
-            if isinstance(frame, av.AudioFrame):
-                yield frame
+
+    def decode(packet: Packet[Any]) -> list[AudioFrame]:
+        found: list[Any] = packet.decode()
+        return [frame for frame in found if isinstance(frame, av.AudioFrame)]
+
+    return decoded(container, stream, decode)

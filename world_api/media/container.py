@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from world_api.core.faults import MediaFault
 
 if TYPE_CHECKING:
     from av.container import InputContainer
     from av.packet import Packet
+    from av.stream import Stream
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
+
+Decoded = TypeVar("Decoded")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,16 +104,18 @@ def open_video(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] |
     except (av.FFmpegError, ValueError) as error:
         raise not_a_video(path, f"it cannot be opened ({_reason(error)})") from error
     name = container.format.name
+    fault = None
     if name in _TEXT_CONTAINERS or name.endswith(_PICTURE_CONTAINERS):
-        container.close()
-        raise not_a_video(path, f"it is a {name} file")
-    if len(container.streams) > limits.streams:
-        container.close()
-        raise MediaFault(
+        fault = not_a_video(path, f"it is a {name} file")
+    elif len(container.streams) > limits.streams:
+        fault = MediaFault(
             "too_many_streams",
             f"{path.name} has more than {limits.streams} streams",
             hint="copy the streams that matter into a file of their own",
         )
+    if fault is not None:
+        container.close()
+        raise fault
     return container
 
 
@@ -161,21 +168,20 @@ def video_stream(container: InputContainer, path: Path, *, limits: Limits = DEFA
 
     streams = [s for s in container.streams.video if not s.disposition & Disposition.attached_pic]
     streams = [s for s in streams if s.codec_context is not None]
-    if not streams:
-        if not container.streams.audio:
-            raise not_a_video(path, f"it is a {container.format.name} file without a picture")
+    if not streams and container.streams.audio:
         raise MediaFault(
-            "no_video_stream",
-            f"{path.name} has sound but no picture",
-            hint="give a file with a video stream",
+            "no_video_stream", f"{path.name} has sound but no picture", hint="give a file with a video stream"
         )
+    if not streams:
+        raise not_a_video(path, f"it is a {container.format.name} file without a picture")
     best = container.streams.best("video")
     chosen = next((s for s in streams if best is not None and s.index == best.index), streams[0])
-    check_pixels(chosen.codec_context.width, chosen.codec_context.height, path, limits)
-    chosen.codec_context.options = {"max_pixels": str(limits.pixels)}
+    codec = chosen.codec_context
+    check_pixels(codec.width, codec.height, path, limits)
+    codec.options = {"max_pixels": str(limits.pixels)}
     chosen.thread_type = "AUTO"
-    if chosen.codec_context.width * chosen.codec_context.height < _MANY_PIXELS:
-        chosen.codec_context.thread_count = 1
+    if codec.width * codec.height < _MANY_PIXELS:
+        codec.thread_count = 1
     return chosen
 
 
@@ -200,16 +206,14 @@ def check_file(path: Path) -> None:
         MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``file_system``.
     """
     try:
-        path.stat()
+        facts = path.stat()
     except FileNotFoundError:
-        pass
+        raise MediaFault("no_such_file", f"there is no file {path}", hint="check the path") from None
     except OSError as error:
         raise MediaFault("file_system", f"{path}: {error.strerror}", hint="check the path") from error
-    if not path.exists():
-        raise MediaFault("no_such_file", f"there is no file {path}", hint="check the path")
-    if path.is_dir():
+    if stat.S_ISDIR(facts.st_mode):
         raise MediaFault("is_a_folder", f"{path} is a folder", hint="give the path of one video file")
-    if not path.is_file():
+    if not stat.S_ISREG(facts.st_mode):
         raise MediaFault(
             "not_a_file",
             f"{path} is a pipe, a socket or a device, and no file",
@@ -217,7 +221,7 @@ def check_file(path: Path) -> None:
         )
     if not os.access(path, os.R_OK):
         raise MediaFault("not_readable", f"{path} cannot be read", hint="check the permissions of the file")
-    if path.stat().st_size == 0:
+    if facts.st_size == 0:
         raise MediaFault("empty_file", f"{path.name} is empty", hint="the download or the copy may have failed")
 
 
@@ -273,52 +277,52 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None
     """
     with open_video(path, limits=limits, file=file) as container:
         stream = video_stream(container, path, limits=limits)
-        frame = _first_frame(container, stream, path)
+        frames = decoded(container, stream, decode_pictures)
+        frame = next((frame for frame in frames if frame.width and frame.height), None)
+        if frame is None:
+            raise not_a_video(path, "no picture in it can be decoded")
         check_pixels(frame.width, frame.height, path, limits)
-        rotation = quarter_turn(frame)
-        turned = rotation in (90, 270)
+        rotation, size = quarter_turn(frame), (frame.width, frame.height)
+        width, height = size[::-1] if rotation in (90, 270) else size
+        rate = stream.average_rate or stream.guessed_rate or stream.base_rate
+        duration = container.duration / 1_000_000 if container.duration else None
+        if stream.duration and stream.time_base:
+            duration = float(stream.duration * stream.time_base)
         return Probe(
-            path=path,
-            container=container.format.name,
-            codec=stream.codec_context.name,
-            width=frame.height if turned else frame.width,
-            height=frame.width if turned else frame.height,
-            rotation=rotation,
-            frame_rate=_frame_rate(stream),
-            start=frame_time(frame),
-            declared_duration=_declared_duration(container, stream),
-            has_audio=bool(container.streams.audio),
-        )
+            path=path, container=container.format.name, codec=stream.codec_context.name, width=width, height=height,
+            rotation=rotation, frame_rate=round(float(rate), 6) if rate else 0.0, start=frame_time(frame),
+            declared_duration=duration, has_audio=bool(container.streams.audio),
+        )  # fmt: skip
 
 
-def _first_frame(container: InputContainer, stream: VideoStream, path: Path) -> VideoFrame:
+def decoded(
+    container: InputContainer,
+    stream: Stream,
+    decode: Callable[[Packet[Any]], Iterable[Decoded]],
+    *,
+    refused: Callable[[], None] = lambda: None,
+) -> Iterator[Decoded]:
+    """Yield what ``decode`` returns for each packet of a stream from here on, up to damage beyond which nothing can be read.
+
+    Packets that cannot be decoded are left out; ``refused`` is called for each.
+    """
     import av
 
     packets = container.demux(stream)
     while True:
         try:
-            packet = next(packets)
-        except (StopIteration, av.FFmpegError):
-            break
-        try:
-            frames = decode_pictures(packet)
+            packet = next(packets, None)
         except av.FFmpegError:
-            continue
-        for frame in frames:
-            if frame.width and frame.height:
-                return frame
-    raise not_a_video(path, "no picture in it can be decoded")
-
-
-def _frame_rate(stream: VideoStream) -> float:
-    rate = stream.average_rate or stream.guessed_rate or stream.base_rate
-    return round(float(rate), 6) if rate else 0.0
-
-
-def _declared_duration(container: InputContainer, stream: VideoStream) -> float | None:
-    if stream.duration and stream.time_base:
-        return float(stream.duration * stream.time_base)
-    return container.duration / 1_000_000 if container.duration else None
+            refused()
+            return
+        if packet is None:
+            return
+        try:
+            found = decode(packet)
+        except av.FFmpegError:
+            refused()
+        else:
+            yield from found
 
 
 def decode_pictures(packet: Packet[Any]) -> list[VideoFrame]:

@@ -12,18 +12,16 @@ from world_api.media.container import (
     Limits,
     Probe,
     decode_pictures,
+    decoded,
     frame_time,
     open_video,
     quarter_turn,
     video_stream,
 )
-from world_api.media.frames import Fitter, Frame, Scaler, decoded_frame
+from world_api.media.frames import DecodedFrame, Fitter, Frame, Scaler
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from av.container import InputContainer
-    from av.packet import Packet
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
@@ -171,11 +169,11 @@ def losses(source: Probe, state: PassState) -> list[LossNote]:
         message = f"{damage.packets} packets could not be decoded and {damage.frames} frames are damaged"
         found.append(loss("damaged_frames", message, damage.first, damage.last))
     if damage.resized:
-        size = f"{source.width}x{source.height}"
+        size, other = f"{source.width}x{source.height}", "{}x{}".format(*damage.size)
         message = (
-            f"the picture changes its size from {size} to {damage.size[0]}x{damage.size[1]} pixels at"
-            f" {damage.first_resized or 0.0:.1f} s; {damage.resized} frames of other sizes were scaled to fit {size},"
-            " with black borders where their proportions differ, and boxes are pixels of that"
+            f"the picture changes its size from {size} to {other} pixels at {damage.first_resized or 0.0:.1f} s;"
+            f" {damage.resized} frames of other sizes were scaled to fit {size}, with black borders where their proportions"
+            " differ, and boxes are pixels of that"
         )
         found.append(loss("picture_size_changes", message, damage.first_resized, damage.last_resized))
     # What the header says means nothing if the clock leaps.
@@ -219,7 +217,6 @@ class DecodePass:
         self._file = file
         self._scaler = Scaler()
         self._fitter = Fitter(source.width, source.height)
-        self._tick: Fraction | None = None  #: of the stream's clock, in seconds
 
     def __iter__(self) -> Iterator[Frame]:
         try:
@@ -233,54 +230,41 @@ class DecodePass:
         return losses(self.source, self.state)
 
     def _frames(self) -> Iterator[Frame]:
-        state = self.state
-        for raw in self._decoded():
-            time = self._time_of(raw)
-            if time is None:
-                continue
-            if raw.is_corrupt:
-                state.damage.frames += 1
-                state.damage.note(time)
-            # The same number as by fractions, which cost more than everything else that is done with a frame.
-            shown = raw.duration * self._tick.numerator / self._tick.denominator if self._tick else 0.0
-            if 0.0 < shown <= _LEAP:
-                state.last_duration = shown
-            elif self.source.frame_rate > 0:
-                state.last_duration = 1 / self.source.frame_rate
-            state.last_time, state.last_pts = time, raw.pts
-            state.frames += 1
-            if not self._fitter.fits(raw):
-                state.damage.note_size(raw, time)
-            yield decoded_frame(raw, time=time, scaler=self._scaler, fitter=self._fitter)
-
-    def _decoded(self) -> Iterator[VideoFrame]:
+        state, rate = self.state, self.source.frame_rate
         with open_video(self.source.path, limits=self._limits, file=self._file) as container:
             stream = video_stream(container, self.source.path, limits=self._limits)
-            self._tick = stream.time_base
+            tick = stream.time_base  #: of the stream's clock, in seconds
             if self._resume_from is None:
-                yield from self._all(container, stream)
+                frames = self._all(container, stream)
             elif self._skip:
-                yield from self._beyond(container, stream)
+                frames = self._beyond(container, stream)
             else:
-                yield from self._after(container, stream, self._resume_from)
+                frames = self._after(container, stream, self._resume_from)
+            for raw in frames:
+                time = self._time_of(raw)
+                if time is None:
+                    continue
+                if raw.is_corrupt:
+                    state.damage.frames += 1
+                    state.damage.note(time)
+                # The same number as by fractions, which cost more than everything else that is done with a frame.
+                shown = raw.duration * tick.numerator / tick.denominator if tick else 0.0
+                if 0.0 < shown <= _LEAP:
+                    state.last_duration = shown
+                elif rate > 0:
+                    state.last_duration = 1 / rate
+                state.last_time, state.last_pts = time, raw.pts
+                state.frames += 1
+                if not self._fitter.fits(raw):
+                    state.damage.note_size(raw, time)
+                yield DecodedFrame(raw, time=time, scaler=self._scaler, fitter=self._fitter)
 
     def _all(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
-        import av
-
-        packets = container.demux(stream)
-        while True:
-            try:
-                packet = next(packets)
-            except StopIteration:
-                return
-            except av.FFmpegError:
+        for picture in decoded(container, stream, decode_pictures, refused=self._refuse):
+            if picture.width * picture.height <= self._limits.pixels:
+                yield picture
+            else:
                 self._refuse()
-                return
-            for picture in self._decode(packet):
-                if picture.width * picture.height <= self._limits.pixels:
-                    yield picture
-                else:
-                    self._refuse()
 
     def _after(self, container: InputContainer, stream: VideoStream, state: PassState) -> Iterator[VideoFrame]:
         """The frames after the one of a state, which is found by its timestamp."""
@@ -292,12 +276,12 @@ class DecodePass:
             container.seek(max(0, state.last_pts - int(_RUN_UP / stream.time_base)), stream=stream, backward=True)
         except av.FFmpegError:
             raise _ResumeFailed from None
-        decoded = self._all(container, stream)
-        found = next((raw.pts for raw in decoded if raw.pts is not None and raw.pts >= state.last_pts), None)
+        frames = self._all(container, stream)
+        found = next((raw.pts for raw in frames if raw.pts is not None and raw.pts >= state.last_pts), None)
         if found != state.last_pts:
             raise _ResumeFailed
         self.state.damage = deepcopy(state.damage)  # packets refused before that frame say nothing
-        yield from decoded
+        yield from frames
 
     def _beyond(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
         """The frames after the seconds that are skipped."""
@@ -312,15 +296,6 @@ class DecodePass:
         for raw in self._all(container, stream):
             if raw.pts is not None and frame_time(raw) - self.source.start >= target:
                 yield raw
-
-    def _decode(self, packet: Packet[Any]) -> list[VideoFrame]:
-        import av
-
-        try:
-            return decode_pictures(packet)
-        except av.FFmpegError:
-            self._refuse()
-            return []
 
     def _refuse(self) -> None:
         self.state.damage.packets += 1

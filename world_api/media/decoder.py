@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
+from itertools import accumulate
 from math import prod
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ from world_api.core.ports import Image, Samples
 from world_api.core.spans import TimeSpan
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe
 from world_api.media.decode_pass import LossNote, PassState, Timeline, loss
-from world_api.media.frames import DecodedPixels, Frame, PixelFormat, Pixels, Scaler, Want
+from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Scaler, Want
 from world_api.media.process import ChildProcess, Message, ProcessGone
 from world_api.media.shared_memory import Slots, anonymous_file, read_frame
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 #: Seconds that are skipped each time a decoder dies again at the same place; after the last one the pass ends.
 _SKIPS = (0.0, 1.0, 4.0, 16.0, 64.0)
-#: Frames are sent, and slots returned, in batches of this share of the slots.
-_BATCH = 4
 
 
 class DecoderProcess(ChildProcess):
@@ -58,7 +57,7 @@ class MediaWorker:
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._process: DecoderProcess | None = None
-        self._lock = Lock()
+        self._lock = RLock()
 
     def ask(self, request: Message, path: Path) -> tuple[Message, bytes]:
         """Return the answer to a request about a file, and its raw bytes.
@@ -71,11 +70,10 @@ class MediaWorker:
                 return self._started().ask({**request, "path": str(path)})
             except MediaFault:
                 raise
-            except ProcessGone as gone:
-                self._end()
-                raise _decoder_fault(gone, path.name) from gone
-            except BaseException:
-                self._end()  # or its answer would be taken for that to the next request
+            except BaseException as error:
+                self.close()  # or its answer would be taken for that to the next request
+                if isinstance(error, ProcessGone):
+                    raise _decoder_fault(error, path.name) from error
                 raise
 
     def start(self) -> None:
@@ -98,6 +96,15 @@ class MediaWorker:
         message, _ = self.ask({"do": "probe", "settled": settled}, path)
         return Probe.restored(message["probe"])
 
+    def sound(self, source: Probe, span: TimeSpan) -> Samples:
+        """The sound of a span of project time; empty if the video has none.
+
+        Raises:
+            MediaFault: as probing names it; ``decoder_died``, ``decoder_stalled``.
+        """
+        request = {"do": "audio", "start": span.start + source.start, "end": span.end + source.start}
+        return np.frombuffer(self.ask(request, source.path)[1], dtype=np.float32)
+
     def kill(self) -> None:
         """End the process at once, also during a request, which then fails."""
         if (process := self._process) is not None:
@@ -105,18 +112,13 @@ class MediaWorker:
 
     def close(self) -> None:
         """End the process. The next request starts another."""
-        with self._lock:
-            self._end()
+        if (process := self.detach()) is not None:
+            process.end()
 
     def _started(self) -> DecoderProcess:
         if self._process is None:
             self._process = DecoderProcess(self._limits)
         return self._process
-
-    def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.end()
 
 
 def _decoder_fault(gone: ProcessGone, name: str) -> MediaFault:
@@ -134,29 +136,6 @@ def _decoder_fault(gone: ProcessGone, name: str) -> MediaFault:
     )
 
 
-class VideoSound:
-    """The sound of one video by spans of project time."""
-
-    def __init__(self, source: Probe, *, limits: Limits = DEFAULT_LIMITS) -> None:
-        self._source = source
-        self._worker = MediaWorker(limits)
-
-    def __call__(self, span: TimeSpan) -> Samples:
-        """The samples of a span; empty if the video has no sound.
-
-        Raises:
-            MediaFault: as probing names it; ``decoder_died``, ``decoder_stalled``.
-        """
-        start = self._source.start
-        request = {"do": "audio", "start": span.start + start, "end": span.end + start}
-        _, payload = self._worker.ask(request, self._source.path)
-        return np.frombuffer(payload, dtype=np.float32)
-
-    def close(self) -> None:
-        """End the process."""
-        self._worker.close()
-
-
 class VideoFrames:
     """Random access to the frames of one video (``FrameSource``, ``PictureSource``)."""
 
@@ -167,10 +146,7 @@ class VideoFrames:
     def frame_played_at(self, seconds: float) -> Image:
         """The frame on screen at that time: the last one whose presentation time is not after it.
 
-        Times before the first frame give the first one, times after the end the last one.
-
-        Raises:
-            MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``.
+        Times before the first frame give the first one, times after the end the last one. Raises as :meth:`pictures_played_at`.
         """
         return self.pictures_played_at([seconds], None)[0]
 
@@ -182,50 +158,35 @@ class VideoFrames:
         """
         request = {"do": "frames", "times": list(times), "longest_side": longest_side}
         message, payload = self._worker.ask(request, self._path)
-        pictures, at = [], 0
-        for shape in message["shapes"]:
-            pictures.append(np.frombuffer(payload, dtype=np.uint8, count=prod(shape), offset=at).reshape(shape))
-            at += prod(shape)
-        return pictures
+        shapes = message["shapes"]
+        places = accumulate((prod(shape) for shape in shapes), initial=0)
+        return [
+            np.frombuffer(payload, dtype=np.uint8, count=prod(shape), offset=at).reshape(shape)
+            for shape, at in zip(shapes, places, strict=False)
+        ]
 
     def close(self) -> None:
         """End the process. The next request starts another."""
         self._worker.close()
 
 
-class _FrameChannel:
-    """A decoding process during a pass, and the slots it writes frames into. Slots in use outlive the process."""
+class SlotFrame(Frame):
+    """A frame whose pixels are in a slot; they are copied when a picture is requested."""
 
-    def __init__(self, source: Probe, process: DecoderProcess) -> None:
-        self.process = process
-        self.slots = Slots.for_frames(source.width, source.height, handle=process.shared)
-        self._free: list[int] = []  #: slots that the process does not know to be free yet
-        self._lock = Lock()
+    has_pixels = True
 
-    def give_back(self, slot: int) -> None:
-        """Let a slot be reused. The process waits only if it has none, so several are sent at a time."""
-        with self._lock:
-            self._free.append(slot)
-            if len(self._free) < self.slots.count // _BATCH:
-                return
-            free, self._free = self._free, []
-        with suppress(ProcessGone):
-            self.process.notify({"free": free})
-
-
-class SharedPixels:
-    """The pixels of a frame in a slot; they are copied when a picture is requested."""
-
-    def __init__(self, channel: _FrameChannel, message: Message) -> None:
-        self._channel: _FrameChannel | None = channel
+    def __init__(self, message: Message, slots: Slots, process: DecoderProcess, *, scaler: Scaler) -> None:
+        self._slots: Slots | None = slots
+        self._process = process
         self._slot = int(message["slot"])
         self._whole: Message | None = message["whole"]
-        self._pictures = {(side, made): (at, shape) for side, made, at, shape in message["pictures"]}
+        self._made = {(side, made): (at, shape) for side, made, at, shape in message["pictures"]}
         self._taken: VideoFrame | None = None
-        self.height, self.width = message["shape"]
-        self.turn = 0
-        if self._whole is not None:
-            self.height, self.width, self.turn = self._whole["height"], self._whole["width"], self._whole["turn"]
+        height, width = message["shape"]
+        stored = self._whole or {"height": height, "width": width, "turn": 0}
+        super().__init__(
+            message["t"], height=stored["height"], width=stored["width"], turn=stored["turn"], scaler=scaler
+        )
 
     def video_frame(self) -> VideoFrame:
         """The stored picture."""
@@ -235,38 +196,31 @@ class SharedPixels:
             self._taken = read_frame(self._whole, self._bytes())
         return self._taken
 
-    def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
-        """A picture that the decoding process made."""
-        if (place := self._pictures.get((max_side, pixel_format))) is None:
-            return None
+    def kept(self) -> Frame:
+        """The same frame with a copy of its pixels."""
+        return DecodedFrame(self.video_frame(), time=self.time, scaler=self._scaler, turn=self.turn)
+
+    def _convert(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
+        """A picture that the decoding process made, else one of the stored picture."""
+        if (place := self._made.get((max_side, pixel_format))) is None:
+            return super()._convert(max_side, pixel_format)
         at, shape = place
         return self._bytes()[at : at + prod(shape)].reshape(shape).copy()
 
-    def kept(self) -> Pixels:
-        """A copy of the whole frame."""
-        return DecodedPixels(raw=self.video_frame(), width=self.width, height=self.height, turn=self.turn)
-
-    def release(self) -> None:
-        """Let the slot be reused."""
-        if self._channel is not None:
-            channel, self._channel, self._taken = self._channel, None, None
-            channel.give_back(self._slot)
+    def _free(self) -> None:
+        self._slots, self._taken = None, None
+        with suppress(ProcessGone):
+            self._process.notify({"free": [self._slot]})
 
     def _bytes(self) -> Image:
-        if self._channel is None:
+        if self._slots is None:
             raise RuntimeError("a picture was requested after the frame had been released")
-        return self._channel.slots.slot(self._slot)
-
-
-def release(frame: Frame) -> None:
-    """Let the memory of a frame be reused; no further picture of it can be made."""
-    if frame.has_pixels and isinstance(frame.pixels, SharedPixels):
-        frame.pixels.release()
+        return self._slots.slots[self._slot]
 
 
 @dataclass(kw_only=True)
 class VideoPass:
-    """Iterates the frames of a probed video once. The receiver of a frame releases it with :func:`release`.
+    """Iterates the frames of a probed video once. The receiver releases every frame.
 
     Attributes:
         resume_from: Continue after the frame of this state of an earlier pass.
@@ -295,7 +249,6 @@ class VideoPass:
     count: int = 0  #: frames received
     _last_note: PassState | None = None
     _since_note: int = 0
-    _unsent: float = 0.0  #: seconds of frames that a process may have held back when it died
     _scaler: Scaler = field(default_factory=Scaler)
 
     def __iter__(self) -> Iterator[Frame]:
@@ -308,7 +261,7 @@ class VideoPass:
                 return
             except ProcessGone as gone:
                 tries = tries + 1 if self.last_time <= died_at else 0
-                died_at = self.last_time + self._unsent
+                died_at = self.last_time
                 if tries == len(_SKIPS) or (self.last_time < 0 and tries > 0):
                     self._give_up(gone)
                     return
@@ -326,17 +279,14 @@ class VideoPass:
 
     def _decoded(self, *, skip: float) -> Iterator[Frame]:
         state = self._current_state() if skip else self._last_note or self.resume_from
-        self.process = self.process or DecoderProcess(self.limits)
-        channel = _FrameChannel(self.source, self.process)
-        # Frames of a growing file are sent as they come; after a death too, so that the next one can be located.
-        batch = 1 if self.lost or self.settled is not None else channel.slots.count // _BATCH
-        self._unsent = (batch - 1) / max(self.source.frame_rate, 1.0)
+        process = self.process = self.process or DecoderProcess(self.limits)
+        slots = Slots.for_frames(self.source.width, self.source.height, handle=self.process.shared)
         request: Message = {
             "do": "decode", "source": self.source.record(), "wants": [want.record() for want in self.wants],
             "state": None if state is None else state.record(), "skip": skip, "after": self.last_time,
-            "settled": self.settled, "stops": self.stops, "slots": channel.slots.record(), "batch": batch,
+            "settled": self.settled, "stops": self.stops, "slots": slots.record(),
         }  # fmt: skip
-        for message, _ in self.process.stream(request):
+        for message, _ in process.stream(request):
             if "too_large" in message and not any(lost.code == "picture_too_large" for lost in self.lost):
                 size = "{1} x {0}".format(*message["too_large"])
                 self._lose(
@@ -347,8 +297,8 @@ class VideoPass:
                 self.last_time = float(message["t"])
                 self._since_note += 1
                 self.count += 1
-                pixels = SharedPixels(channel, message) if "slot" in message else None
-                yield Frame(pixels, time=self.last_time, scaler=self._scaler)
+                has_pixels = "slot" in message
+                yield (SlotFrame(message, slots, process, scaler=self._scaler) if has_pixels else Frame(self.last_time))
             elif "state" in message:
                 self._last_note, self._since_note = PassState.restored(message["state"]), 0
                 if not self.lost:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import resource
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
@@ -21,13 +22,14 @@ from world_api.media.container import (
     Probe,
     check_file,
     decode_pictures,
+    decoded,
     frame_time,
     open_video,
     probe,
     video_stream,
 )
 from world_api.media.decode_pass import DecodePass, PassState, Timeline
-from world_api.media.frames import Fitter, Frame, Scaler, Want, decoded_frame, last_end
+from world_api.media.frames import DecodedFrame, Fitter, Frame, Scaler, Want, last_end
 from world_api.media.growing_file import GrowingFile, capture
 from world_api.media.process import Message, Silent, Wire
 from world_api.media.shared_memory import Slots, write_frame
@@ -35,14 +37,14 @@ from world_api.media.subtitles import look_inside, read_stream
 
 if TYPE_CHECKING:
     from av.container import InputContainer
+    from av.packet import Packet
+    from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
 #: Seconds of video between two states that a pass sends.
 _STATE_EVERY = 10.0
 #: Seconds between two signs of life.
 _SIGN_EVERY = 1.0
-#: A batch of frames is sent when the last one was sent this long ago (seconds), even if it is not full.
-_HELD = 0.02
 #: How far before the requested time (seconds) to seek, in turn, if a seek ended after it.
 _BACK_OFF = (0.0, 2.0, 12.0)
 _HALF_MILLISECOND = 5e-4
@@ -66,14 +68,9 @@ class DecoderServer:
         self._free: list[int] = []
         self._finder: tuple[Path, FrameFinder] | None = None
         self._tasks: dict[str, Callable[[Message], Answer]] = {
-            "probe": self._probe,
-            "decode": self._decode,
-            "frames": self._frames,
-            "audio": self._audio,
-            "texts": self._texts,
-            "cues": self._cues,
-            "capture": self._capture,
-        }
+            "probe": self._probe, "decode": self._decode, "frames": self._frames, "audio": self._audio,
+            "texts": self._texts, "cues": self._cues, "capture": self._capture,
+        }  # fmt: skip
 
     def answer(self, request: Message, payload: bytes = b"") -> Answer | None:
         """Answer one request.
@@ -125,40 +122,36 @@ class DecoderServer:
         return {"seconds": seconds}, b""
 
     def _decode(self, request: Message) -> Answer:
-        """Send every frame later than ``after`` in batches, with the wanted pictures in a slot."""
+        """Send every frame later than ``after``, with the wanted pictures in a slot."""
         slots = self._slots = Slots(handle=self._shared, **request["slots"])
         self._free = list(range(slots.count))
         source, settled, state = Probe.restored(request["source"]), request["settled"], request["state"]
-        file = self._growing(source.path, settled) if settled is not None else None
-        decode = DecodePass(
-            source=source,
-            limits=self._limits,
-            resume_from=PassState.restored(state) if state is not None else None,
-            skip=request["skip"],
-            file=cast("IO[bytes] | None", file),
-        )
-        wants = [Want.restored(record) for record in request["wants"]]
-        enough = last_end(wants) if request["stops"] else math.inf
-        with closing(file) if file is not None else nullcontext():
-            ended = self._send_frames(decode, wants, after=request["after"], enough=enough, batch=request["batch"])
+        with closing(self._growing(source.path, settled)) if settled is not None else nullcontext() as file:
+            decode = DecodePass(
+                source=source,
+                limits=self._limits,
+                resume_from=PassState.restored(state) if state is not None else None,
+                skip=request["skip"],
+                file=cast("IO[bytes] | None", file),
+            )
+            ended = self._send_frames(decode, request)
             if "end" in ended and file is not None:
                 ended["read"] = None if ended["cut"] else file.digest()
             return ended, b""
 
-    def _send_frames(
-        self, decode: DecodePass, wants: list[Want], *, after: float, enough: float, batch: int
-    ) -> Message:
-        """Send the frames up to ``enough`` (seconds), and sometimes the state of the pass; return how it ended."""
+    def _send_frames(self, decode: DecodePass, request: Message) -> Message:
+        """Send the frames that are wanted, and sometimes the state of the pass; return how it ended."""
+        wants = [Want.restored(record) for record in request["wants"]]
+        enough = last_end(wants) if request["stops"] else math.inf
         previous = decode.state.last_time if decode.state.frames else None
         sent = decode.state.last_time
-        last = min(enough, self._limits.duration)
-        for frames in self._batches(decode, most=batch, last=last):
-            for frame in frames:
-                if frame.time > after:
-                    self._wire.hold(self._sent(frame, [want for want in wants if want.takes(frame.time, previous)]))
-                previous = frame.time
-            self._wire.flush()
-            now = decode.state.last_time
+        for frame in decode:
+            now = frame.time
+            if now > request["after"]:
+                self._wire.send(self._sent(frame, [want for want in wants if want.takes(now, previous)]))
+            else:
+                self._show_life()
+            previous = now
             if now // _STATE_EVERY > sent // _STATE_EVERY:
                 sent = now
                 self._wire.send({"state": decode.state.record()})
@@ -168,27 +161,12 @@ class DecoderServer:
                 return {"end": decode.state.record(), "cut": True}
         return {"end": decode.state.record(), "cut": False}
 
-    def _batches(self, decode: DecodePass, *, most: int, last: float) -> Iterator[list[Frame]]:
-        """The frames in batches; a batch ends with a frame at ``last`` (seconds) or later.
-
-        Decoding empties the processor's caches: work after each frame takes several times as long as for several in a row.
-        """
-        frames: list[Frame] = []
-        for frame in decode:
-            self._show_life()
-            frames.append(frame)
-            if len(frames) >= most or frame.time >= last or monotonic() - self._wire.sent_at >= _HELD:
-                yield frames
-                frames = []
-        if frames:
-            yield frames
-
     def _sent(self, frame: Frame, wants: list[Want]) -> Message:
         """The message about a frame; the wanted pictures are written into a slot."""
         if not wants or self._slots is None:
             return {"t": frame.time}
         number = self._free_slot()
-        written = write_frame(frame, self._slots.slot(number), wants)
+        written = write_frame(frame, self._slots.slots[number], wants)
         if written is None:
             self._free.append(number)
             return {"t": frame.time, "too_large": frame.shape}
@@ -197,8 +175,6 @@ class DecoderServer:
     def _free_slot(self) -> int:
         """Return a slot that no stage uses, waiting for one if necessary."""
         while not self._free:
-            if not self._wire.has_message():
-                self._wire.flush()
             try:
                 message, _ = self._wire.receive(timeout=_SIGN_EVERY)
             except Silent:
@@ -258,11 +234,11 @@ class FrameFinder:
         found: dict[float, Image] = {}  #: by requested time
         for back_off in () if self._clock_leaps else _BACK_OFF:
             if missing := [seconds for seconds in times if seconds not in found]:
-                found |= self._seek(missing, source.start, back_off, longest_side)
-        return [
-            found[seconds] if seconds in found else self._decode_up_to(seconds).picture(longest_side)
-            for seconds in times
-        ]
+                self._seek(missing, source.start, back_off, longest_side, found)
+        for seconds in times:
+            if seconds not in found:
+                found[seconds] = self._decode_up_to(seconds).picture(longest_side)
+        return [found[seconds] for seconds in times]
 
     def _probed(self) -> Probe:
         if not self._path.is_file():
@@ -278,60 +254,43 @@ class FrameFinder:
         return self._probe
 
     def _seek(
-        self, times: Sequence[float], start: float, back_off: float, longest_side: int | None
-    ) -> dict[float, Image]:
-        """The pictures found by seeking the first and decoding from there; those that a seek ends after are missing."""
+        self, times: Sequence[float], start: float, back_off: float, longest_side: int | None, found: dict[float, Image]
+    ) -> None:
+        """Find pictures by seeking the first and decoding from there; times that a seek ends after stay without one."""
         import av
 
-        wanted = [max(0.0, seconds) + start + _HALF_MILLISECOND for seconds in times]
-        found: list[Image | None] = [None] * len(wanted)
-        at = 0
-        with open_video(self._path, limits=self._limits) as container:
+        wanted = deque((max(0.0, seconds) + start + _HALF_MILLISECOND, seconds) for seconds in times)
+        with open_video(self._path, limits=self._limits) as container, suppress(av.FFmpegError):
             stream = video_stream(container, self._path, limits=self._limits)
-            while at < len(wanted) and stream.time_base:
-                try:
-                    place = int(max(0.0, wanted[at] - back_off) / stream.time_base)
-                    container.seek(place, stream=stream, backward=True)
-                    at = max(at + 1, self._collect(container, stream, wanted, at, found, longest_side))
-                except av.FFmpegError:
-                    break
-        return {seconds: picture for seconds, picture in zip(times, found, strict=True) if picture is not None}
+            while wanted and stream.time_base:
+                missing = len(wanted)
+                place = int(max(0.0, wanted[0][0] - back_off) / stream.time_base)
+                container.seek(place, stream=stream, backward=True)
+                last: Frame | None = None
+                for frame in self._frames_from_here(container, stream):
+                    if frame is None:
+                        return  # without times of its own, a frame is found by decoding up to it
+                    while last is not None and wanted and frame.time > wanted[0][0]:
+                        found[wanted.popleft()[1]] = last.picture(longest_side)
+                    if not wanted or frame.time > wanted[0][0] or wanted[0][0] - frame.time > _WORTH_SEEKING:
+                        break
+                    last = frame
+                else:
+                    while last is not None and wanted:
+                        found[wanted.popleft()[1]] = last.picture(longest_side)
+                if len(wanted) == missing:
+                    wanted.popleft()  # the seek ended after it
 
-    def _collect(
-        self,
-        container: InputContainer,
-        stream: VideoStream,
-        wanted: Sequence[float],
-        at: int,
-        found: list[Image | None],
-        longest_side: int | None,
-    ) -> int:
-        """Decode from here and fill in the pictures from index ``at`` on; return the index to seek next."""
-        import av
+    def _frames_from_here(self, container: InputContainer, stream: VideoStream) -> Iterator[Frame | None]:
+        """Frames with their times on the file's clock; None for a frame without one."""
 
-        last: Frame | None = None
-        for packet in container.demux(stream):
+        def decode(packet: Packet[Any]) -> list[VideoFrame]:
             self._alive()
-            try:
-                frames = decode_pictures(packet)
-            except av.FFmpegError:
-                continue
-            for frame in frames:
-                if frame.pts is None:
-                    return len(wanted)  # without times of its own, a frame is found by decoding up to it
-                time = frame_time(frame)
-                while at < len(wanted) and time > wanted[at]:
-                    if last is None:
-                        return at  # the seek ended after it
-                    found[at] = last.picture(longest_side)
-                    at += 1
-                if at == len(wanted) or wanted[at] - time > _WORTH_SEEKING:
-                    return at
-                last = decoded_frame(frame, time=time, scaler=self._scaler, fitter=self._fitter)
-        while last is not None and at < len(wanted):
-            found[at] = last.picture(longest_side)
-            at += 1
-        return at
+            return decode_pictures(packet)
+
+        for raw in decoded(container, stream, decode):
+            frame = DecodedFrame(raw, time=frame_time(raw), scaler=self._scaler, fitter=self._fitter)
+            yield frame if raw.pts is not None else None
 
     def _decode_up_to(self, seconds: float) -> Frame:
         """The frame at a project time, found by decoding from the start as the build did: slow, and right for any clock."""

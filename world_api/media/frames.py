@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock, get_ident
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -24,8 +24,6 @@ PixelFormat = Literal["bgr", "gray"]
 #: Pictures no larger than this (longer side, pixels) are interpolated from neighbouring pixels instead of averaged over all:
 #: that costs a third, and stages that compare colours need such a picture of every frame.
 _QUICK_SIDE = 128
-#: Filter graphs that are kept, for the frame sizes seen last; each takes a mebibyte.
-_KEPT_GRAPHS = 4
 _AV_FORMATS = {"bgr": "bgr24", "gray": "gray"}
 
 
@@ -49,91 +47,42 @@ class Scaler:
         return np.array(scaled.to_ndarray(), dtype=np.uint8, copy=scaled is raw or None)
 
 
-class Pixels(Protocol):
-    """The pixels of one frame. ``turn`` is the rotation to apply, counter-clockwise: 0, 90, 180 or 270 degrees."""
-
-    width: int
-    height: int
-    turn: int
-
-    def video_frame(self) -> VideoFrame:
-        """The stored (not yet rotated) picture."""
-
-    def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
-        """A displayed picture of that size and format, if the decoding process made one."""
-
-    def kept(self) -> Pixels:
-        """The same pixels in memory that is not reused."""
-
-
-@dataclass(kw_only=True)
-class DecodedPixels:
-    """Pixels that a decoder in this process returned; ``fitter`` scales them to ``width`` x ``height`` if they have another size."""
-
-    raw: VideoFrame
-    width: int
-    height: int
-    turn: int
-    fitter: Fitter | None = None
-
-    def video_frame(self) -> VideoFrame:
-        """The stored picture."""
-        if self.fitter is not None:
-            self.raw, self.fitter = self.fitter.fit(self.raw), None
-        return self.raw
-
-    def ready(self, max_side: int | None, pixel_format: PixelFormat) -> Image | None:
-        """None: pictures are made on request."""
-        return None
-
-    def kept(self) -> Pixels:
-        """Themselves: their memory is not reused."""
-        return self
-
-
 class Frame:
     """One presented frame. Pictures are made on request and kept by size and pixel format.
 
-    A stage may request pictures only while it is shown the frame: the memory of the pixels is reused. ``pixels`` is None for a
-    frame that no stage wants.
+    A stage may request pictures only while it is shown the frame: the memory of the pixels is reused. This class itself is a frame
+    that no stage wants, without pixels; a subclass has them, in its process or another one.
+
+    Args:
+        time: Project time in seconds.
+        height: Rows of the stored picture in pixels.
+        width: Columns of the stored picture in pixels.
+        turn: The rotation to apply to it, counter-clockwise: 0, 90, 180 or 270 degrees.
     """
 
-    def __init__(self, pixels: Pixels | None, *, time: float, scaler: Scaler) -> None:
+    has_pixels = False
+
+    def __init__(
+        self, time: float, *, height: int = 0, width: int = 0, turn: int = 0, scaler: Scaler | None = None
+    ) -> None:
         self.time = time
-        self._pixels = pixels
-        self._scaler = scaler
+        self._scaler = scaler or Scaler()
+        self.turn = turn
+        self.shape = (width, height) if turn in (90, 270) else (height, width)  #: of the displayed picture
         self._pictures: dict[tuple[int | None, PixelFormat], Image] = {}
         self._lock = Lock()
         self._derived: OnceEach[Callable[[Frame], Any], Any] = OnceEach()
-
-    @property
-    def has_pixels(self) -> bool:
-        """Whether pictures of the frame can be made."""
-        return self._pixels is not None
-
-    @property
-    def pixels(self) -> Pixels:
-        """Its pixels.
-
-        Raises:
-            RuntimeError: it has none, since no stage wanted it.
-        """
-        if self._pixels is None:
-            raise RuntimeError("a picture was requested of a frame that no stage wanted")
-        return self._pixels
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Height and width of the displayed picture in pixels."""
-        height, width = self.pixels.height, self.pixels.width
-        return (width, height) if self.pixels.turn in (90, 270) else (height, width)
+        self._users = 1
 
     def picture(self, max_side: int | None = None, pixel_format: PixelFormat = "bgr") -> Image:
         """The displayed picture, its longer side at most ``max_side`` pixels (never enlarged).
 
         Returns height x width x 3 BGR, or height x width for ``gray``. Do not write into it; it may be kept.
+
+        Raises:
+            RuntimeError: the frame has no pixels (any more).
         """
-        key = self._key(max_side, pixel_format)
+        key = (None if max_side is None or max_side >= max(self.shape) else max_side, pixel_format)
         with self._lock:
             if key not in self._pictures:
                 self._pictures[key] = self._convert(*key)
@@ -144,24 +93,58 @@ class Frame:
         found: T = self._derived.get(make, lambda: make(self))
         return found
 
+    def video_frame(self) -> VideoFrame:
+        """The stored (not yet rotated) picture."""
+        raise RuntimeError("a picture was requested of a frame that no stage wanted")
+
     def kept(self) -> Frame:
         """The same frame with pixels in memory of its own, for pictures that may be requested later."""
-        return Frame(self.pixels.kept(), time=self.time, scaler=self._scaler)
+        return self
 
-    def _key(self, max_side: int | None, pixel_format: PixelFormat) -> tuple[int | None, PixelFormat]:
-        longer = max(self.pixels.width, self.pixels.height)
-        return (None if max_side is None or max_side >= longer else max_side, pixel_format)
+    def share(self, users: int) -> None:
+        """Let it be released only after as many calls of :meth:`release`."""
+        self._users = users
+
+    def release(self) -> None:
+        """Let the memory of its pixels be reused, if this is the last user; no further picture of it can be made then."""
+        with self._lock:
+            self._users -= 1
+            is_last = self._users == 0
+        if is_last:
+            self._free()
+
+    def _free(self) -> None:
+        """Give back the memory of the pixels."""
 
     def _convert(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
-        if (made := self.pixels.ready(max_side, pixel_format)) is not None:
-            return made
-        width, height = self.pixels.width, self.pixels.height
+        raw = self.video_frame()
+        width, height = self.shape if self.turn in (90, 270) else self.shape[::-1]
         if max_side is not None:
             scale = max_side / max(width, height)
             width, height = max(2, round(width * scale)), max(2, round(height * scale))
-        picture = self._scaler.convert(self.pixels.video_frame(), width=width, height=height, pixel_format=pixel_format)
-        turns = self.pixels.turn // 90
-        return np.ascontiguousarray(np.rot90(picture, turns)) if turns else picture
+        picture = self._scaler.convert(raw, width=width, height=height, pixel_format=pixel_format)
+        return np.ascontiguousarray(np.rot90(picture, self.turn // 90)) if self.turn else picture
+
+
+class DecodedFrame(Frame):
+    """A frame that this process decoded, in the video's size if a ``fitter`` is given. ``turn`` is by default the frame's own."""
+
+    has_pixels = True
+
+    def __init__(
+        self, raw: VideoFrame, *, time: float, scaler: Scaler, fitter: Fitter | None = None, turn: int | None = None
+    ) -> None:
+        turn = quarter_turn(raw) if turn is None else turn
+        self._fitter = None if fitter is None or fitter.fits(raw) else fitter
+        width, height = (raw.width, raw.height) if self._fitter is None else self._fitter.stored_size(turn)
+        super().__init__(time, height=height, width=width, turn=turn, scaler=scaler)
+        self._raw = raw
+
+    def video_frame(self) -> VideoFrame:
+        """The stored picture."""
+        if self._fitter is not None:
+            self._raw, self._fitter = self._fitter.fit(self._raw), None
+        return self._raw
 
 
 class Fitter:
@@ -173,7 +156,7 @@ class Fitter:
 
     def __init__(self, width: int, height: int) -> None:
         self._size = width, height
-        self._graphs: dict[tuple[int, int, str, int], Graph] = {}
+        self._graph: tuple[tuple[int, int, str, int], Graph] | None = None  #: for frames like the last one
 
     def fits(self, raw: VideoFrame) -> bool:
         """Whether a stored (not yet rotated) frame has the size already."""
@@ -181,14 +164,11 @@ class Fitter:
 
     def fit(self, raw: VideoFrame) -> VideoFrame:
         """A stored frame in the video's size."""
-        turn = quarter_turn(raw)
-        key = raw.width, raw.height, raw.format.name, turn
-        graph = self._graphs.pop(key, None) or _fitting(raw, *self.stored_size(turn))
-        graph.push(raw)
-        fitted: VideoFrame = graph.pull()  # type: ignore[assignment]  # a graph of pictures gives pictures
-        self._graphs[key] = graph
-        while len(self._graphs) > _KEPT_GRAPHS:
-            self._graphs.pop(next(iter(self._graphs)))
+        kind = raw.width, raw.height, raw.format.name, quarter_turn(raw)
+        if self._graph is None or self._graph[0] != kind:
+            self._graph = kind, _fitting(raw, *self.stored_size(kind[-1]))
+        self._graph[1].push(raw)
+        fitted: VideoFrame = self._graph[1].pull()  # type: ignore[assignment]  # a graph of pictures gives pictures
         return fitted
 
     def stored_size(self, turn: int) -> tuple[int, int]:
@@ -219,15 +199,6 @@ def _fitting(raw: VideoFrame, width: int, height: int) -> Graph:
     pad.link_to(sink)
     graph.configure()
     return graph
-
-
-def decoded_frame(raw: VideoFrame, *, time: float, scaler: Scaler, fitter: Fitter | None = None) -> Frame:
-    """A frame that this process decoded, in the video's size if a ``fitter`` is given."""
-    turn = quarter_turn(raw)
-    fitter = None if fitter is None or fitter.fits(raw) else fitter
-    width, height = (raw.width, raw.height) if fitter is None else fitter.stored_size(turn)
-    pixels = DecodedPixels(raw=raw, width=width, height=height, turn=turn, fitter=fitter)
-    return Frame(pixels, time=time, scaler=scaler)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,6 @@ from world_api.core.faults import MediaFault
 from world_api.media.container import Limits, open_stream
 
 if TYPE_CHECKING:
-    from av.container import InputContainer
     from av.stream import Stream
 
 #: Seconds between two checks whether the file has grown.
@@ -75,8 +74,7 @@ class GrowingFile:
         self._file.close()
 
 
-#: Seconds between two signs of life.
-_SIGN = 1.0
+_SIGN = 1.0  #: seconds between two signs of life
 
 
 def capture(address: str, path: Path, *, limits: Limits, alive: Callable[[], None]) -> float:
@@ -96,7 +94,10 @@ def capture(address: str, path: Path, *, limits: Limits, alive: Callable[[], Non
             hint="add --allow-network",
         )
     with open_stream(address, limits) as source:
-        taken = _taken(source, address)
+        video, audio = source.streams.best("video"), source.streams.best("audio")
+        if video is None:
+            raise MediaFault("no_video_stream", f"{address} has no picture", hint="give a stream with video")
+        taken: list[Stream] = [video] if audio is None else [video, audio]
         # Each cluster is flushed at once, so that a build that follows the file sees it.
         with av.open(
             str(path), "w", format="matroska", options={"flush_packets": "1", "cluster_time_limit": "1000"}
@@ -120,11 +121,3 @@ def capture(address: str, path: Path, *, limits: Limits, alive: Callable[[], Non
                     being_written(path).touch()
                     alive()
     return last
-
-
-def _taken(source: InputContainer, address: str) -> list[Stream]:
-    video = source.streams.best("video")
-    if video is None:
-        raise MediaFault("no_video_stream", f"{address} has no picture", hint="give a stream with video")
-    audio = source.streams.best("audio")
-    return [video, *([audio] if audio is not None else [])]

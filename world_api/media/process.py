@@ -22,7 +22,7 @@ from contextlib import suppress
 from importlib import import_module
 from threading import Lock
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 from world_api.core.execution import restricted_environment
 from world_api.core.faults import VideoWorldError, internal_fault
@@ -34,8 +34,6 @@ _CHUNK = 1 << 16
 _LONGEST = 1 << 22
 #: How long (seconds) a process that closed its pipes may take to end.
 _END_WAIT = 2.0
-#: Messages have no reference cycles, and checking for them takes a fifth of the time.
-_encode = json.JSONEncoder(check_circular=False).encode
 
 
 class Closed(Exception):
@@ -61,43 +59,22 @@ class Wire:
     def __init__(self, *, read_from: int, write_to: int) -> None:
         self._in, self._out = read_from, write_to
         self._buffer = bytearray()
-        self._held: list[bytes] = []
         self.sent_at = monotonic()
 
     def send(self, message: Message, payload: bytes = b"") -> None:
-        """Send the held messages and this one, with raw bytes after it.
+        """Send a message with raw bytes after it.
 
         Raises:
             Closed: the other side has ended.
         """
         whole = {**message, "bytes": len(payload)} if payload else message
-        self._held.append(_encode(whole).encode() + b"\n" + payload)
-        self.flush()
-
-    def hold(self, message: Message) -> None:
-        """Keep a message to send it together with later ones: waking the other side costs more than writing a message."""
-        self._held.append(_encode(message).encode() + b"\n")
-
-    def flush(self) -> None:
-        """Send the held messages.
-
-        Raises:
-            Closed: the other side has ended.
-        """
-        if not self._held:
-            return
-        data = memoryview(b"".join(self._held))
-        self._held.clear()
+        data = memoryview(json.dumps(whole).encode() + b"\n" + payload)
         self.sent_at = monotonic()
         try:
             while data:
                 data = data[os.write(self._out, data) :]
         except OSError as error:
             raise Closed from error
-
-    def has_message(self) -> bool:
-        """Whether a message, or the end of the pipe, can be read without waiting."""
-        return b"\n" in self._buffer or bool(select.select([self._in], [], [], 0)[0])
 
     def receive(self, *, timeout: float | None = None) -> tuple[Message, bytes]:
         """Return the next message and its raw bytes. ``timeout`` is in seconds; None waits forever.
@@ -111,16 +88,18 @@ class Wire:
             if len(self._buffer) > _LONGEST:
                 raise ValueError("a message without an end")
             self._fill(timeout)
-        message = json.loads(self._buffer[:end])
-        del self._buffer[: end + 1]
+        message = json.loads(self._take(end + 1))
         if not isinstance(message, dict):
             raise ValueError("a message that is no object")
         size = int(message.pop("bytes", 0))
         while len(self._buffer) < size:
             self._fill(timeout)
-        payload = bytes(self._buffer[:size])
+        return message, self._take(size)
+
+    def _take(self, size: int) -> bytes:
+        taken = bytes(self._buffer[:size])
         del self._buffer[:size]
-        return message, payload
+        return taken
 
     def _fill(self, timeout: float | None) -> None:
         if not select.select([self._in], [], [], timeout)[0]:
@@ -200,11 +179,10 @@ class ChildProcess:
     def stream(self, request: Message) -> Iterator[tuple[Message, bytes]]:
         """Yield every message about a request as it comes, with its raw bytes; raises as :meth:`ask`."""
         self.notify(request)
-        while True:
+        message: Message = {}
+        while "done" not in message:
             message, payload = self.receive()
             yield message, payload
-            if "done" in message:
-                return
 
     def notify(self, message: Message, payload: bytes = b"") -> None:
         """Send a message and raw bytes without waiting for an answer.
@@ -260,15 +238,11 @@ def _finish(process: subprocess.Popen[bytes], files: list[int], writing: Lock) -
     process.wait()
 
 
-class Service(Protocol):
-    """What a child process does with requests."""
-
-    def answer(self, request: Message, payload: bytes) -> tuple[Message, bytes] | None:
-        """Return the last message about a request and its raw bytes; None if the request needs no answer."""
-
-
 def serve() -> None:
-    """Run a child process: answer requests until the parent closes the pipe. ``sys.argv`` names the service and its arguments."""
+    """Run a child process: answer requests until the parent closes the pipe. ``sys.argv`` names the service and its arguments.
+
+    ``service.answer(request, payload)`` returns the last message about a request and its raw bytes, or None for no answer.
+    """
     # Output of libraries must not get between the messages.
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -276,19 +250,15 @@ def serve() -> None:
     # Ctrl-C is meant for the parent, which ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     module, _, name = sys.argv[1].partition(":")
-    service: Service = getattr(import_module(module), name)(wire, *sys.argv[2:])
+    service = getattr(import_module(module), name)(wire, *sys.argv[2:])
     with suppress(Closed):
         while True:
-            _answer(service, *wire.receive(), wire)
-
-
-def _answer(service: Service, request: Message, payload: bytes, wire: Wire) -> None:
-    try:
-        if (answer := service.answer(request, payload)) is not None:
-            wire.send({**answer[0], "done": True}, answer[1])
-    except Closed:
-        raise
-    # Any other failure must arrive at the parent as a named fault.
-    except Exception as error:  # noqa: BLE001 - see above
-        fault = error if isinstance(error, VideoWorldError) else internal_fault(error)
-        wire.send(dict(fault.record()["error"]) | {"fault": True})
+            request, payload = wire.receive()
+            try:
+                if (answer := service.answer(request, payload)) is not None:
+                    wire.send({**answer[0], "done": True}, answer[1])
+            except Closed:
+                raise
+            except Exception as error:  # noqa: BLE001 - any failure must arrive at the parent as a named fault
+                fault = error if isinstance(error, VideoWorldError) else internal_fault(error)
+                wire.send(dict(fault.record()["error"]) | {"fault": True})

@@ -31,9 +31,10 @@ class Slots:
     """A file of equal slots, mapped by both processes. A slot holds the wanted pictures of one frame."""
 
     def __init__(self, *, handle: int, count: int, size: int) -> None:
-        self.handle, self.count, self.size = handle, count, size
-        whole = np.frombuffer(mmap.mmap(handle, count * size), dtype=np.uint8)
-        self._slots = list(whole.reshape(count, size))
+        self.count, self.size = count, size
+        self.slots: list[Bytes] = list(
+            np.frombuffer(mmap.mmap(handle, count * size), dtype=np.uint8).reshape(count, size)
+        )
 
     @classmethod
     def for_frames(cls, width: int, height: int, *, handle: int) -> Slots:
@@ -43,10 +44,6 @@ class Slots:
         size = -(-max(_LEAST, _HEADROOM * frame) // mmap.PAGESIZE) * mmap.PAGESIZE
         os.ftruncate(handle, count * size)
         return cls(handle=handle, count=count, size=size)
-
-    def slot(self, number: int) -> Bytes:
-        """The bytes of one slot."""
-        return self._slots[number]
 
     def record(self) -> dict[str, int]:
         """The JSON form, without the handle: each process has a descriptor of its own."""
@@ -66,44 +63,35 @@ def write_frame(frame: Frame, slot: Bytes, wants: Sequence[Want]) -> dict[str, A
 
     Returns their places as JSON, or None if they do not fit.
     """
-    height, width = frame.shape
-    written: dict[str, Any] = {"shape": (height, width), "pictures": [], "whole": None}
-    wanted = dict.fromkeys(want.picture for want in wants)
+    written: dict[str, Any] = {"shape": frame.shape, "pictures": [], "whole": None}
     at = 0
-    for key in wanted:
-        if key is None:
-            continue
-        side, pixel_format = key
-        picture = frame.picture(side, pixel_format)
-        end = at + picture.size
-        if end > slot.size:
+
+    def put(values: Bytes) -> int | None:
+        nonlocal at
+        start, at = at, at + values.size
+        if at > slot.size:
             return None
-        slot[at:end] = picture.reshape(-1)
-        written["pictures"].append([None if side >= max(width, height) else side, pixel_format, at, picture.shape])
-        at = end
+        slot[start:at].reshape(values.shape)[:] = values
+        return start
+
+    wanted = dict.fromkeys(want.picture for want in wants)
+    for side, pixel_format in (picture for picture in wanted if picture is not None):
+        made = frame.picture(side, pixel_format)
+        if (place := put(made)) is None:
+            return None
+        written["pictures"].append([None if side >= max(frame.shape) else side, pixel_format, place, made.shape])
     if None in wanted:
-        written["whole"] = _write_planes(frame, slot, at)
-        if written["whole"] is None:
+        raw = frame.video_frame()
+        if raw.format.has_palette or raw.format.is_bit_stream:
+            raw = raw.reformat(format="rgb24")
+        written["whole"] = {
+            "format": raw.format.name, "width": raw.width, "height": raw.height, "at": at, "turn": frame.turn,
+            "planes": [[view.shape[1], rows] for rows, view in _planes(raw)],
+            "colorspace": int(raw.colorspace), "range": int(raw.color_range),
+        }  # fmt: skip
+        if any(put(view) is None for _, view in _planes(raw)):
             return None
     return written
-
-
-def _write_planes(frame: Frame, slot: Bytes, at: int) -> dict[str, Any] | None:
-    raw = frame.pixels.video_frame()
-    if raw.format.has_palette or raw.format.is_bit_stream:
-        raw = raw.reformat(format="rgb24")
-    facts: dict[str, Any] = {
-        "format": raw.format.name, "width": raw.width, "height": raw.height, "at": at, "planes": [],
-        "turn": frame.pixels.turn, "colorspace": int(raw.colorspace), "range": int(raw.color_range),
-    }  # fmt: skip
-    for rows, view in _planes(raw):
-        end = at + view.size
-        if end > slot.size:
-            return None
-        slot[at:end].reshape(view.shape)[:] = view
-        facts["planes"].append([view.shape[1], rows])
-        at = end
-    return facts
 
 
 def read_frame(facts: dict[str, Any], slot: Bytes) -> VideoFrame:

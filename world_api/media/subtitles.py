@@ -14,12 +14,11 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from world_api.core.canonical import content_hash
 from world_api.core.faults import MediaFault
 from world_api.core.identifiers import printable
 from world_api.media.container import DEFAULT_LIMITS, Limits, open_video
@@ -30,10 +29,10 @@ if TYPE_CHECKING:
     from av.subtitles.stream import SubtitleStream
 
 
-_TIME = r"(-?)(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})[.,](\d{1,3})"
-_TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}")
-_ASS_TIME = re.compile(r"\s*(-?)(\d{1,4}):(\d{1,2}):(\d{1,2})[.,:](\d{1,3})\s*")
 _ARROW = "-->"
+_TIME = r"(-?)(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})[.,](\d{1,3})"
+_TIMING = re.compile(rf"\s*{_TIME}\s*{_ARROW}\s*{_TIME}")
+_ASS_TIME = re.compile(r"\s*(-?)(\d{1,4}):(\d{1,2}):(\d{1,2})[.,:](\d{1,3})\s*")
 _TAG = re.compile(r"</?[A-Za-z0-9][^<>\n]*>|\{\\[^{}]*\}")
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*+)?\s([^<>]*+)>", re.IGNORECASE)
 _OVERRIDES = re.compile(r"\{([^{}]*)\}")
@@ -88,14 +87,14 @@ def make_cue(start: float, end: float, raw: str, *, speaker: str = "") -> Cue | 
 def plain_ass(raw: str) -> str:
     """Return the words of an ASS event, without overrides and drawing commands."""
     raw = raw[:_MOST_RAW]
-    words, place, draws = [], 0, False
-    for override in _OVERRIDES.finditer(raw):
-        words.append("" if draws else raw[place : override.start()])
-        for number in _DRAWING.findall(override[1]):
-            draws = int(number) > 0
-        place = override.end()
-    words.append("" if draws else raw[place:])
-    return "".join(words).replace(r"\N", "\n").replace(r"\n", "\n").replace(r"\h", " ")
+    words, draws = "", False
+    for number, part in enumerate(_OVERRIDES.split(raw)):
+        if number % 2:  # an override
+            for level in _DRAWING.findall(part):
+                draws = int(level) > 0
+        elif not draws:
+            words += part
+    return words.replace(r"\N", "\n").replace(r"\n", "\n").replace(r"\h", " ")
 
 
 def _timed_cues(lines: list[str]) -> Iterator[Cue | None]:
@@ -129,15 +128,13 @@ def _ass_cues(lines: list[str]) -> Iterator[Cue | None]:
             named = tuple(name.strip().lower() for name in rest.split(",", _MOST_FIELDS))
             fields = named if {"start", "end"} < set(named) and named[-1] == "text" else _ASS_FIELDS
         elif is_in_events and kind == "dialogue":
-            yield _ass_cue(dict(zip(fields, rest.split(",", len(fields) - 1), strict=False)))
-
-
-def _ass_cue(event: dict[str, str]) -> Cue | None:
-    start, end = (_ASS_TIME.fullmatch(event.get(name, "")) for name in ("start", "end"))
-    if start is None or end is None or "text" not in event:
-        return None
-    speaker = event.get("name", event.get("actor", ""))
-    return make_cue(_seconds(*start.groups()), _seconds(*end.groups()), plain_ass(event["text"]), speaker=speaker)
+            event = dict(zip(fields, rest.split(",", len(fields) - 1), strict=False))
+            start, end = (_ASS_TIME.fullmatch(event.get(name, "")) for name in ("start", "end"))
+            if start is None or end is None or "text" not in event:
+                yield None
+                continue
+            times = _seconds(*start.groups()), _seconds(*end.groups())
+            yield make_cue(*times, plain_ass(event["text"]), speaker=event.get("name", event.get("actor", "")))
 
 
 def _seconds(sign: str, hours: str | None, minutes: str, seconds: str, fraction: str) -> float:
@@ -214,23 +211,14 @@ def find_sidecars(video: Path) -> tuple[list[SubtitleSource], list[Path]]:
 
     The second list names links to other folders, which are not followed: the files beside a video are untrusted.
     """
-    try:
+    beside: list[Path] = []
+    with suppress(OSError):
         beside = sorted(path for path in video.parent.iterdir() if path.suffix.lower() in SUFFIXES)
-    except OSError:
-        return [], []
     homes = {video.parent.resolve(), video.resolve().parent}
-    found, strangers = [], []
-    for path in beside:
-        source = _sidecar(path, video)
-        if source is None or not _is_regular(path):
-            continue
-        if path.resolve().parent in homes:
-            found.append(source)
-        else:
-            strangers.append(path)
-    return sorted(
-        found, key=lambda source: (source.language != "", SUFFIXES.index(source.path.suffix.lower()))
-    ), strangers
+    sources = [source for path in beside if (source := _sidecar(path, video)) is not None and _is_regular(path)]
+    found = [source for source in sources if source.path.resolve().parent in homes]
+    found.sort(key=lambda source: (source.language != "", SUFFIXES.index(source.path.suffix.lower())))
+    return found, [source.path for source in sources if source.path.resolve().parent not in homes]
 
 
 def look_inside(video: Path, *, limits: Limits = DEFAULT_LIMITS) -> Inside:
@@ -245,42 +233,26 @@ def look_inside(video: Path, *, limits: Limits = DEFAULT_LIMITS) -> Inside:
         texts = [stream for stream in container.streams.subtitles if _is_text(stream)]
         texts.sort(key=lambda stream: not stream.disposition & Disposition.default)
         audio = container.streams.best("audio")
-        sources = [
+        sources = tuple(
             SubtitleSource(
-                kind="embedded",
-                name=f"stream {stream.index}",
-                language=language_code(stream.language),
-                path=video,
-                stream=stream.index,
-                is_partial=bool(stream.disposition & Disposition.forced),
+                kind="embedded", name=f"stream {stream.index}", language=language_code(stream.language), path=video,
+                stream=stream.index, is_partial=bool(stream.disposition & Disposition.forced),
             )
             for stream in texts
-        ]
-        return Inside(
-            texts=tuple(sources),
-            has_sound=bool(container.streams.audio),
-            language=language_code(audio.language if audio is not None else ""),
-        )
-
-
-def read_bytes(path: Path) -> tuple[bytes, bool]:
-    """Return the first bytes of a file and whether there are more; no bytes unless it is a regular file."""
-    if not _is_regular(path):
-        return b"", False
-    try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_FILE + 1)
-    except OSError:
-        return b"", False
-    return data[:_LARGEST_FILE], len(data) > _LARGEST_FILE
+        )  # fmt: skip
+        language = language_code(audio.language if audio is not None else "")
+        return Inside(texts=sources, has_sound=bool(container.streams.audio), language=language)
 
 
 def read_subtitles(path: Path) -> CueList:
-    """Read the cues of a subtitle file in any encoding."""
-    data, is_cut = read_bytes(path)
-    text = decode(data)
+    """Read the cues of a subtitle file in any encoding; none unless it is a regular file."""
+    data = b""
+    if _is_regular(path):
+        with suppress(OSError), path.open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+    text = decode(data[:_LARGEST_FILE])
     lines = text.count("\n") + text.count("\r") - text.count("\r\n")
-    return _listed(parse_cues(text), is_cut=is_cut or lines >= MOST_LINES)
+    return _listed(parse_cues(text), is_cut=len(data) > _LARGEST_FILE or lines >= MOST_LINES)
 
 
 def read_stream(
@@ -322,14 +294,11 @@ def _listed(made: Iterable[Cue | None], *, is_cut: bool) -> CueList:
     cues: set[Cue] = set()
     left_out = 0
     for cue in made:
-        if cue is None:
-            left_out += 1
-            if left_out >= _MOST_SENSELESS:
-                is_cut = True
-                break
-        elif len(cues) >= _MOST_CUES:
+        if left_out >= _MOST_SENSELESS or (cue is not None and len(cues) >= _MOST_CUES):
             is_cut = True
             break
+        if cue is None:
+            left_out += 1
         else:
             cues.add(cue)
     ordered = sorted(cues, key=lambda cue: (cue.start, cue.end, cue.text, cue.speaker))
@@ -337,15 +306,16 @@ def _listed(made: Iterable[Cue | None], *, is_cut: bool) -> CueList:
 
 
 def _sidecar(path: Path, video: Path) -> SubtitleSource | None:
-    if path.stem == video.stem:
-        return SubtitleSource(kind="sidecar", name=printable(path.name), language="", path=path)
-    rest = _NAME.fullmatch(path.stem[len(video.stem) :]) if path.stem.startswith(video.stem) else None
-    if rest is None:
+    """The source of a file beside a video; None unless its name is the video's, alone or with a language."""
+    rest = path.stem[len(video.stem) :]
+    found = _NAME.fullmatch(rest)
+    if not path.stem.startswith(video.stem) or (rest and found is None):
         return None
-    is_partial = (rest[2] or "").lower() == ".forced"
+    language, part = (found[1], found[2]) if found is not None else ("", "")
     return SubtitleSource(
-        kind="sidecar", name=printable(path.name), language=language_code(rest[1]), path=path, is_partial=is_partial
-    )
+        kind="sidecar", name=printable(path.name), language=language_code(language), path=path,
+        is_partial=(part or "").lower() == ".forced",
+    )  # fmt: skip
 
 
 def _is_regular(path: Path) -> bool:
@@ -362,20 +332,16 @@ def _is_text(stream: SubtitleStream) -> bool:
 def _packet_text(data: bytes, codec: str) -> tuple[str, str]:
     """The words of a packet and their speaker."""
     if codec == "mov_text":
-        length = int.from_bytes(data[:2], "big")
-        return _sample_text(data[2 : 2 + length]), ""
+        sample = data[2 : 2 + int.from_bytes(data[:2], "big")]
+        # 3GPP timed text is UTF-16 with a byte order mark, else UTF-8.
+        is_wide = sample.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE))
+        return sample.decode("utf-16" if is_wide else "utf-8-sig", errors="replace"), ""
     text = data.decode("utf-8", errors="replace")
     if codec in {"ass", "ssa"}:
         # ReadOrder, Layer, Style, Name, MarginL, MarginR, MarginV, Effect, Text
         fields = text.split(",", 8)
         return (plain_ass(fields[8]), fields[3]) if len(fields) == 9 else ("", "")
     return text, ""
-
-
-def _sample_text(sample: bytes) -> str:
-    """The text of a 3GPP timed text sample: UTF-16 with a byte order mark, else UTF-8."""
-    is_wide = sample.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE))
-    return sample.decode("utf-16" if is_wide else "utf-8-sig", errors="replace")
 
 
 #: Byte order marks and their encodings; the longer first, since one begins with the other.
@@ -420,14 +386,9 @@ def decode(data: bytes) -> str:
     if (beyond := _BEYOND_ASCII.search(data)) is None:
         return data.decode("ascii")
     line = data.rfind(b"\n", 0, beyond.start()) + 1
-    return _whole_characters(_encoding(data[line : line + _SAMPLE]), data)
-
-
-def _encoding(sample: bytes) -> str:
-    """The most likely encoding of a sample that is not ASCII; a few damaged bytes do not change it."""
-    if _damage(_whole_characters("utf-8", sample)) <= _UTF8_DAMAGE:
-        return "utf-8"
-    return _east_asian(sample) or "cp1252"
+    sample = data[line : line + _SAMPLE]
+    is_utf8 = _damage(_whole_characters("utf-8", sample)) <= _UTF8_DAMAGE  # a few damaged bytes do not change it
+    return _whole_characters("utf-8" if is_utf8 else _east_asian(sample) or "cp1252", data)
 
 
 def _wide(sample: bytes) -> str | None:
@@ -453,15 +414,16 @@ def _damage(text: str) -> float:
 
 
 def _east_asian(sample: bytes) -> str | None:
+    """The encoding of Japanese, Korean or Chinese text; None for another."""
     decoded = {name: _whole_characters(name, sample) for name in (*_CHINESE_ENCODINGS, "cp932", "cp949")}
     texts = {name: text for name, text in decoded.items() if _damage(text) <= _EAST_ASIAN_DAMAGE}
-    for name, script in (("cp932", _KANA), ("cp949", _HANGUL)):
-        if name in texts and _share(texts[name], script) >= (_SCRIPT_SHARE if name == "cp932" else _CHINESE_SHARE):
-            chinese = max((_commonness(texts[other]) for other in _CHINESE_ENCODINGS if other in texts), default=0.0)
-            if chinese < _SCRIPT_SHARE:
+    chinese = {name: _commonness(texts[name]) for name in _CHINESE_ENCODINGS if name in texts}
+    if max(chinese.values(), default=0.0) < _SCRIPT_SHARE:
+        for name, script, share in (("cp932", _KANA, _SCRIPT_SHARE), ("cp949", _HANGUL, _CHINESE_SHARE)):
+            if name in texts and _share(texts[name], script) >= share:
                 return name
-    chinese_ones = [name for name in _CHINESE_ENCODINGS if name in texts and _is_chinese(texts[name])]
-    return max(chinese_ones, key=lambda name: _commonness(texts[name]) - _damage(texts[name]), default=None)
+    likely = [name for name in chinese if _is_chinese(texts[name])]
+    return max(likely, key=lambda name: chinese[name] - _damage(texts[name]), default=None)
 
 
 def _share(text: str, signs: re.Pattern[str]) -> float:
@@ -503,10 +465,6 @@ class Subtitles:
     def language(self) -> str:
         """The language's code, empty if unknown."""
         return self.source.language if self.source is not None else ""
-
-    def content_hash(self) -> str:
-        """A hash of everything that the rows are made of."""
-        return content_hash([[cue.start, cue.end, cue.text, cue.speaker] for cue in self.cues])
 
 
 def look_into(video: Path, worker: MediaWorker) -> Inside:
@@ -554,17 +512,12 @@ def choose_subtitles(video: Path, wanted: str = AUTO, worker: MediaWorker | None
     if worker is None:
         with closing(MediaWorker()) as own:
             return choose_subtitles(video, wanted, own)
-    if _names_a_file(wanted):
+    if Path(wanted).suffix.lower() in SUFFIXES or "/" in wanted or "\\" in wanted:
         return _named_file(Path(wanted).expanduser(), video, worker)
     sidecars, strangers = find_sidecars(video)
     inside = look_into(video, worker)
-    losses = [
-        loss(
-            "subtitles_elsewhere",
-            f"{path.name} is a link to another folder and was not followed; name it to have it read",
-        )
-        for path in strangers
-    ]
+    elsewhere = "is a link to another folder and was not followed; name it to have it read"
+    losses = [loss("subtitles_elsewhere", f"{path.name} {elsewhere}") for path in strangers]
     found = sorted([*sidecars, *inside.texts], key=lambda source: source.is_partial)
     if wanted == AUTO:
         return _first_with_cues(_in_order(found, inside.language), losses, video, worker)
@@ -580,10 +533,6 @@ def choose_subtitles(video: Path, wanted: str = AUTO, worker: MediaWorker | None
     return _first_with_cues(fitting, losses, video, worker)
 
 
-def _names_a_file(wanted: str) -> bool:
-    return Path(wanted).suffix.lower() in SUFFIXES or "/" in wanted or "\\" in wanted
-
-
 def _named_file(path: Path, video: Path, worker: MediaWorker) -> Subtitles:
     if not path.is_file():
         raise MediaFault("no_such_subtitles", f"there is no subtitle file {path}", hint="check the path")
@@ -593,17 +542,16 @@ def _named_file(path: Path, video: Path, worker: MediaWorker) -> Subtitles:
 
 
 def _in_order(found: Sequence[SubtitleSource], sound: str) -> list[tuple[SubtitleSource, str]]:
+    """The sources, the first to take first, with the reason; ``sound`` is the language of the sound."""
+
     def rank(source: SubtitleSource) -> tuple[int, str]:
         if source.is_partial:
             return 3, "there is nothing else"
         if source.kind == "sidecar" and not source.language:
             return 0, "it has the video's name"
-        if sound and source.language == sound:
-            return 1, "it is in the language of the sound"
-        return 2, "it is the first"
+        return (1, "it is in the language of the sound") if sound == source.language != "" else (2, "it is the first")
 
-    ranked = [(*rank(source), source) for source in found]
-    return [(source, why) for _, why, source in sorted(ranked, key=lambda item: item[0])]
+    return [(source, rank(source)[1]) for source in sorted(found, key=lambda source: rank(source)[0])]
 
 
 def _first_with_cues(
@@ -619,9 +567,8 @@ def _first_with_cues(
             continue
         if read.left_out:
             what = "1 cue was" if read.left_out == 1 else f"{read.left_out} cues were"
-            losses.append(
-                loss("subtitles_damaged", f"{what} left out of {source.name}: their times or words make no sense")
-            )
+            message = f"{what} left out of {source.name}: their times or words make no sense"
+            losses.append(loss("subtitles_damaged", message))
         if damaged := sum(cue.text.count(DAMAGED) for cue in read.cues):
             what = "1 character" if damaged == 1 else f"{damaged} characters"
             losses.append(loss("subtitles_damaged", f"{what} of {source.name} could not be read and stand as U+FFFD"))

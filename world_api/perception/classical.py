@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from dataclasses import replace
+from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
@@ -87,12 +88,12 @@ class ClassicalDetector:
 
         It is the first positive score of a few windows around the box, else the best one.
         """
-        best = -np.inf
+        scores: list[float] = []
         for height, right, down in _PERSON_WINDOWS:
-            best = max(best, self._window_score(image, box, height=height, right=right, down=down) - _PERSON_LIMIT)
-            if best > 0.0:
+            scores.append(self._window_score(image, box, height=height, right=right, down=down) - _PERSON_LIMIT)
+            if scores[-1] > 0.0:
                 break
-        return float(best)
+        return max(scores)
 
     def _window_score(self, image: Image, box: Box, *, height: int, right: int, down: int) -> float:
         import cv2
@@ -109,10 +110,7 @@ class ClassicalDetector:
     def _weights(self) -> NDArray[np.float32]:
         import cv2
 
-        weights: NDArray[np.float32] = np.asarray(
-            cv2.HOGDescriptor.getDefaultPeopleDetector(), dtype=np.float32
-        ).ravel()
-        return weights
+        return np.asarray(cv2.HOGDescriptor.getDefaultPeopleDetector(), dtype=np.float32).ravel()
 
     @cached_property
     def _cascade(self) -> Any:
@@ -138,8 +136,8 @@ class ClassicalDetector:
             # The trained windows leave a margin around the person.
             corners = np.array([x + w * 0.2, y + h * 0.1, x + w * 0.8, y + h * 0.92])
             x1, y1, x2, y2 = (float(value) for value in (corners - edge) / scale)
-            box = Box(x1=max(0.0, x1), y1=max(0.0, y1), x2=min(float(width), x2), y2=min(float(height), y2))
-            if box.area > 0:
+            box = Box(x1=x1, y1=y1, x2=x2, y2=y2).common(Box(x1=0.0, y1=0.0, x2=float(width), y2=float(height)))
+            if box is not None:
                 found.append(_found("person", box, float(score) / _SURE_PERSON))
         return found
 
@@ -163,12 +161,9 @@ def _found(category: str, box: Box, confidence: float) -> DetectedObject:
 
 
 def _surest(found: list[DetectedObject]) -> list[DetectedObject]:
-    return _without_overlaps(sorted(found, key=lambda item: (-item.confidence, item.box.x1, item.box.y1)))
-
-
-def _without_overlaps(ordered: Sequence[DetectedObject]) -> list[DetectedObject]:
+    """The objects by falling confidence, without those that overlap a surer one."""
     kept: list[DetectedObject] = []
-    for item in ordered:
+    for item in sorted(found, key=lambda item: (-item.confidence, item.box.x1, item.box.y1)):
         if all(item.box.iou(other.box) < _OVERLAP for other in kept):
             kept.append(item)
     return kept
@@ -193,7 +188,7 @@ class RapidOcrReader:
 
     def locate(self, image: Image) -> Sequence[Box]:
         """Return boxes that may hold lines of text, found in a small copy; top to bottom."""
-        found = self._coarse(image, use_det=True, use_cls=False, use_rec=False)
+        found = _engine(_COARSE_SIDE)(image, use_det=True, use_cls=False, use_rec=False)
         if found.boxes is None:
             return []
         boxes = [
@@ -202,16 +197,15 @@ class RapidOcrReader:
         return sorted(boxes, key=lambda box: (box.y1, box.x1))
 
     def _lines(self, image: Image) -> list[TextLine]:
-        found = self._fine(
+        found = _engine(_FINE_SIDE)(
             image, use_det=True, use_cls=False, use_rec=True, return_word_box=True, return_single_char_box=True
         )
         if found.txts is None or found.boxes is None:
             return []
+        lines = zip(found.txts, found.boxes, found.scores, found.word_results, strict=True)
         return [
             TextLine(text=_spaced(text, characters), box=_around(corners, image), confidence=round(float(score), 3))
-            for text, corners, score, characters in zip(
-                found.txts, found.boxes, found.scores, found.word_results, strict=True
-            )
+            for text, corners, score, characters in lines
             if text.strip()
         ]
 
@@ -221,23 +215,15 @@ class RapidOcrReader:
         if line.confidence >= _DOUBTFUL or box.width > _LONG * box.height or box.height < _LARGE * image.shape[0]:
             return [line]
         halves: list[TextLine] = []
-        middle = int((box.y1 + box.y2) / 2)
+        left, middle = int(box.x1), int((box.y1 + box.y2) / 2)
         for top, bottom in ((int(box.y1), middle), (middle, int(box.y2))):
-            left = int(box.x1)
-            part = self._lines(np.ascontiguousarray(image[top:bottom, left : int(box.x2)]))
-            halves.extend(_moved(half, right=left, down=top) for half in part)
+            for half in self._lines(np.ascontiguousarray(image[top:bottom, left : int(box.x2)])):
+                halves.append(replace(half, box=half.box.moved(left, top)))
         surer = len(halves) >= 2 and min(half.confidence for half in halves) > line.confidence
         return halves if surer else [line]
 
-    @cached_property
-    def _coarse(self) -> Any:
-        return _engine(_COARSE_SIDE)
 
-    @cached_property
-    def _fine(self) -> Any:
-        return _engine(_FINE_SIDE)
-
-
+@cache
 def _engine(longer_side: int) -> Any:
     from rapidocr import RapidOCR
 
@@ -259,12 +245,6 @@ def _spaced(text: str, characters: Sequence[Sequence[Any]]) -> str:
                 spaced += " "
         spaced += sign
     return spaced.strip()
-
-
-def _moved(line: TextLine, *, right: int, down: int) -> TextLine:
-    box = line.box
-    moved = Box(x1=box.x1 + right, y1=box.y1 + down, x2=box.x2 + right, y2=box.y2 + down)
-    return TextLine(text=line.text, box=moved, confidence=line.confidence)
 
 
 def _around(corners: Iterable[Iterable[float]], image: Image) -> Box:

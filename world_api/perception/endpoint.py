@@ -77,7 +77,6 @@ _NOTE_CHARACTERS = 300
 _LARGEST = 1e30  #: of the numbers of a vector
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _THOUGHT_ENDS = re.compile(r"</think(?:ing)?>")
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)(?:```|\Z)", re.DOTALL)
 #: How a list of JSON begins; "[A man in red]" does not.
 _LIST = re.compile(r"\[\s*(?:[\[{\"\]]|-?\d+\s*[,\]])")
 _OBJECT = re.compile(r"\{\s*\"")
@@ -122,11 +121,9 @@ class EndpointVision:
         schema = reply_schema(task)
         instruction = self._prompts.render(task, language=self._language, as_text=False, schema=canonical_json(schema))
         words = estimate_tokens([instruction, schema, _RECORD_ALLOWANCE]) + _TIME_TOKENS * pictures
+        assumed = f"a frame of {shown[0]} x {shown[1]} pixels is taken for {each} tokens; servers count differently"
         return Expected(
-            prompt=words + each * pictures,
-            completion=EXPECTED_TOKENS,
-            most_completion=REPLY_TOKENS,
-            assumed=f"a frame of {shown[0]} x {shown[1]} pixels is taken for {each} tokens; servers count differently",
+            prompt=words + each * pictures, completion=EXPECTED_TOKENS, most_completion=REPLY_TOKENS, assumed=assumed
         )
 
     def look(self, request: LookRequest) -> LookReply:
@@ -138,20 +135,11 @@ class EndpointVision:
         messages, reply = self._reply(request)
         usage = self._usage(messages, request.pictures, reply)
         spent = Spent(
-            purpose="perception",
-            model=self._model.name,
-            request=request.request,
-            prompt=usage.prompt,
-            completion=usage.completion,
-            cached=usage.cached,
-            images=len(request.pictures),
-            estimated=usage.estimated,
-        )
+            purpose="perception", model=self.name, request=request.request, prompt=usage.prompt, completion=usage.completion,
+            cached=usage.cached, images=len(request.pictures), estimated=usage.estimated,
+        )  # fmt: skip
         charge(spent)
-        read = read_reply(reply, request.task, model=self.name)
-        return LookReply(
-            text=read.text, confidence=read.confidence, uncertain=read.uncertain, actions=read.actions, spent=spent
-        )
+        return LookReply(**vars(read_reply(reply, request.task, model=self.name)), spent=spent)
 
     def messages(self, request: LookRequest, *, as_text: bool = False) -> list[dict[str, Any]]:
         """Build the messages: an instruction, the record, and each picture after its time.
@@ -165,8 +153,8 @@ class EndpointVision:
         record |= {"subject": request.subject} if request.subject else {}
         content: list[dict[str, Any]] = [{"type": "text", "text": data_line(record)}]
         for picture in request.pictures:
-            content.append({"type": "text", "text": f"frame at {picture.time:.3f} s"})
             url = data_url(picture, self.longest_side)
+            content.append({"type": "text", "text": f"frame at {picture.time:.3f} s"})
             content.append({"type": "image_url", "image_url": {"url": url}})
         return [{"role": "system", "content": system}, {"role": "user", "content": content}]
 
@@ -183,15 +171,12 @@ class EndpointVision:
                 reply = self._model.complete(body)
             except BackendFault as fault:
                 if _refuses_images(fault):
-                    raise _with_note(
-                        BackendFault(
-                            "endpoint_takes_no_images",
-                            f"{self.name} does not take pictures, its server says",
-                            hint="name a model that does with --vision-model, or leave out --profile endpoint",
-                        ),
-                        fault.message,
-                        by="the endpoint's client",
-                    ) from fault
+                    ours = BackendFault(
+                        "endpoint_takes_no_images",
+                        f"{self.name} does not take pictures, its server says",
+                        hint="name a model that does with --vision-model, or leave out --profile endpoint",
+                    )
+                    raise _with_note(ours, fault.message, by="the endpoint's client") from fault
                 changed = without_refused(settings, fault)
                 if changed is None:
                     changed = _without_schema(settings, fault)
@@ -216,10 +201,8 @@ class EndpointVision:
 
 def _without_schema(settings: dict[str, Any], fault: BackendFault) -> dict[str, Any] | None:
     """Return the settings without the schema if a request was refused without naming a setting; None if there is no schema."""
-    refused = fault.code == "endpoint_refused_request" or (
-        fault.code == "endpoint_error" and _FORMAT.search(fault.message)
-    )
-    if not refused or "response_format" not in settings:
+    is_about_it = fault.code == "endpoint_error" and _FORMAT.search(fault.message)
+    if "response_format" not in settings or not (is_about_it or fault.code == "endpoint_refused_request"):
         return None
     return {name: value for name, value in settings.items() if name != "response_format"}
 
@@ -239,14 +222,13 @@ def reply_schema(task: LookTask) -> dict[str, Any]:
     text: dict[str, Any] = {"type": "string"}
     confidence: dict[str, Any] = {"type": ["number", "null"]}
     if task == "caption":
-        return _object({"caption": text, "uncertain": text})
+        return _object(caption=text, uncertain=text)
     if task == "actions":
-        action = _object({"label": text, "confidence": confidence})
-        return _object({"actions": {"type": "array", "items": action}, "uncertain": text})
-    return _object({"answer": text, "confidence": confidence, "uncertain": text})
+        return _object(actions={"type": "array", "items": _object(label=text, confidence=confidence)}, uncertain=text)
+    return _object(answer=text, confidence=confidence, uncertain=text)
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
+def _object(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
@@ -380,15 +362,14 @@ def _confidence(value: Any) -> float | None:
 
 
 def _object_in(text: str, task: LookTask) -> dict[str, Any] | None:
-    """Return the JSON object in a text: one with the answer, else the whole text or what is between fences."""
-    wholes = [_json(text), *(_json(match[1]) for match in _FENCED.finditer(text))]
-    if task == "actions" and isinstance(wholes[0], list):
-        return {ANSWER[task]: wholes[0]}
-    found = [value for value in wholes if isinstance(value, dict)]
-    candidates = [*found, *(value for _, value in json_objects(text))]
-    wrapped = (inner for value in candidates for inner in value.values() if isinstance(inner, dict))
-    answers = (value for value in (*candidates, *wrapped) if ANSWER[task] in value)
-    return next(answers, found[0] if found else None)
+    """Return the JSON object in a text: one with the answer, else the whole text."""
+    whole = _json(text)
+    if task == "actions" and isinstance(whole, list):
+        return {ANSWER[task]: whole}
+    found = [whole] if isinstance(whole, dict) else [value for _, value in json_objects(text)]
+    wrapped = [inner for value in found for inner in value.values() if isinstance(inner, dict)]
+    answers = (value for value in (*found, *wrapped) if ANSWER[task] in value)
+    return next(answers, whole if isinstance(whole, dict) else None)
 
 
 def _json(text: str) -> Any:
@@ -478,13 +459,9 @@ class EndpointEmbedder:
         reported = usage.get("prompt_tokens") if isinstance(usage, dict) else None
         counted = reported if is_count(reported) and reported < _LARGEST else None
         spent = Spent(
-            purpose="perception",
-            model=self._model.name,
-            request=request,
+            purpose="perception", model=self.name, request=request, completion=0, estimated=counted is None,
             prompt=estimate_tokens(sent) if counted is None else counted,
-            completion=0,
-            estimated=counted is None,
-        )
+        )  # fmt: skip
         charge(spent)
         vectors = self._vectors(answer["data"], len(sent))
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
@@ -495,8 +472,9 @@ class EndpointEmbedder:
             raise self._unreadable(f"{len(items)} vectors for {count} texts")
         found: dict[int, list[float]] = {}
         for place, item in enumerate(items):
-            index = item.get("index", place) if isinstance(item, dict) else None
-            vector = item.get("embedding") if isinstance(item, dict) else None
+            index, vector = (
+                (item.get("index", place), item.get("embedding")) if isinstance(item, dict) else (None, None)
+            )
             if not is_count(index) or index >= count or index in found or not _is_vector(vector):
                 raise self._unreadable("one of its vectors is none")
             found[index] = vector

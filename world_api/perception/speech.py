@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from world_api.core.faults import BackendFault
 from world_api.core.ports import SAMPLE_RATE, Samples, SpokenLine, SpokenWord
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import TimeSpan, merge_spans
 
 WHISPER = "faster-whisper"
 #: The default model.
@@ -56,34 +56,30 @@ class WhisperRecogniser:
     """Reads speech with a Whisper model in CTranslate2's form. The model is loaded at the first call.
 
     Decoding is greedy and without context, so that an interval gives the same words whichever neighbours it has.
+
+    Args:
+        model: A folder with a converted model, or the name of one that was fetched before.
+        compute_type: ``int8``, ``float16`` or ``float32``; ``auto`` is ``int8`` on a CPU and ``float16`` on a GPU.
+
+    Raises:
+        BackendFault: ``speech_model_missing``, ``speech_compute_type``.
     """
 
     def __init__(self, model: str | None = None, compute_type: str = "auto") -> None:
-        """``model``: a folder with a converted model, or the name of one that was fetched before.
-
-        ``compute_type``: ``int8``, ``float16`` or ``float32``; ``auto`` is ``int8`` on a CPU and ``float16`` on a GPU.
-
-        Raises:
-            BackendFault: ``speech_model_missing``, ``speech_compute_type``.
-        """
-        self._folder = _model_folder(model or _USUAL_MODEL)
+        model = model or _USUAL_MODEL
+        self._folder = _model_folder(model)
         self._device, self._compute_type = _computing(compute_type)
         size = (self._folder / "model.bin").stat().st_size
-        name = Path(model or _USUAL_MODEL).name
-        self.producer = f"{WHISPER}-{version(WHISPER)}/{name}-{size}/{self._compute_type}"
+        self.producer = f"{WHISPER}-{version(WHISPER)}/{Path(model).name}-{size}/{self._compute_type}"
 
     def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
         """Return the lines spoken in an interval of at most thirty seconds, in time order."""
         if not len(samples):
             return []
         segments, info = self._model.transcribe(
-            samples,
-            language=language or None,
-            word_timestamps=True,
-            condition_on_previous_text=False,
-            temperature=0.0,
+            samples, language=language or None, word_timestamps=True, condition_on_previous_text=False, temperature=0.0,
             vad_filter=False,
-        )
+        )  # fmt: skip
         lines = (_line(segment, language or info.language, len(samples) / SAMPLE_RATE) for segment in segments)
         return [line for line in lines if line is not None]
 
@@ -119,11 +115,14 @@ class SileroVoiceDetector:
 
 def whisper_is_installed() -> bool:
     """Whether the package is installed; it is not imported."""
+    return _version_of(WHISPER) is not None
+
+
+def _version_of(distribution: str) -> str | None:
     try:
-        _whisper_version()
-    except BackendFault:
-        return False
-    return True
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
 
 
 def _model_folder(model: str) -> Path:
@@ -172,14 +171,13 @@ def _computing(wanted: str) -> tuple[str, str]:
 
 
 def _whisper_version() -> str:
-    try:
-        return version(WHISPER)
-    except PackageNotFoundError as error:
+    if (found := _version_of(WHISPER)) is None:
         raise BackendFault(
             "speech_model_missing",
             "faster-whisper is not installed",
             hint="install the extra: pip install 'video-world-api[speech]', and give a model with --speech-model",
-        ) from error
+        )
+    return found
 
 
 def _whisper_missing(why: str) -> BackendFault:
@@ -191,27 +189,21 @@ def _whisper_missing(why: str) -> BackendFault:
 
 
 def _line(segment: Any, language: str, duration: float) -> SpokenLine | None:
-    words = tuple(
+    words = [
         SpokenWord(
-            start=_within(word.start, duration),
-            end=_within(word.end, duration),
-            text=word.word.strip(),
+            start=_within(word.start, duration), end=_within(word.end, duration), text=word.word.strip(),
             confidence=round(min(1.0, max(0.0, float(word.probability))), 3),
         )
         for word in segment.words or ()
         if word.word.strip()
-    )
+    ]  # fmt: skip
     text = " ".join(segment.text.split())
-    if not text:
-        return None
-    return SpokenLine(
-        start=words[0].start if words else _within(segment.start, duration),
-        end=words[-1].end if words else _within(segment.end, duration),
-        text=text,
-        language=language,
-        confidence=round(math.exp(min(0.0, float(segment.avg_logprob))), 3),
-        words=words,
+    start, end = (
+        (words[0].start, words[-1].end) if words else (_within(t, duration) for t in (segment.start, segment.end))
     )
+    confidence = round(math.exp(min(0.0, float(segment.avg_logprob))), 3)
+    line = SpokenLine(start=start, end=end, text=text, language=language, confidence=confidence, words=tuple(words))
+    return line if text else None
 
 
 def _within(time: float, duration: float) -> float:
@@ -230,20 +222,22 @@ class SphinxRecogniser:
         Raises:
             BackendFault: ``speech_model_missing``.
         """
-        try:
-            self.producer = f"{SPHINX}-{version(SPHINX)}/1"
-        except PackageNotFoundError as error:
+        if (found := _version_of(SPHINX)) is None:
             raise BackendFault(
                 "speech_model_missing",
                 "pocketsphinx is not installed",
                 hint="install the extra: pip install 'video-world-api[speech-lite]'",
-            ) from error
+            )
+        self.producer = f"{SPHINX}-{found}/1"
 
     def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
         """Return one line for an interval of English; none if the language is known to be another."""
         if language not in ("", "en") or not len(samples):
             return []
-        decoder = _new_decoder()
+        from pocketsphinx import Decoder
+
+        # A fresh one, which loads in a fifth of a second: its state would change the words of the next interval.
+        decoder = Decoder(samprate=SAMPLE_RATE, cmn="batch", loglevel="FATAL")
         decoder.start_utt()
         sound = (np.clip(samples, -1.0, 1.0) * 32767).astype("<i2")
         decoder.process_raw(sound.tobytes(), no_search=False, full_utt=True)
@@ -262,23 +256,8 @@ class SphinxRecogniser:
         if not words:
             return []
         text = " ".join(word.text for word in words)
-        return [
-            SpokenLine(
-                start=words[0].start,
-                end=words[-1].end,
-                text=text,
-                language="en",
-                confidence=_SPHINX_CONFIDENCE,
-                words=words,
-            )
-        ]
-
-
-def _new_decoder() -> Any:
-    """Make a decoder for one interval: its state would change the words of the next one. It loads in a fifth of a second."""
-    from pocketsphinx import Decoder
-
-    return Decoder(samprate=SAMPLE_RATE, cmn="batch", loglevel="FATAL")
+        times = {"start": words[0].start, "end": words[-1].end}
+        return [SpokenLine(**times, text=text, language="en", confidence=_SPHINX_CONFIDENCE, words=words)]
 
 
 class EnergyVoiceDetector:
@@ -335,15 +314,10 @@ def _around(values: Values) -> Values:
 
 
 def _spans(speech: NDArray[np.bool_], duration: float) -> list[TimeSpan]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], speech.astype(np.int8), [0]])))
-    spans: list[list[float]] = []
-    for first, last in edges.reshape(-1, 2):
-        start, end = first / _STEPS, (last - 1) / _STEPS + _WINDOW / SAMPLE_RATE
-        if spans and start - spans[-1][1] <= _PAUSE:
-            spans[-1][1] = end
-        else:
-            spans.append([start, end])
-    kept = [(start, end) for start, end in spans if end - start >= _SHORTEST]
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], speech.astype(np.int8), [0]]))).reshape(-1, 2)
+    found = [TimeSpan(start=first / _STEPS, end=(last - 1) / _STEPS + _WINDOW / SAMPLE_RATE) for first, last in edges]
     return [
-        TimeSpan(start=max(0.0, float(start) - _AROUND), end=min(duration, float(end) + _AROUND)) for start, end in kept
+        TimeSpan(start=max(0.0, span.start - _AROUND), end=min(duration, span.end + _AROUND))
+        for span in merge_spans(found, gap=_PAUSE)
+        if span.duration >= _SHORTEST
     ]

@@ -60,7 +60,7 @@ TABLES: dict[str, TableSpec] = {
             ("confidence", _F32),
             ("colours", pa.list_(_TEXT)),
         ),
-        # How a followed thing looked at a moment: colours by thirds and shape, unit length (build/appearance.py).
+        # How a followed thing looked at a moment: colours by thirds and shape, unit length (perception/appearance.py).
         _table(
             "track_looks",
             ("track", "time"),

@@ -16,7 +16,7 @@ from world_api.build import Stage
 from world_api.build.checkpoint import RowStore
 from world_api.build.scheduler import Scheduler
 from world_api.core import Image
-from world_api.media import DEFAULT_LIMITS, Frame, Scaler, VideoPass, decoded_frame, probe
+from world_api.media import DEFAULT_LIMITS, DecodedFrame, Frame, Scaler, VideoPass, probe
 
 Draw = Callable[[float], Image]
 
@@ -94,7 +94,7 @@ def sampled(draw: Draw, *, start: float, end: float, rate: float = 5.0) -> list[
     frames = []
     for number in range(round(start * rate), round(end * rate)):
         raw = av.VideoFrame.from_ndarray(np.ascontiguousarray(draw(number / rate)), format="bgr24")
-        frames.append(decoded_frame(raw, time=number / rate, scaler=scaler))
+        frames.append(DecodedFrame(raw, time=number / rate, scaler=scaler))
     return frames
 
 

@@ -26,6 +26,7 @@ from world_api.build import (
 )
 from world_api.core import Box, DetectedObject, Image, TextLine
 from world_api.media import Frame
+from world_api.perception import ColourAppearance
 from world_api.world import TRACK_LOOK_DIMENSION
 
 pytestmark = pytest.mark.media
@@ -197,7 +198,7 @@ class Judge:
 
 
 def stages_on_frames() -> list[Stage]:
-    return [Cuts(), Looks(), KeyFrames(), ScreenTexts(Reader), MovingThings(Judge)]
+    return [Cuts(), Looks(), KeyFrames(), ScreenTexts(Reader), MovingThings(Judge, ColourAppearance)]
 
 
 @pytest.mark.parametrize("name", [stage.spec.name for stage in stages_on_frames()])

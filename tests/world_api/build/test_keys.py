@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from world_api.build import Cuts, SceneCuts, StageSpec
+from world_api.build import Cuts, SceneCuts, StageSpec, keys_of
 from world_api.build import stage as stages
 from world_api.media import MediaWorker
 from world_api.options import Listening
@@ -33,13 +33,36 @@ def test_the_code_that_makes_the_rows_is_part_of_the_key(tmp_path: Path, monkeyp
     for step in ("LIMIT = 1", "LIMIT = 2"):
         (package / "__init__.py").touch()
         (package / "step.py").write_text(step)
-        stages._hash_module.cache_clear()
+        stages._read_module.cache_clear()
         spec = StageSpec(name="made", version=1, tables=("cuts",), modules=("made_for_keys.step",))
         keys.append(spec.key(source_hash="a", upstream={}))
     assert len(set(keys)) == 2
 
 
-def test_every_stage_names_the_code_it_is_made_of(tmp_path: Path) -> None:
-    recipe = recipe_for("classical", Listening(subtitles="none", speech="off"))
-    for stage in recipe.stages(tmp_path / "film.mp4", MediaWorker()):
-        assert any(type(stage).__module__.startswith(name) for name in stage.spec.modules), stage.spec.name
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("key_frames", "world_api.build.key_frames"),
+        ("key_frames", "world_api.build.stage"),
+        ("key_frames", "world_api.build.descriptors"),
+        ("key_frames", "world_api.core.spans"),
+        ("key_frames", "world_api.media.shared_memory"),
+        ("moving_things", "world_api.perception.classical"),
+        ("moving_things", "world_api.perception.appearance"),
+        ("subtitles", "world_api.media.subtitles"),
+    ],
+)
+def test_the_key_of_a_stage_depends_on_its_module_on_its_adapters_and_on_all_that_they_import(
+    name: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = recipe_for("classical", Listening(subtitles="none", speech="off")).stages(tmp_path, MediaWorker())
+    before, read = keys_of(made, "source"), stages._read_module
+
+    def changed(asked: str) -> tuple[str, tuple[str, ...]]:
+        found, imported = read(asked)
+        return (f"{found} changed" if asked == module else found), imported
+
+    monkeypatch.setattr(stages, "_read_module", changed)
+    after = keys_of(made, "source")
+    assert before[name] != after[name]
+    assert before.keys() == after.keys()

@@ -19,7 +19,7 @@ from tests.support.stages_apart import Brightness
 from world_api import build_world as build_from_file
 from world_api.build import BuildProcesses, BuildReport, Job, Recipe, build_world, stage_process
 from world_api.build.scheduler import opencv_on_one_thread
-from world_api.build.stage_process import RemoteStage, StageProcess
+from world_api.build.stage_process import RemoteStage
 from world_api.core import VideoWorldError
 from world_api.media import DEFAULT_LIMITS, Frame, Limits
 from world_api.media.decoder import DecoderProcess
@@ -74,15 +74,15 @@ def test_a_stage_that_fails_in_its_process_ends_the_build_by_name_and_another_go
 
 
 def test_a_frame_is_shown_once_to_all_clips_that_want_it(make_frames: MakeFrames) -> None:
-    process = StageProcess(f"{MAKERS}:Brightness")
-    stage = RemoteStage(Brightness(), process)
+    stage = RemoteStage(f"{MAKERS}:Brightness")
     workers = [stage.open(made_clip(number)) for number in range(2)]
     frames = make_frames(lambda t: np.full((90, 160, 3), int(t), dtype=np.uint8), start=0, end=60)
     for frame in frames:
-        stage.see(workers, frame)
+        for worker in workers:
+            worker.see(frame)
     told = [row["time"] for worker in workers for row in worker.finish()["cuts"]]
     assert told == [frame.time for frame in frames]
-    process.close()
+    stage.close()
 
 
 def test_on_one_processor_every_stage_works_where_the_build_does(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ def test_a_process_starts_no_blas_threads_unless_a_person_has_set_a_number() -> 
 @pytest.mark.usefixtures("secrets")
 @needs_proc
 def test_the_process_of_a_stage_gets_no_key() -> None:
-    process = StageProcess("tests.support.stages_apart:Brightness")
+    process = RemoteStage("tests.support.stages_apart:Brightness")
     try:
         given = environment_of(process.pid)
     finally:

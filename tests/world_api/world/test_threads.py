@@ -7,7 +7,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Barrier
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -16,8 +16,7 @@ from benchmarks.operation_calls import CASES, Draws
 from tests.support.hammer import hammered
 from world_api.api import open_session
 from world_api.core import OnceEach, OperationFault, TimeSpan, content_words
-from world_api.media import Frame, Scaler, VideoFrames
-from world_api.media.frames import DecodedPixels
+from world_api.media import Frame, VideoFrames
 from world_api.operations import OPERATIONS, run
 from world_api.perception import ClassicalDetector
 from world_api.session import FrameLooker, Overlay, Session
@@ -117,7 +116,6 @@ def test_worlds_are_opened_beside_each_other(tmp_path: Path, monkeypatch: pytest
 
 
 def test_what_a_frame_is_made_into_is_made_once_for_all_threads() -> None:
-    pixels = DecodedPixels(raw=cast(Any, None), width=4, height=4, turn=0)
     numbers = count()
 
     def of_another(frame: Frame) -> int:
@@ -127,7 +125,7 @@ def test_what_a_frame_is_made_into_is_made_once_for_all_threads() -> None:
         return next(numbers)
 
     for turn in range(30):
-        frame = Frame(pixels, time=0.0, scaler=Scaler())
+        frame = Frame(0.0)
         found = hammered(
             [lambda frame=frame: frame.derived(of_another), lambda f=frame: f.derived(lookalike)], threads=4
         )

@@ -12,6 +12,7 @@ from tests.support.building import made_clip, made_source
 from world_api.build import MovingThings, Stitches
 from world_api.core import Box, DetectedObject, Image
 from world_api.media import Frame
+from world_api.perception import ColourAppearance
 
 pytestmark = pytest.mark.media
 
@@ -35,7 +36,7 @@ class Judge:
 
 def world_of(draw: Callable[[float], Image], end: int, make_frames: MakeFrames) -> dict[str, Rows]:
     """The rows of clips of thirty seconds, as builds make them."""
-    stage, links = MovingThings(Judge), Stitches()
+    stage, links = MovingThings(Judge, ColourAppearance), Stitches()
     stored: dict[str, Rows] = {name: [] for name in ("sightings", "track_looks", "camera", "track_links", "cuts")}
     for clip in range((end + 29) // 30):
         first, last = max(0, 30 * clip - 45), min(end, 30 * clip + 33)
@@ -43,10 +44,10 @@ def world_of(draw: Callable[[float], Image], end: int, make_frames: MakeFrames) 
         for frame in make_frames(draw, start=first, end=last, rate=4.0):
             worker.see(frame)
         for table, rows in worker.finish().items():
-            stored[table] += rows
+            stored[table] += [row | {"producer": stage.spec.producer} for row in rows]
         made = links.make_rows(made_clip(clip, stored, source=made_source(rate=4.0)))
         for table, rows in made.items():
-            stored[table] += rows
+            stored[table] += [row | {"producer": links.spec.producer} for row in rows]
     return stored
 
 

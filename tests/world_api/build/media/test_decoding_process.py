@@ -30,11 +30,9 @@ from world_api.media import (
     SubtitleSource,
     VideoFrames,
     VideoPass,
-    VideoSound,
     Want,
     choose_subtitles,
     probe,
-    release,
 )
 from world_api.media.decoder import DecoderProcess
 from world_api.media.decoder_server import DecoderServer
@@ -160,7 +158,7 @@ def test_a_pass_ends_the_process_it_was_given_once_it_is_through(film: Path) -> 
     _, process = handed_over(film)
     for frame in everything(film, process):
         assert is_alive(number_of(process))
-        release(frame)
+        frame.release()
     assert not is_alive(number_of(process))
 
 
@@ -225,8 +223,8 @@ def cues(spoken_film: Path, limits: Limits) -> None:
 
 
 def sound(spoken_film: Path, limits: Limits) -> None:
-    with closing(VideoSound(probe(spoken_film), limits=limits)) as hear:
-        hear(TimeSpan(start=0.0, end=1.0))
+    with closing(MediaWorker(limits)) as worker:
+        worker.sound(probe(spoken_film), TimeSpan(start=0.0, end=1.0))
 
 
 def words_of_a_recipe(spoken_film: Path, limits: Limits) -> None:
@@ -266,7 +264,7 @@ def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
     """Everything that is told of the frames of a video of two seconds, without the numbers of slots."""
     video = make_video("room.mp4", [empty_room] * 20, rate=10)
 
-    def told(*, batch: int, limits: Limits = DEFAULT_LIMITS, stops: bool = False, end: float = 2.0) -> list[Message]:
+    def told(*, limits: Limits = DEFAULT_LIMITS, stops: bool = False, end: float = 2.0) -> list[Message]:
         source, handle = probe(video), anonymous_file()
         slots = Slots.for_frames(source.width, source.height, handle=handle)
         ours, theirs = os.pipe()
@@ -275,7 +273,7 @@ def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
         want = Want(fps=5.0, spans=((0.0, end),), picture=(32, "bgr"))
         request: Message = {
             "do": "decode", "source": source.record(), "wants": [want.record()], "state": None, "skip": 0.0, "after": -1.0,
-            "settled": None, "stops": stops, "slots": slots.record(), "batch": batch,
+            "settled": None, "stops": stops, "slots": slots.record(),
         }  # fmt: skip
         answer = DecoderServer(wire, json.dumps(asdict(limits)), str(handle)).answer(request)
         assert answer is not None
@@ -292,44 +290,22 @@ def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
     return told
 
 
-@pytest.mark.parametrize("batch", [3, 4])
-def test_frames_told_together_are_those_told_one_by_one(tell: Tell, batch: int) -> None:
-    together = tell(batch=batch)
-    assert together == tell(batch=1)
-    assert len([message for message in together if "t" in message]) == 20
-    assert len([message for message in together if "pictures" in message]) == 10
+def test_every_frame_is_sent_and_the_wanted_ones_with_their_picture(tell: Tell) -> None:
+    messages = tell()
+    assert len([message for message in messages if "t" in message]) == 20
+    assert len([message for message in messages if "pictures" in message]) == 10
 
 
-@pytest.mark.parametrize("batch", [3, 4])
-def test_a_video_longer_than_the_limit_ends_at_the_same_frame(tell: Tell, batch: int) -> None:
-    limits = replace(DEFAULT_LIMITS, duration=0.95)
-    together = tell(batch=batch, limits=limits)
-    assert together == tell(batch=1, limits=limits)
-    assert together[-1]["cut"]
-    assert together[-1]["end"]["last_time"] == pytest.approx(1.0)
+def test_a_video_longer_than_the_limit_ends_at_the_first_frame_beyond_it(tell: Tell) -> None:
+    messages = tell(limits=replace(DEFAULT_LIMITS, duration=0.95))
+    assert messages[-1]["cut"]
+    assert messages[-1]["end"]["last_time"] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("batch", [3, 4])
-def test_nothing_is_told_after_the_last_frame_that_is_wanted(tell: Tell, batch: int) -> None:
-    together = tell(batch=batch, stops=True, end=1.0)
-    assert together == tell(batch=1, stops=True, end=1.0)
-    assert together[-1] == {"stopped": True, "done": True}
-    assert max(message["t"] for message in together if "t" in message) == pytest.approx(1.0)
-
-
-def test_to_send_nothing_is_no_sign_of_life() -> None:
-    ours, theirs = os.pipe()
-    wire = Wire(read_from=ours, write_to=theirs)
-    before = wire.sent_at
-    wire.flush()
-    assert wire.sent_at == before
-    wire.hold({"t": 1.0})
-    wire.hold({"t": 2.0})
-    wire.flush()
-    assert wire.sent_at > before
-    assert [wire.receive(timeout=1.0)[0] for _ in range(2)] == [{"t": 1.0}, {"t": 2.0}]
-    os.close(ours)
-    os.close(theirs)
+def test_nothing_is_sent_after_the_last_frame_that_is_wanted(tell: Tell) -> None:
+    messages = tell(stops=True, end=1.0)
+    assert messages[-1] == {"stopped": True, "done": True}
+    assert max(message["t"] for message in messages if "t" in message) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv444p", "yuv420p10le", "nv12", "gray", "rgb24", "yuvj420p"])

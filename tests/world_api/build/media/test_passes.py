@@ -31,7 +31,6 @@ from world_api.media import (
     VideoPass,
     Want,
     probe,
-    release,
 )
 
 pytestmark = pytest.mark.media
@@ -64,7 +63,7 @@ def test_frames_come_over_as_the_decoder_gave_them(film: Path) -> None:
         assert there.time == here.time
         assert there.shape == here.shape
         assert np.abs(there.picture().astype(int) - here.picture()).max() <= 2  # the scaler rounds by where bytes lie
-        release(there)
+        there.release()
     assert decode.final is not None
     assert decode.final.frames == 600
 
@@ -73,7 +72,7 @@ def test_a_frame_that_was_let_go_shows_nothing_any_more(film: Path) -> None:
     with closing(iter(pass_over(film))) as frames:  # type: ignore[type-var]  # a generator closes
         first = next(frames)
         kept = first.picture()
-        release(first)
+        first.release()
         with pytest.raises(RuntimeError):
             first.picture(16)
         assert np.array_equal(first.picture(), kept)
@@ -84,7 +83,7 @@ def test_only_wanted_frames_are_carried_over(film: Path) -> None:
     for frame in pass_over(film, wants=(Want(fps=1.0, spans=((10.0, 20.0),)),)):
         if frame.has_pixels:
             carried.append(round(frame.time, 3))
-        release(frame)
+        frame.release()
     assert carried == [float(second) for second in range(10, 20)]
 
 
@@ -96,13 +95,13 @@ def test_no_more_frames_wait_than_there_are_slots(film: Path) -> None:
     slots = 32  # of frames that small
     wait_for(lambda: len(held) == slots)
     for frame in held[: slots // 4]:
-        release(frame)
+        frame.release()
     wait_for(lambda: len(held) == slots + slots // 4)
     thread.join(timeout=0.3)
     assert len(held) == slots + slots // 4
     while thread.is_alive():
         for frame in list(held):
-            release(frame)
+            frame.release()
         thread.join(timeout=0.05)
     assert len(held) == 600
 
@@ -115,10 +114,10 @@ def wait_for(reached: Callable[[], bool]) -> None:
 
 def test_a_pass_goes_on_where_one_stood(film: Path) -> None:
     notes: list[PassState] = []
-    whole = [(frame.time, shade(frame), release(frame))[:2] for frame in pass_over(film, noted=notes.append)]
+    whole = [(frame.time, shade(frame), frame.release())[:2] for frame in pass_over(film, noted=notes.append)]
     assert [state.last_time // 10 for state in notes] == [1, 2, 3, 4, 5]
     decode = pass_over(film, resume_from=notes[2])
-    rest = [(frame.time, shade(frame), release(frame))[:2] for frame in decode]
+    rest = [(frame.time, shade(frame), frame.release())[:2] for frame in decode]
     assert rest == [pair for pair in whole if pair[0] > notes[2].last_time]
     assert decode.final is not None
     assert decode.final.frames == 600
@@ -127,7 +126,7 @@ def test_a_pass_goes_on_where_one_stood(film: Path) -> None:
 def test_a_place_that_is_not_found_means_from_the_beginning(film: Path) -> None:
     notes: list[PassState] = []
     for frame in pass_over(film, noted=notes.append):
-        release(frame)
+        frame.release()
     lost = PassState(**{**vars(notes[1]), "last_pts": 12345678})
     decode = DecodePass(source=probe(film), resume_from=lost)
     assert len(list(decode)) == decode.state.frames == 600
@@ -140,14 +139,14 @@ def test_nothing_is_left_out_for_a_decoder_that_died_before_it_told_of_a_frame(f
     assert process is not None
     process.kill()
     decode = pass_over(film, process=process)
-    assert [round((frame.time, release(frame))[0], 3) for frame in decode] == [n / 10 for n in range(600)]
+    assert [round((frame.time, frame.release())[0], 3) for frame in decode] == [n / 10 for n in range(600)]
     assert [loss.code for loss in decode.lost] == ["decoder_died"]
 
 
 def test_nothing_is_left_out_for_one_that_died_where_a_pass_goes_on(film: Path) -> None:
     notes: list[PassState] = []
     for frame in pass_over(film, noted=notes.append):
-        release(frame)
+        frame.release()
     worker = MediaWorker()
     worker.start()
     process = worker.detach()
@@ -163,7 +162,7 @@ def test_a_decoder_that_is_killed_is_started_again_and_no_frame_is_lost(film: Pa
     decode, times = pass_over(film), []
     for frame in decode:
         times.append(round(frame.time, 3))
-        release(frame)
+        frame.release()
         if len(times) in (5, 250):
             number = decoder_of(decode)
             assert number is not None
@@ -189,7 +188,7 @@ def test_a_stretch_that_kills_every_decoder_is_left_out(film: Path) -> None:
     times = []
     for frame in decode:
         times.append(frame.time)
-        release(frame)
+        frame.release()
     assert times == sorted(set(times))
     assert [time for time in times if time > 20.0]
     assert decode.final is not None
@@ -206,20 +205,20 @@ def test_a_stage_that_takes_its_time_is_no_silence(film: Path) -> None:
             continue
         if count == 25:
             threading.Event().wait(4.0)
-        release(frame)
-    release(held)
+        frame.release()
+    held.release()
     assert (count, decode.lost) == (600, [])
 
 
 def test_looking_for_a_lost_place_is_no_silence(film: Path) -> None:
     notes: list[PassState] = []
     for frame in pass_over(film, noted=notes.append):
-        release(frame)
+        frame.release()
     lost = PassState(**{**vars(notes[3]), "last_pts": 12345678})
     decode, times = pass_over(film, resume_from=lost), []
     for frame in decode:
         times.append(round(frame.time, 3))
-        release(frame)
+        frame.release()
     assert times == [n / 10 for n in range(round(notes[3].last_time * 10) + 1, 600)]
 
 
@@ -241,7 +240,7 @@ def test_frames_that_grow_on_the_way_are_fitted_into_the_first_and_said_to_be(tm
     decode, shapes = pass_over(path), []
     for frame in decode:
         shapes.append(frame.shape)
-        release(frame)
+        frame.release()
     assert set(shapes) == {(48, 64)} and len(shapes) == 60
     assert decode.lost == []
     told = DecodePass(source=decode.source, resume_from=decode.final).losses()
@@ -252,7 +251,7 @@ def test_frames_that_grow_on_the_way_are_fitted_into_the_first_and_said_to_be(tm
 def test_an_interrupt_is_left_to_the_parent(film: Path) -> None:
     decode, count = pass_over(film), 0
     for frame in decode:
-        release(frame)
+        frame.release()
         count += 1
         if count == 40 and (number := decoder_of(decode)) is not None:
             os.kill(number, signal.SIGINT)
@@ -289,7 +288,7 @@ def test_too_many_streams_are_refused(tmp_path: Path) -> None:
 
 def test_a_video_longer_than_the_limit_is_cut_and_said_to_be(film: Path) -> None:
     decode = pass_over(film, limits=Limits(duration=20.0))
-    times = [(frame.time, release(frame))[0] for frame in decode]
+    times = [(frame.time, frame.release())[0] for frame in decode]
     assert times[-1] == pytest.approx(20.1)
     assert [loss.code for loss in decode.lost] == ["longer_than_limit"]
 

@@ -11,7 +11,8 @@ import pytest
 from tests.support.building import made_clip, made_source
 from world_api.build import MovingThings, Records
 from world_api.core import Box, DetectedObject, Image, TimeSpan
-from world_api.media import Frame, PixelFormat, Scaler
+from world_api.media import Frame, PixelFormat
+from world_api.perception import ColourAppearance
 
 pytestmark = pytest.mark.media
 
@@ -43,7 +44,7 @@ def follow(frames: list[Frame], *, clip: int = 0, people: NobodyIsAPerson | None
 
 def records(frames: list[Frame], *, clip: int = 0, people: NobodyIsAPerson | None = None) -> Records:
     scorer = people or NobodyIsAPerson()
-    stage = MovingThings(lambda: scorer)
+    stage = MovingThings(lambda: scorer, ColourAppearance)
     worker = stage.open(made_clip(clip, source=made_source(rate=5.0)))
     for frame in frames:
         worker.see(frame)
@@ -161,7 +162,7 @@ class Counted(Frame):
     """A frame that counts what is asked of it."""
 
     def __init__(self, frame: Frame, asked: list[tuple[float, int | None]]) -> None:
-        super().__init__(frame.pixels, time=frame.time, scaler=Scaler())
+        super().__init__(frame.time, height=frame.shape[0], width=frame.shape[1])
         self._frame = frame
         self._asked = asked
 

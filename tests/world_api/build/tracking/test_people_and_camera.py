@@ -12,9 +12,10 @@ import pytest
 
 from tests.support.building import made_clip, made_source
 from world_api.build.camera_motion import CameraMove, CameraWatch, Look, is_break
-from world_api.build.descriptors import colour_words, describe, light_gains
+from world_api.build.colours import colour_words
 from world_api.build.people import People, PersonVotes
 from world_api.core import Box, DetectedObject, Image
+from world_api.perception import ColourAppearance
 from world_api.world import TRACK_LOOK_DIMENSION
 
 pytestmark = pytest.mark.media
@@ -58,7 +59,7 @@ def follow(
     """A camera that pans (glance pixels a second); something bright waves at ``moves`` (picture pixels), if anything."""
     finder = Finder(found)
     names = count(1)
-    people = People(CLIP, finder, "made/1", lambda: f"t0000_{next(names):02d}")
+    people = People(CLIP, finder, lambda: f"t0000_{next(names):02d}")
     watch = CameraWatch()
     wide = strip()
     for number in range(int(seconds / STEP)):
@@ -310,7 +311,7 @@ def person(top: Colour, legs: Colour, *, size: tuple[int, int] = (90, 30), seed:
 
 
 def look(picture: Image, scene: Image = ROOM) -> np.ndarray:
-    vector = describe(picture, np.full(picture.shape[:2], 255, np.uint8), light_gains(scene))
+    vector = ColourAppearance().embed(picture, np.full(picture.shape[:2], 255, np.uint8), scene)
     assert vector is not None
     assert vector.shape == (TRACK_LOOK_DIMENSION,)
     assert np.isclose(np.linalg.norm(vector), 1.0, atol=1e-5)
@@ -343,13 +344,13 @@ def test_another_light_on_everything_changes_little() -> None:
 
 def test_too_little_to_see_is_no_look() -> None:
     picture = person(RED, BLACK, size=(10, 6))
-    assert describe(picture, np.full((10, 6), 255, np.uint8), light_gains(ROOM)) is None
+    assert ColourAppearance().embed(picture, np.full((10, 6), 255, np.uint8), ROOM) is None
 
 
 def test_a_thing_of_which_only_a_part_is_seen_is_no_look() -> None:
     mask = np.zeros((90, 30), np.uint8)
     mask[:40] = 255
-    assert describe(person(RED, BLACK), mask, light_gains(ROOM)) is None
+    assert ColourAppearance().embed(person(RED, BLACK), mask, ROOM) is None
 
 
 @pytest.mark.parametrize(
