@@ -8,7 +8,6 @@ line on stdout.
 from __future__ import annotations
 
 import functools
-import json
 import os
 import signal
 import subprocess
@@ -19,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from controller.accounts import accounts_of, total
 from controller.budgets import Budget
@@ -30,7 +29,7 @@ from controller.systems.base import SystemContext
 from eval.datasets.items import Item
 from eval.runs.configuration import Configuration
 from eval.runs.libraries import load_run_libraries
-from eval.runs.records import Cell, Cost, RunFolder, configuration_of, fault_record, read_manifest
+from eval.runs.records import Cell, Cost, RunFolder, configuration_of, read_manifest
 from eval.runs.worlds import open_for
 from tool_induction.domains.domain import Domain
 from tool_induction.domains.domain_file import load_domain, packaged_domains
@@ -66,11 +65,15 @@ class SampleOutcome:
 _OUTCOME = TypeAdapter(SampleOutcome)
 
 
-class SeededModel:
-    """Adds the seed of a cell, and the request settings of the configuration, to every request.
+def _failed(fault: VideoWorldError) -> SampleOutcome:
+    kept = {"code": fault.code, "message": fault.message, "hint": fault.hint}
+    return SampleOutcome(fault=kept, failed=fault.code)
 
-    It wraps a cache of requests, so that another seed is another draw, and is wrapped by the recording, so that a replay
-    builds the requests as the loop does.
+
+class SeededModel:
+    """Adds the seed of a cell and the request settings of the configuration to every request.
+
+    It is outside the request cache, so that another seed is another draw, and inside the recording, for replay.
     """
 
     def __init__(self, model: ChatModel, *, seed: int, request: Mapping[str, Any]) -> None:
@@ -90,8 +93,7 @@ class SeededModel:
 class SampleRunner:
     """Runs samples of a run in this process; as a ``Worker`` for threads, which share one.
 
-    Raises:
-        BackendFault: the model, the prices or the judge are not available.
+    Raises BackendFault if the model, the prices or the judge are not available.
     """
 
     def __init__(
@@ -107,11 +109,8 @@ class SampleRunner:
         from world_api.chat.usage import Prices
 
         document = configuration.document
-        self._configuration = configuration
-        self._folder = folder
-        self._libraries = libraries
-        self._clock = clock
-        self._environment = environment
+        self._configuration, self._folder, self._libraries = configuration, folder, libraries
+        self._clock, self._environment = clock, environment
         cache = configuration.path(document.cache) if document.cache is not None else None
         self.model: ChatModel = chat_model(
             document.model, clock=clock, environment=environment, wire=document.wire, cache=cache
@@ -140,10 +139,7 @@ class SampleRunner:
         part = self._configuration.document.perception
         if part is None:
             return None
-        chosen = VisionChoices(
-            profile="endpoint", model=None, vision_model=part.vision_model, embedding_model=part.embedding_model,
-            frames=part.frames, side=part.side, looks=part.looks, language=part.language,
-        )  # fmt: skip
+        chosen = VisionChoices(profile="endpoint", model=None, **part.model_dump())
         return vision_config(chosen, clock=self._clock, environment=self._environment)
 
     def budget(self, name: str) -> Budget:
@@ -191,7 +187,7 @@ class SampleRunner:
                 journal=Journal(self._folder.journal(cell.id)),
             )
         except VideoWorldError as fault:
-            return SampleOutcome(fault=fault_record(fault), failed=fault.code)
+            return _failed(fault)
         episode = answered.episode
         spent = total(accounts_of(episode).physical)
         return SampleOutcome(
@@ -230,16 +226,10 @@ class Worker(Protocol):
 
 
 class SubprocessWorker:
-    """Runs samples in a process of its own, which is restarted if it dies.
-
-    The process inherits the run's lock and holds it as long as it lives, so that no other process continues the run while this
-    one still records.
-    """
+    """Runs samples in a process of its own, which is restarted if it dies and holds the run's lock while it lives."""
 
     def __init__(self, folder: RunFolder, *, lock: int, environment: Mapping[str, str]) -> None:
-        self._folder = folder
-        self._lock = lock
-        self._environment = dict(environment)
+        self._folder, self._lock, self._environment = folder, lock, environment
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
 
@@ -276,7 +266,7 @@ class SubprocessWorker:
             f"the process that asked {item.id} in {cell.id} ended, twice",
             hint="ask it alone with `videoworld ask`; it may want more memory than there is",
         )
-        return SampleOutcome(fault=fault_record(fault), failed=fault.code)
+        return _failed(fault)
 
     def close(self, *, kill: bool = False) -> None:
         """End the process after the sample under way; with ``kill`` at once, which costs that sample's episode."""
@@ -289,10 +279,9 @@ class SubprocessWorker:
             return
         if kill:
             process.kill()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with suppress(OSError):  # the process is gone, and its end of the pipe too
-                    pipe.close()
+        for pipe in filter(None, (process.stdin, process.stdout)):
+            with suppress(OSError):  # the process is gone, and its end of the pipe too
+                pipe.close()
         process.wait()
 
     def _exchange(self, request: dict[str, Any]) -> bytes | None:
@@ -313,17 +302,12 @@ class SubprocessWorker:
 def _read_outcome(line: bytes) -> SampleOutcome:
     try:
         record = parse_json(line.decode())
-    except ValueError:
-        record = None
-    if isinstance(record, dict) and "unusable" in record:
-        fault = record["unusable"]
-        raise EvalFault(fault["code"], fault["message"], hint=fault["hint"])
-    try:
+        if "unusable" in record:
+            fault = record["unusable"]
+            raise EvalFault(fault["code"], fault["message"], hint=fault["hint"])
         return _OUTCOME.validate_python(record)
-    except ValidationError as error:
-        raise EvalFault(
-            "worker_ended", f"a process that asks answered what cannot be read: {json.dumps(record)[:80]}"
-        ) from error
+    except (ValueError, TypeError) as error:
+        raise EvalFault("worker_ended", f"a process that asks answered what cannot be read: {line[:80]!r}") from error
 
 
 def open_runner(folder: RunFolder, *, environment: Mapping[str, str]) -> SampleRunner:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +38,7 @@ from eval.runs.records import (
     write_manifest,
 )
 from eval.runs.run import read_items
-from eval.runs.scheduler import SET_UP_FAULTS, Limits, RunEnd, RunScheduler, Tally
+from eval.runs.scheduler import SET_UP_FAULTS, RunEnd, RunScheduler, Tally
 from eval.runs.worlds import build_for_run
 from eval.scoring.scorers import score_value
 from world_api.chat.rule_based import RULE_BASED
@@ -82,11 +81,6 @@ class Outcome:
     ended: RunEnd
 
     @property
-    def ran(self) -> int:
-        """How many samples this process ran."""
-        return self.tally.ran
-
-    @property
     def complete(self) -> bool:
         """Whether every sample is finished."""
         return self.tally.done >= self.tally.planned
@@ -113,9 +107,8 @@ def open_experiment(path: Path, *, overrides: tuple[str, ...] = (), out: Path | 
     """
     if path.is_dir():
         if overrides or out is not None:
-            raise EvalFault(
-                "bad_override", "a run is continued as it began", hint="give its configuration to change it"
-            )
+            what = "a run is continued as it began"
+            raise EvalFault("bad_override", what, hint="give its configuration to change it")
         folder = RunFolder(path)
         return Experiment(configuration=configuration_of(folder), folder=folder, continues=True)
     configuration = read_configuration(path, overrides=overrides)
@@ -144,12 +137,11 @@ def run_experiment(
         plan, runner = make_plan(
             experiment.configuration, folder, clock=clock, environment=environment, copies=experiment.continues
         )
-        limits = limits_of(plan, runner)
+        check_limits(plan, runner)
         manifest = begin(plan, folder, progress=building, clock=clock)
         state = resume_state(plan, folder)
         append_samples(folder, state.adopted)
-        tally = _tally(plan, state)
-        _say_state(state, tally, display.say)
+        tally = _resumed_tally(plan, state, say=display.say)
         samples = [sample for sample in plan.samples() if sample.key not in state.finished]
         ended = RunEnd()
         if samples:
@@ -159,27 +151,41 @@ def run_experiment(
             count = min(experiment.workers, len(samples))
             with _workers(runner, folder, count, lock=lock, environment=environment) as workers:
                 scheduler = RunScheduler(
-                    folder, workers, tally=tally, limits=limits, is_right=correctness(plan), clock=clock,
-                    show=display.update, say=display.say,
+                    folder, workers, tally=tally, limits=plan.configuration.document.limits,
+                    is_right=correctness(plan), clock=clock, show=display.update, say=display.say,
                 )  # fmt: skip
                 ended = scheduler.run(samples)
     return Outcome(folder=folder, tally=tally, adopted=len(state.adopted), again=len(state.lost), ended=ended)
 
 
-def limits_of(plan: Plan, runner: SampleRunner) -> Limits:
-    """The limits of the whole run.
+def _resumed_tally(plan: Plan, state: ResumeState, *, say: Callable[[str], object]) -> Tally:
+    """Count the finished samples, and say what was found."""
+    tally = Tally(planned=plan.count)
+    cells = {cell.id: cell for cell in plan.cells}
+    for key, line in state.finished.items():
+        tally.pay(line.cost)
+        tally.add(cells[line.cell], correct=state.correct.get(key), failed=line.failed)
+    for cost in state.other_costs:
+        tally.pay(cost)
+    if tally.done:
+        say(f"{tally.done:,} of {tally.planned:,} questions were asked before and are kept")
+    if state.adopted:
+        say(f"{len(state.adopted):,} of them had been recorded and not noted")
+    if state.lost:
+        say(f"{len(state.lost):,} episodes or their recordings are not there any more; their questions are asked again")
+    return tally
+
+
+def check_limits(plan: Plan, runner: SampleRunner) -> None:
+    """Refuse a limit of money for a model whose price is not known.
 
     Raises:
-        EvalFault: ``bad_configuration`` if a limit of money needs a price that is not known.
+        EvalFault: ``bad_configuration``.
     """
-    part = plan.configuration.document.limits
-    if part.money is not None and runner.prices.of(runner.model.name) is None:
-        raise plan.configuration.bad(
-            ("limits", "money"),
-            f"a limit of money needs the price of {runner.model.name!r}",
-            hint="give `prices`, or no limit of money",
-        )
-    return Limits(money=part.money, failures=part.failures)
+    name = runner.model.name
+    if plan.configuration.document.limits.money is not None and runner.prices.of(name) is None:
+        what = f"a limit of money needs the price of {name!r}"
+        raise plan.configuration.bad(("limits", "money"), what, hint="give `prices`, or no limit of money")
 
 
 @contextmanager
@@ -205,29 +211,8 @@ def _workers(
         worker.close()
 
 
-def _tally(plan: Plan, state: ResumeState) -> Tally:
-    """Count the finished samples."""
-    tally = Tally(planned=plan.count)
-    cells = {cell.id: cell for cell in plan.cells}
-    for key, line in state.finished.items():
-        tally.pay(line.cost)
-        tally.add(cells[line.cell], correct=state.correct.get(key), failed=line.failed)
-    for cost in state.other_costs:
-        tally.pay(cost)
-    return tally
-
-
-def _say_state(state: ResumeState, tally: Tally, say: Callable[[str], object]) -> None:
-    if tally.done:
-        say(f"{tally.done:,} of {tally.planned:,} questions were asked before and are kept")
-    if state.adopted:
-        say(f"{len(state.adopted):,} of them had been recorded and not noted")
-    if state.lost:
-        say(f"{len(state.lost):,} episodes or their recordings are not there any more; their questions are asked again")
-
-
 #: Worker processes of a run that was killed end with their sample; the lock is waited for so long (seconds).
-_LOCK_TIMEOUT, _LOCK_RETRY = 20.0, 0.1
+_LOCK_TIMEOUT, _LOCK_RETRY = 5.0, 0.1
 #: Ends of episodes that are no result of the model.
 _NO_RESULT = SET_UP_FAULTS | {"interrupted"}
 
@@ -245,18 +230,13 @@ def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
         handle = os.open(folder.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise not_writable(folder.lock, error) from error
+    until = clock.monotonic() + _LOCK_TIMEOUT
     try:
-        until = clock.monotonic() + _LOCK_TIMEOUT
         while not _try_lock(handle):
-            if _holder_lives(handle) or clock.monotonic() >= until:
-                raise EvalFault(
-                    "run_busy",
-                    f"another process asks in {folder.root.name}",
-                    hint="wait until it is through, or give another folder with --out",
-                )
+            if clock.monotonic() >= until:
+                what = f"another process asks in {folder.root.name}"
+                raise EvalFault("run_busy", what, hint="wait until it is through, or give another folder with --out")
             time.sleep(_LOCK_RETRY)
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         yield handle
     finally:
         os.close(handle)
@@ -265,24 +245,8 @@ def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
 def _try_lock(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in (errno.EAGAIN, errno.EACCES):
-            raise
+    except BlockingIOError:
         return False
-    return True
-
-
-def _holder_lives(handle: int) -> bool:
-    """Whether the process that took the lock is alive; if not, its worker processes hold it and are about to end."""
-    try:
-        holder = int(os.pread(handle, 32, 0) or b"0")
-        if holder <= 0:
-            return False
-        os.kill(holder, 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
     return True
 
 
@@ -300,14 +264,12 @@ def begin(plan: Plan, folder: RunFolder, *, progress: Progress, clock: Clock) ->
         _check_worlds(before, worlds)
         kept = {name: getattr(before, name) for name in ("versions", "git", "loop", "provenance")}
         manifest = replace(manifest, **kept)
-    lines = [
-        ItemLine(dataset=name, item=item_record(item)).record() for name, items in plan.items.items() for item in items
-    ]
+    items = [ItemLine(dataset=name, item=item_record(item)) for name, held in plan.items.items() for item in held]
     local = {"configuration_folder": str(plan.configuration.folder)}
     copy_libraries(plan.configuration, folder.libraries, plan.library_records)
     write_atomically(folder.config, plan.configuration.content)
     write_atomically(folder.local, json_line(local).encode() + b"\n")
-    write_atomically(folder.items, b"".join(json_line(line).encode() + b"\n" for line in lines))
+    write_atomically(folder.items, b"".join(json_line(line.record()).encode() + b"\n" for line in items))
     write_manifest(folder.manifest, manifest)
     return manifest
 
@@ -319,10 +281,9 @@ def _build_worlds(plan: Plan, *, progress: Progress, clock: Clock) -> dict[str, 
         known = world.hash
         if known is None:
             progress.say(f"building the {world.profile} world of {world.video.video_id} ...")
+            store = plan.configuration.store
             try:
-                known = build_for_run(
-                    plan.configuration.store, world.profile, world.video, progress=progress, clock=clock
-                )
+                known = build_for_run(store, world.profile, world.video, progress=progress, clock=clock)
             except VideoWorldError as fault:
                 fault.message = f"the {world.profile} world of {world.video.video_id}: {fault.message}"
                 raise
@@ -344,10 +305,11 @@ def check_same_run(plan: Plan, folder: RunFolder) -> Manifest | None:
     _check_parts(before, now)
     _check_questions(before, plan, folder)
     has_samples = folder.samples.exists() or any(folder.episodes.glob("*/*"))
-    if has_samples and _primary_text(before) != _primary_text(now):
+    named, wanted = _primary_text(before), _primary_text(now)
+    if has_samples and named != wanted:
         raise EvalFault(
             "run_changed",
-            f"the run has samples, and its primary contrast was {_primary_text(before)}; now it would be {_primary_text(now)}",
+            f"the run has samples, and its primary contrast was {named}; now it would be {wanted}",
             hint="put back what was named before, or begin a new run with another --out; `eval compare` compares any arms",
         )
     return before
@@ -363,10 +325,7 @@ def _check_parts(before: Manifest, now: Manifest) -> None:
     for library, kept in before.libraries.items():
         if library not in now.libraries or now.libraries[library].hash != kept.hash:
             changed.append(f"the library {library}")
-    if before.model != now.model:
-        changed.append("the model")
-    if before.prompts != now.prompts:
-        changed.append("the prompts")
+    changed += [f"the {name}" for name in ("model", "prompts") if getattr(before, name) != getattr(now, name)]
     if not changed:
         cells = {cell.id for cell in now.cells}
         changed += [f"the cell {cell.id}" for cell in before.cells if cell.id not in cells][:3]
@@ -402,11 +361,9 @@ def _check_worlds(before: Manifest, now: Mapping[str, Mapping[str, str]]) -> Non
     for video, profiles in before.worlds.items():
         for profile, world_hash in profiles.items():
             if now.get(video, {}).get(profile) != world_hash:
-                raise EvalFault(
-                    "run_changed",
-                    f"the {profile} world of {video} is not the one that the run was begun with",
-                    hint="begin a new run with another --out, or bring the world back",
-                )
+                what = f"the {profile} world of {video} is not the one that the run was begun with"
+                hint = "begin a new run with another --out, or bring the world back"
+                raise EvalFault("run_changed", what, hint=hint)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -434,7 +391,10 @@ def resume_state(plan: Plan, folder: RunFolder) -> ResumeState:
     """
     lines = list(read_lines(folder.samples, SampleLine))
     noted = {line.sample: line for line in lines if not line.held}
-    correct = _stored_scores(folder, noted)
+    correct: dict[str, bool | None] = {}
+    with suppress(EvalFault):  # a damaged scores.jsonl is written again at the end
+        scores = read_lines(folder.scores, ScoreLine)
+        correct = {line.sample: line.correct for line in scores if line.is_of(noted.get(line.sample))}
     is_right = correctness(plan)
     by_cell: dict[str, list[Sample]] = {}
     for sample in plan.samples():
@@ -444,7 +404,9 @@ def resume_state(plan: Plan, folder: RunFolder) -> ResumeState:
     lost: list[SampleLine] = []
     for cell_id, samples in by_cell.items():
         journal = folder.journal(cell_id)
-        unused = _recorded_episodes(journal)
+        # Finished episodes whose recording is there; the episodes themselves are not read.
+        lines_there = lines_of(journal / EPISODES) if is_there(journal / EPISODES) else ()
+        unused = {str(line.name) for line in lines_there} & recorded(journal)
         missing: list[Sample] = []
         unscored: dict[str, Sample] = {}  # by episode
         for sample in samples:
@@ -475,22 +437,6 @@ def resume_state(plan: Plan, folder: RunFolder) -> ResumeState:
         other_costs=tuple(line.cost for line in lines if finished.get(line.sample) is not line),
         lines=sum(not line.held for line in lines) + len(adopted),
     )
-
-
-def _stored_scores(folder: RunFolder, noted: Mapping[str, SampleLine]) -> dict[str, bool | None]:
-    try:
-        lines = read_lines(folder.scores, ScoreLine)
-        return {line.sample: line.correct for line in lines if line.is_of(noted.get(line.sample))}
-    except EvalFault:
-        return {}  # a damaged scores.jsonl is written again at the end
-
-
-def _recorded_episodes(journal: Path) -> set[str]:
-    """The names of finished episodes whose recording is there; the episodes themselves are not read."""
-    path = journal / EPISODES
-    if not is_there(path):
-        return set()
-    return {line.name for line in lines_of(path) if line.name is not None} & recorded(journal)
 
 
 def _matched(

@@ -33,7 +33,7 @@ from world_api.chat.rule_based import RULE_BASED
 from world_api.chat.transport import Endpoint
 from world_api.chat.usage import Price
 from world_api.core.canonical import content_hash, json_line, parse_json
-from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.core.faults import EvalFault
 from world_api.core.files import append_line, not_writable, open_regular, write_atomically
 
 SCHEMA_VERSION = 1
@@ -148,7 +148,7 @@ class Cost:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Line:
+class _RunLine:
     """One line of a file of the run."""
 
     def record(self) -> dict[str, Any]:
@@ -157,7 +157,7 @@ class _Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SampleLine(_Line):
+class SampleLine(_RunLine):
     """A finished sample. ``episode`` is its name in the journal of the cell; without one, ``fault`` says why there is none.
 
     ``checksum`` is that of the episode's record; a score with another checksum is of another episode. ``failed``: the episode
@@ -176,7 +176,7 @@ class SampleLine(_Line):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreLine(_Line):
+class ScoreLine(_RunLine):
     """The score of a sample, and the ``checksum`` of the episode that was scored."""
 
     sample: str
@@ -189,14 +189,7 @@ class ScoreLine(_Line):
     @classmethod
     def of(cls, sample: SampleLine, score: Score) -> ScoreLine:
         """The line of a score."""
-        return cls(
-            sample=sample.sample,
-            correct=score.correct,
-            score=score.score,
-            scorer=score.scorer,
-            details=dict(score.details),
-            checksum=sample.checksum,
-        )
+        return cls(sample=sample.sample, checksum=sample.checksum, **asdict(score))
 
     def is_of(self, sample: SampleLine | None) -> bool:
         """Whether it is the score of this sample's present episode."""
@@ -208,7 +201,7 @@ class ScoreLine(_Line):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ItemLine(_Line):
+class ItemLine(_RunLine):
     """A question of a run with the name of its dataset; ``item`` as ``eval.datasets`` writes one."""
 
     dataset: str
@@ -275,17 +268,11 @@ def append_samples(folder: RunFolder, lines: Sequence[SampleLine]) -> None:
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    if not lines:
-        return
     try:
-        append_line(folder.samples, b"\n".join(json_line(line.record()).encode() for line in lines), sync=True)
+        if lines:
+            append_line(folder.samples, b"\n".join(json_line(line.record()).encode() for line in lines), sync=True)
     except OSError as error:
         raise not_writable(folder.samples, error) from error
-
-
-def fault_record(fault: VideoWorldError) -> dict[str, str]:
-    """What a line keeps of a fault."""
-    return {"code": fault.code, "message": fault.message, "hint": fault.hint}
 
 
 def cannot_read(path: Path, error: OSError) -> EvalFault:
@@ -398,7 +385,7 @@ class Manifest:
         return {"schema_version": SCHEMA_VERSION, **fields, "cells": [cell.record() for cell in self.cells]}
 
 
-_MANIFEST, _CELL = TypeAdapter(Manifest), TypeAdapter(Cell)
+_MANIFEST = TypeAdapter(Manifest)
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
@@ -423,32 +410,26 @@ def read_manifest(path: Path) -> Manifest:
     except PermissionError as error:
         raise cannot_read(path, error) from None
     except OSError as error:
-        raise EvalFault(
-            "no_such_run",
-            f"there is no run in {str(path.parent)[:200]}: {path.name} cannot be read ({error.strerror})",
-            hint="give the folder that `videoworld eval run` made; where only this file is gone, "
-            "`videoworld eval run CONFIG.yaml --out RUN` writes it again and asks nothing twice",
-        ) from None
+        what = f"there is no run in {str(path.parent)[:200]}: {path.name} cannot be read ({error.strerror})"
+        hint = (
+            "give the folder that `videoworld eval run` made; where only this file is gone, "
+            "`videoworld eval run CONFIG.yaml --out RUN` writes it again and asks nothing twice"
+        )
+        raise EvalFault("no_such_run", what, hint=hint) from None
     if len(content) > _MAX_MANIFEST_BYTES:
         raise damaged(f"{path.name} has more than {_MAX_MANIFEST_BYTES:,} bytes")
     record = _read_object(content, path.name)
     try:
-        cells = tuple(_cell(item) for item in record.pop("cells", ()))
-        provenance = record.pop("stretches", ())
-        manifest = _MANIFEST.validate_python({**record, "provenance": provenance})
+        names = [item.pop("id", None) for item in record.get("cells", ())]
+        record["provenance"] = record.pop("stretches", ())
+        manifest = _MANIFEST.validate_python(record)
     except (ValidationError, TypeError, AttributeError) as error:
         where = _place(error) if isinstance(error, ValidationError) else "cells"
         raise damaged(f"{path.name} is not whole: {where}") from None
-    return replace(manifest, cells=cells)
-
-
-def _cell(record: Any) -> Cell:
-    fields = dict(record)
-    name = fields.pop("id", None)
-    cell = _CELL.validate_python(fields)
-    if name != cell.id or not _CELL_ID.fullmatch(cell.id):
-        raise damaged(f"the cell {str(name)[:80]!r} is not the one it says it is")
-    return cell
+    for name, cell in zip(names, manifest.cells, strict=True):
+        if name != cell.id or not _CELL_ID.fullmatch(cell.id):
+            raise damaged(f"the cell {str(name)[:80]!r} is not the one it says it is")
+    return manifest
 
 
 def configuration_of(folder: RunFolder) -> Configuration:
@@ -461,11 +442,9 @@ def configuration_of(folder: RunFolder) -> Configuration:
     try:
         base = Path(parse_json(folder.local.read_bytes().decode())["configuration_folder"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise EvalFault(
-            "run_damaged",
-            f"{folder.local.name} does not say where the configuration was",
-            hint="give the configuration in place of the folder: `videoworld eval run CONFIG.yaml --out RUN` continues the run",
-        ) from None
+        what = f"{folder.local.name} does not say where the configuration was"
+        hint = "give the configuration in place of the folder: `videoworld eval run CONFIG.yaml --out RUN` continues the run"
+        raise EvalFault("run_damaged", what, hint=hint) from None
     return read_configuration(folder.config, overrides=manifest.overrides, folder=base)
 
 
@@ -499,12 +478,9 @@ def note_provenance(
     now = replace(now, first=finished)
     if before is not None and replace(before, first=finished) == now:
         return
-    changed = [
-        name for key, name in _CHANGES.items() if before is not None and getattr(before, key) != getattr(now, key)
-    ]
+    changed = [name for key, name in _CHANGES.items() if before and getattr(before, key) != getattr(now, key)]
     if changed and finished:
-        say(
-            f"{', '.join(changed)} changed since the run was begun; manifest.json tells which samples were asked by which"
-        )
+        names = ", ".join(changed)
+        say(f"{names} changed since the run was begun; manifest.json tells which samples were asked by which")
     kept = [one for one in manifest.provenance if one.first < finished]  # one without samples is dropped
     write_manifest(folder.manifest, replace(manifest, provenance=(*kept, now)))

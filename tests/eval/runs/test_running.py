@@ -49,7 +49,7 @@ def test_a_finished_run_asks_nothing_again(tmp_path: Path) -> None:
     run = made_run(tmp_path)
     before = (names(run), (run / "samples.jsonl").read_bytes())
     outcome = goes_on(run)
-    assert (outcome.ran, outcome.adopted, outcome.again) == (0, 0, 0)
+    assert (outcome.tally.ran, outcome.adopted, outcome.again) == (0, 0, 0)
     assert (names(run), (run / "samples.jsonl").read_bytes()) == before
 
 
@@ -58,7 +58,7 @@ def test_an_episode_that_was_recorded_and_not_noted_is_adopted(tmp_path: Path) -
     before, scores = names(run), (run / "scores.jsonl").read_bytes()
     drop_lines(run / "samples.jsonl", 3, 4, 17, 99)
     outcome = goes_on(run)
-    assert (outcome.ran, outcome.adopted) == (0, 4)
+    assert (outcome.tally.ran, outcome.adopted) == (0, 4)
     assert names(run) == before
     score_run(outcome.folder)
     assert (run / "scores.jsonl").read_bytes() == scores
@@ -95,7 +95,7 @@ def test_a_deleted_episode_is_asked_again_and_the_scores_are_the_same(tmp_path: 
     journal = next((run / "episodes").glob("flat.*s1*")) / EPISODES
     drop_lines(journal, 2)
     outcome = goes_on(run)
-    assert (outcome.ran, outcome.again) == (1, 1)
+    assert (outcome.tally.ran, outcome.again) == (1, 1)
     score_run(outcome.folder)
     assert (run / "scores.jsonl").read_bytes() == scores
 
@@ -109,7 +109,7 @@ def test_an_episode_whose_recording_was_deleted_is_asked_again(tmp_path: Path) -
         (recordings / f"{name}.jsonl").unlink()
     assert read_run(run).gone().recordings == 2
     outcome = goes_on(run)
-    assert (outcome.ran, outcome.again) == (2, 2)
+    assert (outcome.tally.ran, outcome.again) == (2, 2)
     found = read_run(run)
     assert found.gone().recordings == 0
     assert not {str(sample.episode) for sample in found.samples if sample.cell == recordings.parent.name} & set(lost)
@@ -146,7 +146,7 @@ def test_a_sample_that_was_deleted_altogether_is_asked_again(tmp_path: Path) -> 
         journal, *(place for place, text in enumerate(journal.read_text().splitlines()) if str(line.episode) in text)
     )
     outcome = goes_on(run)
-    assert (outcome.ran, outcome.adopted) == (1, 0)
+    assert (outcome.tally.ran, outcome.adopted) == (1, 0)
 
 
 def test_a_line_that_was_cut_short_was_never_written(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_line_that_was_cut_short_was_never_written(tmp_path: Path) -> None:
     with (run / "samples.jsonl").open("rb+") as file:
         file.truncate((run / "samples.jsonl").stat().st_size - 20)
     outcome = goes_on(run)
-    assert (outcome.ran, outcome.adopted) == (0, 1)
+    assert (outcome.tally.ran, outcome.adopted) == (0, 1)
 
 
 def test_a_damaged_line_is_named_and_nothing_is_written_over(tmp_path: Path) -> None:
@@ -262,11 +262,11 @@ def test_a_refused_key_stops_the_run_and_what_failed_is_asked_again(on_server: A
     assert stopped.ended.fault is not None
     assert stopped.ended.fault.code == "set_up_failed"
     assert "endpoint_refused_key" in stopped.ended.fault.message
-    assert 3 <= stopped.ran <= 4  # one more may be under way
+    assert 3 <= stopped.tally.ran <= 4  # one more may be under way
     assert stopped.tally.done == 0
     chat_server.respond(_answer)
     outcome = on_server("limits.failures=3")
-    assert (outcome.adopted, outcome.ran, outcome.complete) == (0, 10, True)
+    assert (outcome.adopted, outcome.tally.ran, outcome.complete) == (0, 10, True)
 
 
 def test_a_failure_between_answers_counts_as_wrong(on_server: Any, chat_server: Any) -> None:
@@ -280,7 +280,7 @@ def test_a_failure_between_answers_counts_as_wrong(on_server: Any, chat_server: 
     outcome = on_server()
     assert (outcome.complete, outcome.tally.failed) == (True, 1)
     again = on_server()
-    assert (again.ran, again.tally.failed) == (0, 1)
+    assert (again.tally.ran, again.tally.failed) == (0, 1)
 
 
 def test_a_model_that_is_not_there_stops_the_run(on_server: Any, chat_server: Any) -> None:
@@ -301,7 +301,7 @@ def test_a_run_stops_at_its_limit_of_money_and_goes_on_with_a_larger_one(
     assert stopped.ended.fault.code == "run_money_spent"
     assert 3 <= stopped.tally.done <= 4
     again = on_server("prices=prices.yaml", "limits.money=2.5")
-    assert again.ran == 0
+    assert again.tally.ran == 0
     assert on_server("prices=prices.yaml", "limits.money=100").complete
     assert len(chat_server.received) == len(QUESTIONS) * 2
 
