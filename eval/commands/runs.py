@@ -25,7 +25,7 @@ from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, comma
 from world_api.core.faults import EvalFault, VideoWorldError
 
 if TYPE_CHECKING:
-    from eval.report.own_video import Compared
+    from eval.report.own_video import OwnOutcome
     from eval.runs.experiment import Experiment, Outcome
     from eval.runs.scoring import Judging, Scored
 
@@ -76,9 +76,8 @@ def run(
     from world_api.core.ports import SystemClock
 
     if what is None:
-        raise EvalFault(
-            "configuration_missing", "no configuration is given", hint="`videoworld eval run --example` prints one"
-        )
+        hint = "`videoworld eval run --example` prints one"
+        raise EvalFault("configuration_missing", "no configuration is given", hint=hint)
     clock = SystemClock()
     found = open_experiment(what, overrides=tuple(settings or ()), out=out)
     if dry_run:
@@ -87,27 +86,25 @@ def run(
         expected = estimate_run(found, pilot=pilot, effect=effect, clock=clock, environment=os.environ)
         show(expected.record(), as_json=as_json, text=expected.text)
         return
-    _refuse_unagreed(found.configuration.document.perception is not None, yes=yes)
+    if found.configuration.document.perception is not None and not yes:
+        what_is_sent = "the configuration has a model look at frames, which are sent to the endpoint"
+        hint = "see with --dry-run what that may take, then add --yes"
+        raise EvalFault("consent_needed", what_is_sent, hint=hint)
     _judging(found)  # a judge that is not available is reported before hours of questions
     with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
         outcome = run_experiment(found, clock=clock, environment=os.environ, display=watch, building=bars)
     scored, unscored = _scored(found)
     if scored is not None:
         outcome.tally.settle(scored.arms)
-    record: dict[str, Any] = outcome.record() | {
-        "scored": scored.record() if scored is not None else None,
-        "not_scored": unscored.record()["error"] if unscored is not None else None,
-    }
+    record = outcome.record()
+    record["scored"] = scored.record() if scored is not None else None
+    record["not_scored"] = unscored.record()["error"] if unscored is not None else None
     show(record, as_json=as_json, text=lambda: _run_text(outcome, scored))
     end_command(outcome.ended.fault or unscored, interrupted=outcome.ended.interrupted, as_json=as_json)
 
 
 def _judging(what: Experiment) -> Judging:
-    """The judge of the configuration.
-
-    Raises:
-        EvalFault, BackendFault: it cannot be had.
-    """
+    """The judge of the configuration; raises an EvalFault or BackendFault if it is not available."""
     from eval.runs.scoring import judging_of
     from world_api.core.ports import SystemClock
 
@@ -126,15 +123,6 @@ def _scored(what: Experiment) -> tuple[Scored | None, VideoWorldError | None]:
         return score_run(what.folder, judge=judging.judge, workers=JUDGE_WORKERS), None
     except VideoWorldError as fault:
         return None, fault
-
-
-def _refuse_unagreed(looks: bool, *, yes: bool) -> None:
-    if looks and not yes:
-        raise EvalFault(
-            "consent_needed",
-            "the configuration has a model look at frames, which are sent to the endpoint",
-            hint="see with --dry-run what that may take, then add --yes",
-        )
 
 
 def _run_text(outcome: Outcome, scored: Scored | None) -> str:
@@ -191,12 +179,11 @@ def score(
     folder = RunFolder(run)
     manifest, clock = read_manifest(folder.manifest), SystemClock()
     part = JudgePart.model_construct(model=judge_model) if judge_model is not None else judge_part_of(manifest)
+    given: dict[str, Any] = {"prompt": judge_prompt, "clock": clock, "environment": os.environ}
     if part is None:
-        judge = judge_of(None, prompt=judge_prompt, record=folder.verdicts, clock=clock, environment=os.environ)
+        judge = judge_of(None, record=folder.verdicts, **given)
     else:
-        judging = judging_of(
-            part, folder, models=[manifest.model], prompt=judge_prompt, clock=clock, environment=os.environ
-        )
+        judging = judging_of(part, folder, models=[manifest.model], **given)
         judge = judging.judge
         for text in judging.notes:
             note(text)
@@ -270,6 +257,7 @@ def compare(
     Your questions are asked twice: with the sixteen operations alone, and with a tool library beside them. Answers that you
     know are scored; where you know none, both answers are shown. Run it again and it continues where it stopped.
     """
+    from eval.commands.results import record_of
     from eval.report.own_video import OwnComparison, compare_own
     from eval.runs.scheduler import progress_display
     from world_api.commands.cli import progress_bars
@@ -293,25 +281,16 @@ def compare(
     clock = SystemClock()
     with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
         compared = compare_own(wanted, clock=clock, environment=os.environ, shown=watch, building=bars)
-    show(_record(compared), as_json=as_json, text=lambda: _text(compared))
+    report = None if compared.written is None else record_of(compared.written)
+    show(compared.outcome.record() | {"report": report}, as_json=as_json, text=lambda: _text(compared))
     ended = compared.outcome.ended
     end_command(ended.fault, interrupted=ended.interrupted, as_json=as_json)
 
 
-def _record(compared: Compared) -> dict[str, Any]:
-    from eval.commands.results import record_of
-
-    written = compared.written
-    return compared.outcome.record() | {"report": None if written is None else record_of(written)}
-
-
-def _text(compared: Compared) -> str:
+def _text(compared: OwnOutcome) -> str:
     from eval.commands.results import text_of
     from eval.runs.scheduler import progress_text
 
     summary = progress_text(compared.outcome.tally)
-    return (
-        f"{summary}\nnot finished: run the same command again"
-        if compared.written is None
-        else f"{summary}\n{text_of(compared.written)}"
-    )
+    written = compared.written
+    return f"{summary}\n" + ("not finished: run the same command again" if written is None else text_of(written))

@@ -99,7 +99,7 @@ class OwnComparison:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class OwnOutcome:
     """The outcome of the run, and the page if the run is complete."""
 
     outcome: Outcome
@@ -108,7 +108,7 @@ class Compared:
 
 def compare_own(
     wanted: OwnComparison, *, clock: Clock, environment: Mapping[str, str], shown: ProgressDisplay, building: Progress
-) -> Compared:
+) -> OwnOutcome:
     """Ask, score, write the page; earlier answers are kept.
 
     Raises:
@@ -117,21 +117,15 @@ def compare_own(
         VideoWorldError: as building the world names it.
     """
     _must_be_a_video(wanted.video)
-    config = write_configuration(wanted)
+    experiment = open_experiment(write_configuration(wanted), out=wanted.out / "run")
     _take_stored_world(wanted, building)
-    outcome = run_experiment(
-        open_experiment(config, out=wanted.out / "run"),
-        clock=clock,
-        environment=environment,
-        display=shown,
-        building=building,
-    )
+    outcome = run_experiment(experiment, clock=clock, environment=environment, display=shown, building=building)
     if not outcome.complete:
-        return Compared(outcome=outcome, written=None)
+        return OwnOutcome(outcome=outcome, written=None)
     judge = judge_of(wanted.judge, record=outcome.folder.verdicts, clock=clock, environment=environment)
     score_run(outcome.folder, judge=judge)
     written = write_report(outcome.folder.root, wanted.out, choices=Choices(store=wanted.store, first_view="questions"))
-    return Compared(outcome=outcome, written=written)
+    return OwnOutcome(outcome=outcome, written=written)
 
 
 def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
@@ -193,11 +187,8 @@ def _must_be_a_video(path: Path) -> None:
     finally:
         worker.close()
     if path.suffix.lower() not in ENDINGS:
-        raise EvalFault(
-            "no_such_video",
-            f"{path.name[:200]} is a video, but its name does not end like one",
-            hint=f"give it one of the usual endings: {', '.join(ENDINGS)}",
-        )
+        what = f"{path.name[:200]} is a video, but its name does not end like one"
+        raise EvalFault("no_such_video", what, hint=f"give it one of the usual endings: {', '.join(ENDINGS)}")
 
 
 def write_configuration(wanted: OwnComparison) -> Path:
@@ -207,29 +198,18 @@ def write_configuration(wanted: OwnComparison) -> Path:
         EvalFault: as ``own_questions``.
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    items = own_questions(wanted.questions, wanted.video_id)
     folder = wanted.out / "questions"
-    _write_dataset(folder, wanted, items)
-    path = wanted.out / "config.yaml"
-    # JSON is YAML, and needs no care for what a name may hold.
-    write_atomically(path, (json.dumps(_document(wanted, folder), indent=1, ensure_ascii=False) + "\n").encode())
-    return path
-
-
-def _write_dataset(folder: Path, wanted: OwnComparison, items: Sequence[Item]) -> None:
+    items = own_questions(wanted.questions, wanted.video_id)
     lines = "".join(json_line(item_record(item)) + "\n" for item in items)
     write_atomically(folder / "questions.jsonl", lines.encode())
-    record = {
+    dataset = {
         "schema_version": SCHEMA_VERSION,
         "name": "own",
         "questions": "questions.jsonl",
         "videos": {wanted.video_id: {"file": wanted.video.name}},
     }
-    write_atomically(folder / "dataset.json", (json_line(record) + "\n").encode())
-
-
-def _document(wanted: OwnComparison, folder: Path) -> dict[str, Any]:
-    hier = {"name": "hier", "system": "hier", "libraries": list(wanted.libraries)}
+    write_atomically(folder / "dataset.json", (json_line(dataset) + "\n").encode())
+    hier = {"name": "hier", "system": "hier", "libraries": list(wanted.libraries), "exposure": wanted.exposure}
     document: dict[str, Any] = {
         "schema_version": 1,
         "name": f"{wanted.video_id}-flat-against-hier"[:64],
@@ -237,17 +217,18 @@ def _document(wanted: OwnComparison, folder: Path) -> dict[str, Any]:
         "wire": wanted.wire,
         "datasets": [{"path": str(folder.resolve()), "videos": str(wanted.video.resolve().parent)}],
         "libraries": [_library(name) for name in wanted.libraries],
-        "arms": ["flat", hier | ({} if wanted.exposure is None else {"exposure": wanted.exposure})],
+        "arms": ["flat", hier],
         "worlds": [wanted.world],
         "seeds": list(wanted.seeds),
         "budgets": {"usual": dict(wanted.budget)},
         "store": str(wanted.store.resolve()),
+        "prices": None if wanted.prices is None else str(wanted.prices.resolve()),
+        "judge": wanted.judge,
     }
-    if wanted.prices is not None:
-        document["prices"] = str(wanted.prices.resolve())
-    if wanted.judge is not None:
-        document["judge"] = wanted.judge
-    return document
+    path = wanted.out / "config.yaml"
+    # JSON is YAML, and needs no care for what a name may hold.
+    write_atomically(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
+    return path
 
 
 def _library(name: str) -> str:

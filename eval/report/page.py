@@ -23,9 +23,9 @@ from controller.display import plural
 from eval.report.charts import SETTING, Figure, Primary, TableRow, arms_figure, figure_of
 from eval.report.episodes import Gathered, Pool, Sets
 from eval.report.pictures import Gallery
-from eval.runs.records import Arm, Provenance
+from eval.runs.records import Provenance
 from eval.runs.run import Run
-from eval.tables.table import Column, Table
+from eval.tables.table import Cell, Column, Table
 from eval.tables.writing import cell_text, heading, remarks, value_text
 from world_api.core.canonical import canonical_json, content_hash
 
@@ -80,17 +80,9 @@ def html_of(page: Page, blocks: Mapping[str, str]) -> str:
 
 def policy(*, style: str, script: str) -> str:
     """The page's content security policy: its own style and script, pictures that it holds, and nothing else."""
-    return "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src '{_source_hash(script)}'",
-            f"style-src '{_source_hash(style)}'",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
-        ]
+    return (
+        f"default-src 'none'; script-src '{_source_hash(script)}'; style-src '{_source_hash(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
 
 
@@ -161,31 +153,33 @@ class Lead:
 
 def section_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> Section:
     """The section of a table, without columns that say nothing in any row."""
-    kept = [place for place, column in enumerate(table.columns) if _is_shown(table, place, column)]
+    kept = [
+        place
+        for place, column in enumerate(table.columns)
+        if column.kind != _CSV_ONLY and any(_says_something(row.cells[place]) for row in table.rows)
+    ]
     said = sorted({remarks(row.cells[place]) for row in table.rows for place in kept} - {""})
     return Section(
         table=table,
         figure=figure_of(table, sets, primary),
         columns=[table.columns[place] for place in kept],
-        rows=[list(_cells(table, number, kept, sets)) for number in range(len(table.rows))],
+        rows=[_page_row(table, number, kept, sets) for number in range(len(table.rows))],
         remarks="- is blank, * bears a remark: " + "; ".join(said) + "." if said else "",
     )
 
 
-def _is_shown(table: Table, place: int, column: Column) -> bool:
-    cells = [row.cells[place] for row in table.rows]
-    return column.kind != _CSV_ONLY and any(cell.value not in (None, "") or cell.why for cell in cells)
+def _says_something(cell: Cell) -> bool:
+    return cell.value not in (None, "") or bool(cell.why)
+
+
+def _page_row(table: Table, row: int, kept: Sequence[int], sets: Sets) -> list[PageCell]:
+    texts = [(place, table.columns[place]) for place in kept if table.columns[place].kind == "text"]
+    subject = " ".join(filter(None, (cell_text(table.rows[row].cells[place], column) for place, column in texts)))
+    return [_page_cell(table, row, place, sets, subject=subject) for place in kept]
 
 
 def _classes(column: Column) -> str:
     return ("word" if column.kind == "text" else "figure") + (" aside" if column.aside else "")
-
-
-def _cells(table: Table, row: int, kept: Sequence[int], sets: Sets) -> Iterator[PageCell]:
-    words = [(cell_text(table.rows[row].cells[place], table.columns[place]), table.columns[place]) for place in kept]
-    subject = " ".join(word for word, column in words if column.kind == "text" and word)
-    for place in kept:
-        yield _page_cell(table, row, place, sets, subject=subject)
 
 
 def _page_cell(table: Table, row: int, place: int, sets: Sets, *, subject: str) -> PageCell:
@@ -254,30 +248,25 @@ _MANY = 24  #: values of one fact that are shown
 
 def overview_of(run: Run) -> list[FactGroup]:
     """The facts of a run, in groups."""
-    groups = [
-        FactGroup(title="Run", facts=list(_run(run))),
-        FactGroup(title="Questions", facts=list(_questions(run))),
-        FactGroup(title="Arms", facts=list(_arm_facts(run))),
-        FactGroup(title="Tool libraries", facts=list(_libraries(run))),
-        FactGroup(title="Worlds", facts=list(_worlds(run))),
-        FactGroup(
-            title="Budgets",
-            facts=[Fact(name=name, values=[_amounts(held)]) for name, held in run.manifest.budgets.items()],
-        ),
-    ]
-    return [group for group in groups if group.facts]
+    budgets = run.manifest.budgets.items()
+    groups = {
+        "Run": _run(run),
+        "Questions": _questions(run),
+        "Arms": _arm_facts(run),
+        "Tool libraries": _libraries(run),
+        "Worlds": _worlds(run),
+        "Budgets": (Fact(name=name, values=[_amounts(held)]) for name, held in budgets),
+    }
+    found = [FactGroup(title=title, facts=list(facts)) for title, facts in groups.items()]
+    return [group for group in found if group.facts]
 
 
 def _run(run: Run) -> Iterator[Fact]:
     manifest = run.manifest
     if manifest.name:
         yield Fact(name="name", values=[manifest.name])
-    rules = (
-        " (rule-based: it shows that the chain works, and nothing of what a model can do)"
-        if manifest.rule_based
-        else ""
-    )
-    yield Fact(name="model", values=[manifest.model + rules])
+    rules = " (rule-based: it shows that the chain works, and nothing of what a model can do)"
+    yield Fact(name="model", values=[manifest.model + (rules if manifest.rule_based else "")])
     yield Fact(name="finished", values=[f"{len(run.samples):,} of {plural(run.planned, 'sample')}"])
     yield Fact(name="seeds", values=[str(seed) for seed in manifest.seeds])
     primary = {key: value for key, value in (manifest.primary or {}).items() if value is not None}
@@ -291,8 +280,7 @@ def _run(run: Run) -> Iterator[Fact]:
         if value:
             yield Fact(name=name, values=[value[:_HASH]], is_code=True)
     if len(run.provenance) > 1:
-        values = [_period(one, count) for one, count in run.provenance]
-        yield Fact(name="asked by", values=values)
+        yield Fact(name="asked by", values=[_period(one, count) for one, count in run.provenance])
     settings = {key: value for key, value in manifest.settings.items() if value not in (None, "", [], {})}
     if settings:
         yield Fact(name="settings", values=[f"{key} {_plain(value)}" for key, value in settings.items()])
@@ -316,10 +304,9 @@ def _questions(run: Run) -> Iterator[Fact]:
             values.append(f"{lost}, {record.missing_hash[:_HASH]}")
         values += [f"left out: {number:,} of its file: {reason}" for reason, number in record.left_out.items()]
         yield Fact(name=name, values=values)
-        if record.protocol:
-            yield Fact(
-                name=f"protocol of {name}", values=[f"{key}: {_plain(value)}" for key, value in record.protocol.items()]
-            )
+        rules = [f"{key}: {_plain(value)}" for key, value in record.protocol.items()]
+        if rules:
+            yield Fact(name=f"protocol of {name}", values=rules)
     for title, kinds in (
         ("by domain", Counter(item.domain or "none" for item in run.items.values())),
         ("by answer type", Counter(item.question.kind for item in run.items.values())),
@@ -328,19 +315,14 @@ def _questions(run: Run) -> Iterator[Fact]:
 
 
 def _arm_facts(run: Run) -> Iterator[Fact]:
-    arms = {_name_of(cell.arm): cell.arm for cell in run.cells.values()}
-    for name, arm in arms.items():
-        values = [f"system {arm.system}"]
-        if arm.library is not None:
-            values.append(f"library {arm.library}")
+    arms = {
+        cell.arm.name + (f"@{cell.arm.library}" if cell.arm.library else ""): cell.arm for cell in run.cells.values()
+    }
+    for name, arm in arms.items():  # an arm with two libraries is two, as in the tables
+        values = [f"system {arm.system}", f"library {arm.library}" if arm.library is not None else ""]
         values += [f"{key} {_plain(value)}" for key, value in arm.settings.items()]
         values += [f"with {group}" for group in arm.groups]
-        yield Fact(name=name, values=values)
-
-
-def _name_of(arm: Arm) -> str:
-    """The name of an arm in the tables: an arm with two libraries is two."""
-    return arm.name if arm.library is None else f"{arm.name}@{arm.library}"
+        yield Fact(name=name, values=[value for value in values if value])
 
 
 def _libraries(run: Run) -> Iterator[Fact]:
@@ -386,9 +368,8 @@ def notes_of(
     for reason, number in sorted(Counter(gathered.damaged.values()).items()):
         yield f"{plural(number, 'episode')} cannot be read ({reason}): counted as the tables say, and not shown."
     if pool.refused:
-        yield (
-            f"{plural(pool.refused, 'result')} shown in one line only, so that the page stays small; the run's folder holds all whole."
-        )
+        shown = f"{plural(pool.refused, 'result')} shown in one line only, so that the page stays small"
+        yield f"{shown}; the run's folder holds all whole."
     if left_out:
         yield f"The page holds {most_frames:,} pictures at most; {plural(left_out, 'moment')} shown without one."
     for reason, number in sorted(Counter(gallery.absent.values()).items()):

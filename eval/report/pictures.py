@@ -13,8 +13,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from controller.episode import CallRecord, Episode
 from eval.datasets.items import Item
@@ -56,12 +57,9 @@ class LabelledBox:
     y2: float
     label: str
 
-    def record(self) -> list[Any]:
-        """The wire form."""
-        return [self.x1, self.y1, self.x2, self.y2, self.label]
-
 
 _Boxes = list[tuple[float, LabelledBox]]
+Why = Literal["cited", "reference", "seen"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +68,17 @@ class Moment:
 
     video_id: str
     time: float
-    why: Literal["cited", "reference", "seen"]
+    why: Why
     start: float
     end: float
     boxes: tuple[LabelledBox, ...] = ()
+
+    @classmethod
+    def at(
+        cls, video: str, time: float, why: Why, start: float, end: float, boxes: tuple[LabelledBox, ...] = ()
+    ) -> Self:
+        """A moment at a time that is rounded, and not before the beginning."""
+        return cls(video_id=video, time=round(max(0.0, time), 1), why=why, start=start, end=end, boxes=boxes)
 
     def is_shown_by(self, time: float) -> bool:
         """Whether a frame of that time shows it."""
@@ -86,7 +91,7 @@ def moments_of(episode: Episode, item: Item) -> list[Moment]:
     """The moments that were cited, that the reference names, that tools saw; each time once, the most important first."""
     boxes = {call.id: list(_boxes(call.result)) for call in episode.calls}
     kept: list[Moment] = []
-    for moment in (*_cited(episode, boxes), *_reference(item), *_seen(episode, boxes)):
+    for moment in (*_cited(episode, boxes), *_reference(item), *islice(_seen(episode, boxes), _SEEN)):
         if not any(moment.is_shown_by(other.time) and other.why == moment.why for other in kept):
             kept.append(moment)
     return kept
@@ -101,34 +106,19 @@ def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[Moment]:
         times = [time for call in calls for time, _, _ in _evidence(call) if span.start_time <= time < end]
         time = next(iter(boxed or times), (span.start_time + span.end_time) / 2)
         drawn = _boxes_at(time, (box for call in calls for box in boxes[call.id]))
-        yield _moment(episode.task.video_id, time, "cited", span.start_time, span.end_time, drawn)
+        yield Moment.at(episode.task.video_id, time, "cited", span.start_time, span.end_time, drawn)
 
 
 def _reference(item: Item) -> Iterator[Moment]:
     for span in item.spans[:_REFERENCE]:
-        yield _moment(item.video_id, (span.start + span.end) / 2, "reference", span.start, span.end)
+        yield Moment.at(item.video_id, (span.start + span.end) / 2, "reference", span.start, span.end)
 
 
 def _seen(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[Moment]:
-    number = 0
     for call in episode.calls:
         boxed = dict.fromkeys(time for time, _ in boxes[call.id])
         for time, start, end in [*((time, time, time) for time in boxed), *_evidence(call)][:2]:
-            if number == _SEEN:
-                return
-            number += 1
-            yield _moment(episode.task.video_id, time, "seen", start, end, _boxes_at(time, boxes[call.id]))
-
-
-def _moment(
-    video: str,
-    time: float,
-    why: Literal["cited", "reference", "seen"],
-    start: float,
-    end: float,
-    boxes: tuple[LabelledBox, ...] = (),
-) -> Moment:
-    return Moment(video_id=video, time=round(max(0.0, time), 1), why=why, start=start, end=end, boxes=boxes)
+            yield Moment.at(episode.task.video_id, time, "seen", start, end, _boxes_at(time, boxes[call.id]))
 
 
 def _boxes_at(time: float, boxes: Iterable[tuple[float, LabelledBox]]) -> tuple[LabelledBox, ...]:
@@ -152,11 +142,11 @@ def _boxes(value: Any, depth: int = 0) -> Iterator[tuple[float, LabelledBox]]:
         return
     if isinstance(value, Mapping):
         box, time = value.get("bbox"), _number(value.get("timestamp"))
-        sides = [_number(side) for side in box] if isinstance(box, Sequence) and len(box) == 4 else []
-        known = [side for side in sides if side is not None]
-        if time is not None and len(known) == 4:
+        sides = [_number(side) for side in box] if isinstance(box, Sequence) else []
+        if time is not None and len(sides) == 4 and None not in sides:
+            x1, y1, x2, y2 = (float(side or 0.0) for side in sides)
             label = str(value.get("entity_hint") or value.get("category") or "")[:80]
-            yield time, LabelledBox(x1=known[0], y1=known[1], x2=known[2], y2=known[3], label=label)
+            yield time, LabelledBox(x1=x1, y1=y1, x2=x2, y2=y2, label=label)
     for inner in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
         yield from _boxes(inner, depth + 1)
 
@@ -346,20 +336,18 @@ def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey,
     from world_api.world.storage import read_image
 
     rows, video = world.rows("key_frames"), world.manifest.video
-    times, names = rows.column("time").to_pylist(), rows.column("image").to_pylist()
+    stored = list(zip(rows.column("time").to_pylist(), rows.column("image").to_pylist(), strict=True))
     made: dict[FrameKey, Picture] = {}
-    for frame in needed if times else ():
-        nearest = min(range(len(times)), key=lambda place: abs(times[place] - frame[1]))
-        stored = read_image(world.folder, names[nearest])
-        image = None if stored is None else cv2.imdecode(np.frombuffer(stored, dtype=np.uint8), cv2.IMREAD_COLOR)
+    for frame in needed if stored else ():
+        time, name = min(stored, key=lambda one: abs(one[0] - frame[1]))
+        data = read_image(world.folder, name)
+        image = None if data is None else cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR)
         if image is None:
             continue
         scale = min(1.0, _SIDE / max(image.shape[:2]))
         size = (max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
         small = image if scale == 1 else cv2.resize(image, size, interpolation=cv2.INTER_AREA)
-        made[frame] = Picture(
-            jpeg=_jpeg(small), time=times[nearest], width=video.width, height=video.height, is_key_frame=True
-        )
+        made[frame] = Picture(jpeg=_jpeg(small), time=time, width=video.width, height=video.height, is_key_frame=True)
     return made
 
 
@@ -384,9 +372,8 @@ def worlds_of(run: Run, store: Path | None) -> Worlds:
         from world_api.api import source_path
 
         known = run.manifest.worlds.get(video_id, {})
-        found = [] if place is None else [_world(place, profile, video_id, known[profile]) for profile in sorted(known)]
-        there = [world for world in found if world is not None]
-        return min(there, key=lambda world: source_path(world) is None, default=None)
+        found = [_world(place, profile, video_id, known[profile]) for profile in sorted(known) if place is not None]
+        return min(filter(None, found), key=lambda world: source_path(world) is None, default=None)
 
     return find
 

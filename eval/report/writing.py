@@ -125,14 +125,8 @@ def _write_page(
         blocks |= {f"{letter}{number}": text for number, text in enumerate(held)}
     content = html_of(page, blocks).encode()
     write_atomically(out / PAGE, content)
-    return Written(
-        page=out / PAGE,
-        tables=len(tables),
-        episodes=len(gathered.places),
-        pictures=len(pictures),
-        bytes=len(content),
-        damaged=len(gathered.damaged),
-    )
+    counts = {"tables": tables, "episodes": gathered.places, "pictures": pictures, "damaged": gathered.damaged}
+    return Written(page=out / PAGE, bytes=len(content), **{name: len(held) for name, held in counts.items()})
 
 
 def _primary_of(tables: Sequence[Table]) -> Primary:

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eval.runs.bundle import CONTENTS, FILES, Contents, Part, contents_of, head, open_bundle, pack
+    from eval.runs.bundle import CONTENTS, FILES, Contents, PackedFile, contents_of, head, open_bundle, pack
     from eval.runs.configuration import EXAMPLE, ConfigurationDocument, DatasetPart, read_configuration
     from eval.runs.estimate import Estimate, building_of, estimate_run
     from eval.runs.executor import SampleRunner, SubprocessWorker
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from eval.runs.worlds import build_for_run, open_for, open_ladder, operations_on
 
 _MODULES = {
-    "bundle": "CONTENTS FILES Contents Part contents_of head open_bundle pack",
+    "bundle": "CONTENTS FILES Contents PackedFile contents_of head open_bundle pack",
     "configuration": "EXAMPLE ConfigurationDocument DatasetPart read_configuration",
     "estimate": "Estimate building_of estimate_run",
     "executor": "SampleRunner SubprocessWorker",
@@ -62,7 +62,7 @@ __all__ = [
     "Experiment",
     "Manifest",
     "Outcome",
-    "Part",
+    "PackedFile",
     "Picked",
     "Plan",
     "ProgressDisplay",

@@ -184,7 +184,7 @@ def test_more_seeds_add_to_a_run_and_another_model_is_another_run(tmp_path: Path
     config = tmp_path / "config.yaml"
     first = run_here(config)
     more = run_here(config, overrides=["seeds=[1,2]", "parallel=1"])
-    assert (first.ran, more.ran, more.tally.done) == (10, 10, 20)
+    assert (first.tally.ran, more.tally.ran, more.tally.done) == (10, 10, 20)
     with pytest.raises(EvalFault, match="another configuration") as caught:
         run_here(config, overrides=["seeds=[1,2]", "budgets.usual.rounds=2"])
     assert caught.value.code == "run_changed"
