@@ -409,11 +409,7 @@ def export_run(run: Run, out: Path) -> Iterator[tuple[Path, int]]:
 
 
 def require_inspect() -> None:
-    """Check that Inspect is installed.
-
-    Raises:
-        BackendFault: ``extra_missing``.
-    """
+    """Check that Inspect is installed. Raises BackendFault: ``extra_missing``."""
     with from_extra("inspect"):
         import inspect_ai.log  # noqa: F401 - only whether it can be imported
 

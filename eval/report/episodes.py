@@ -44,11 +44,7 @@ _CHUNK = 200_000  #: characters of JSON in one block of a pool; one value may be
 
 
 def packed(value: Any) -> str:
-    """A value as a block.
-
-    Raises:
-        ValueError: it is not JSON.
-    """
+    """A value as a block. Raises ValueError: it is not JSON."""
     return _packed_text(json_line(value))
 
 
@@ -73,11 +69,7 @@ class Pool:
         self.refused = 0
 
     def add(self, value: Any) -> int | None:
-        """The number of a value; None if there is no more room.
-
-        Raises:
-            ValueError: it is not JSON.
-        """
+        """The number of a value; None if there is no more room. Raises ValueError: it is not JSON."""
         text = json_line(value)
         key = hashlib.sha256(text.encode()).digest()
         known = self._places.get(key)

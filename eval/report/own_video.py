@@ -158,8 +158,7 @@ def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
 def _leave_out_committed(folder: Path, manifest: Manifest) -> bool:
     """Remove from a copied world what sessions committed; return whether there was any.
 
-    Raises:
-        OSError, StoreFault: a file cannot be removed, read or written.
+    Raises OSError, StoreFault: a file cannot be removed, read or written.
     """
     files = [entry for entry in manifest.files if entry.table not in SESSION_TABLES]
     if len(files) == len(manifest.files):

@@ -232,11 +232,7 @@ class PictureCache:
         )
 
     def put(self, frame: FrameKey, picture: Picture) -> None:
-        """Keep a picture.
-
-        Raises:
-            StoreFault: ``store_not_writable``, ``disk_full``.
-        """
+        """Keep a picture. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
         video, time = frame
         if not is_name(video):
             return

@@ -107,8 +107,7 @@ def _check_sizes(contents: Contents, *, packed: int) -> None:
 def read_contents(data: bytes) -> Contents:
     """Read ``bundle.json``.
 
-    Raises:
-        EvalFault: ``bundle_damaged``, ``other_schema_version``, ``bundle_refused``: a path leads out, or too much.
+    Raises EvalFault: ``bundle_damaged``, ``other_schema_version``, ``bundle_refused``: a path leads out, or too much.
     """
     try:
         record: Any = parse_json(data.decode())
@@ -130,11 +129,7 @@ def read_contents(data: bytes) -> Contents:
 
 
 def read_head(line: bytes) -> str:
-    """The hash in the first line of a bundle.
-
-    Raises:
-        EvalFault: ``not_a_bundle``, ``other_schema_version``.
-    """
+    """The hash in the first line of a bundle. Raises EvalFault: ``not_a_bundle``, ``other_schema_version``."""
     found = _HEAD.fullmatch(line)
     if found is None:
         hint = "give a file that `videoworld eval bundle` wrote, whole and unchanged"
@@ -322,8 +317,7 @@ def open_bundle(bundle: Path, out: Path) -> Contents:
 def contents_of(bundle: Path) -> Contents:
     """Check every byte of a bundle and return its contents; nothing is unpacked.
 
-    Raises:
-        EvalFault: as ``open_bundle``.
+    Raises EvalFault: as ``open_bundle``.
     """
     with _checked(bundle) as (archive, contents):
         for path, part in contents.parts.items():
@@ -335,8 +329,7 @@ def contents_of(bundle: Path) -> Contents:
 def unpacked(bundle: Path) -> Path:
     """The folder of a bundle's run, unpacked for as long as this process lives.
 
-    Raises:
-        EvalFault, StoreFault: as ``open_bundle``.
+    Raises EvalFault, StoreFault: as ``open_bundle``.
     """
     holder = Path(tempfile.mkdtemp(prefix="videoworld-bundle-"))
     atexit.register(shutil.rmtree, holder, ignore_errors=True)

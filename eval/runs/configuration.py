@@ -213,8 +213,7 @@ class Configuration:
     def path(self, value: str) -> Path:
         """A path of the file, made absolute.
 
-        Raises:
-            EvalFault: ``bad_configuration`` if it begins with an unknown home folder.
+        Raises EvalFault: ``bad_configuration`` if it begins with an unknown home folder.
         """
         try:
             return self.folder / Path(value).expanduser()

@@ -111,9 +111,7 @@ def pilot_means(folder: Path, *, model: str, needed: bool) -> Mapping[str, Expec
     """The mean costs of a run's episodes by arm and library, and by system for arms that are not in it.
 
     Empty if the run has another model, or if it is not ``needed`` and the folder has no run.
-
-    Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``; ``no_pilot``: it has no episode.
+    Raises EvalFault: ``no_such_run``, ``run_damaged``; ``no_pilot``: it has no episode.
     """
     if not needed and not (folder / "manifest.json").exists():
         return {}
@@ -362,9 +360,7 @@ def estimate_run(
     """Estimate a run. Nothing is asked, built, or written into the run's folder.
 
     ``pilot`` is a run whose mean costs are used; by default the finished part of the run itself.
-
-    Raises:
-        VideoWorldError: what would refuse the run; the faults of reading the pilot.
+    Raises VideoWorldError: what would refuse the run; the faults of reading the pilot.
     """
     with tempfile.TemporaryDirectory(prefix="videoworld-dry-run-") as scratch:
         # Control arms are made for the checks of the plan, and are not kept.

@@ -82,11 +82,7 @@ class SeededModel:
         self._settings = {**request, "seed": seed}
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The other model's reply.
-
-        Raises:
-            BackendFault: the other model's.
-        """
+        """The other model's reply. Raises BackendFault: the other model's."""
         return self._model.complete({**request, **self._settings})
 
 
@@ -213,11 +209,7 @@ class Worker(Protocol):
     """Runs one sample at a time."""
 
     def run(self, cell: Cell, item: Item) -> SampleOutcome:
-        """Run a sample.
-
-        Raises:
-            VideoWorldError: no further sample can be run.
-        """
+        """Run a sample. Raises VideoWorldError: no further sample can be run."""
         ...
 
     def close(self, *, kill: bool = False) -> None:

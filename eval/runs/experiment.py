@@ -102,8 +102,7 @@ class Outcome:
 def open_experiment(path: Path, *, overrides: tuple[str, ...] = (), out: Path | None = None) -> Experiment:
     """The experiment of a configuration file, or of the folder of a run.
 
-    Raises:
-        EvalFault: ``bad_override`` if overrides or ``out`` are given with a folder; what reading either raises.
+    Raises EvalFault: ``bad_override`` if overrides or ``out`` are given with a folder; what reading either raises.
     """
     if path.is_dir():
         if overrides or out is not None:
@@ -177,11 +176,7 @@ def _resumed_tally(plan: Plan, state: ResumeState, *, say: Callable[[str], objec
 
 
 def check_limits(plan: Plan, runner: SampleRunner) -> None:
-    """Refuse a limit of money for a model whose price is not known.
-
-    Raises:
-        EvalFault: ``bad_configuration``.
-    """
+    """Refuse a limit of money for a model whose price is not known. Raises EvalFault: ``bad_configuration``."""
     name = runner.model.name
     if plan.configuration.document.limits.money is not None and runner.prices.of(name) is None:
         what = f"a limit of money needs the price of {name!r}"
@@ -295,9 +290,7 @@ def check_same_run(plan: Plan, folder: RunFolder) -> Manifest | None:
     """The manifest that a folder's run was begun with, if there is one; the plan must continue that run.
 
     More arms, seeds, budgets, worlds or questions do not make another run.
-
-    Raises:
-        EvalFault: ``run_changed``, naming what differs; ``run_damaged``.
+    Raises EvalFault: ``run_changed``, naming what differs; ``run_damaged``.
     """
     if not folder.manifest.exists():
         return None
@@ -386,8 +379,7 @@ class ResumeState:
 def resume_state(plan: Plan, folder: RunFolder) -> ResumeState:
     """Compare ``samples.jsonl`` with the journals of a run. The episodes of a journal are read once at most.
 
-    Raises:
-        EvalFault: ``run_damaged``, ``other_schema_version``.
+    Raises EvalFault: ``run_damaged``, ``other_schema_version``.
     """
     lines = list(read_lines(folder.samples, SampleLine))
     noted = {line.sample: line for line in lines if not line.held}

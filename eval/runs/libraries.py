@@ -136,8 +136,7 @@ def load_run_libraries(
 def copy_libraries(configuration: Configuration, folder: Path, used: Collection[str]) -> None:
     """Copy libraries from elsewhere into the run, so that it stays whole if they are deleted.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
     for part in configuration.document.libraries:
         name = name_of(part)

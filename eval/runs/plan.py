@@ -139,8 +139,7 @@ def cells_of(
 ) -> list[Cell]:
     """All cells, in the order of the configuration.
 
-    Raises:
-        EvalFault: ``bad_configuration``: an unknown system, library or world, or a repeated name.
+    Raises EvalFault: ``bad_configuration``: an unknown system, library or world, or a repeated name.
     """
     document = configuration.document
     _check_names(configuration)
@@ -224,8 +223,7 @@ def _check_names(configuration: Configuration) -> None:
 def check_primary(configuration: Configuration, picked: Sequence[Picked], cells: Sequence[Cell]) -> None:
     """Refuse a primary contrast that names nothing of the run, or leaves open which samples are paired.
 
-    Raises:
-        EvalFault: ``bad_configuration``, at the key.
+    Raises EvalFault: ``bad_configuration``, at the key.
     """
     document = configuration.document
     primary = document.primary
@@ -306,9 +304,7 @@ def check_splits(picked: Picked, libraries: Sequence[ToolLibrary]) -> None:
     """Refuse questions whose video or template belongs to another split, or was seen by a library's induction.
 
     The first needs a split and a packaged domain. For the second, a question without a split counts as one of ``test``.
-
-    Raises:
-        ToolFault: ``split_leak``, ``no_such_template``.
+    Raises ToolFault: ``split_leak``, ``no_such_template``.
     """
     groups: dict[tuple[str | None, SplitName | None], list[PlannedQuestion]] = {}
     for item in picked.items:

@@ -211,8 +211,7 @@ class ItemLine(_RunLine):
 def read_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
     """Yield the lines of a file, strictly validated; none if the file does not exist. A last line without its end is ignored.
 
-    Raises:
-        EvalFault: ``run_damaged``, with the line; ``run_not_readable``; ``other_schema_version``.
+    Raises EvalFault: ``run_damaged``, with the line; ``run_not_readable``; ``other_schema_version``.
     """
     adapter = TypeAdapter(kind)
     try:
@@ -237,11 +236,7 @@ def read_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
 
 
 def _read_object(data: bytes, where: str) -> dict[str, Any]:
-    """Parse a JSON object of this schema version.
-
-    Raises:
-        EvalFault: ``run_damaged``, ``other_schema_version``.
-    """
+    """Parse a JSON object of this schema version. Raises EvalFault: ``run_damaged``, ``other_schema_version``."""
     try:
         record = parse_json(data.decode())
     except ValueError:
@@ -265,8 +260,7 @@ def _place(error: ValidationError) -> str:
 def append_samples(folder: RunFolder, lines: Sequence[SampleLine]) -> None:
     """Append finished samples, in one write that survives a power failure.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
     try:
         if lines:
@@ -389,11 +383,7 @@ _MANIFEST = TypeAdapter(Manifest)
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Write a manifest whole, or not at all.
-
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
-    """
+    """Write a manifest whole, or not at all. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
     text = json.dumps(manifest.record(), indent=1, ensure_ascii=False, allow_nan=False)
     write_atomically(path, (text + "\n").encode())
 
@@ -401,8 +391,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
 def read_manifest(path: Path) -> Manifest:
     """Read a manifest.
 
-    Raises:
-        EvalFault: ``no_such_run``, ``run_not_readable``, ``run_damaged``, ``other_schema_version``.
+    Raises EvalFault: ``no_such_run``, ``run_not_readable``, ``run_damaged``, ``other_schema_version``.
     """
     try:
         with open_regular(path) as file:
@@ -435,8 +424,7 @@ def read_manifest(path: Path) -> Manifest:
 def configuration_of(folder: RunFolder) -> Configuration:
     """The configuration that a run began with, and the overrides that were given with it.
 
-    Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``; what reading a configuration raises.
+    Raises EvalFault: ``no_such_run``, ``run_damaged``; what reading a configuration raises.
     """
     manifest = read_manifest(folder.manifest)
     try:
@@ -471,8 +459,7 @@ def note_provenance(
 ) -> None:
     """Add provenance to the manifest if code or endpoint changed after ``finished`` samples, and say so.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
     before = manifest.provenance[-1] if manifest.provenance else None
     now = replace(now, first=finished)

@@ -41,11 +41,7 @@ _SUBTITLES = ".subtitles"
 
 
 def profiles_of(world: str) -> tuple[str, ...]:
-    """The profiles that worlds have to be built with.
-
-    Raises:
-        EvalFault: ``unknown_world``, ``unknown_rung``.
-    """
+    """The profiles that worlds have to be built with. Raises EvalFault: ``unknown_world``, ``unknown_rung``."""
     if world in PROFILES:
         return (world,)
     if not world.startswith(LADDER):
@@ -156,8 +152,7 @@ _OF_THE_CALLER = "memory"
 def operations_on(step: str) -> tuple[str, ...]:
     """The operations that a step names, in their published order: ``detect_objects``, ``perception``, ``entities+meta``, ``all``.
 
-    Raises:
-        EvalFault: ``unknown_rung``.
+    Raises EvalFault: ``unknown_rung``.
     """
     offered = {name: item.category for name, item in OPERATIONS.items() if item.category != _OF_THE_CALLER}
     wanted: set[str] = set()
@@ -279,8 +274,7 @@ class TrueWorld:
     def answer(self, session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """What the true world answers, in the ids of the session's.
 
-        Raises:
-            VideoWorldError: what the operation names; ``unknown_entity`` for what is nothing in truth.
+        Raises VideoWorldError: what the operation names; ``unknown_entity`` for what is nothing in truth.
         """
         counterparts = self._counterparts(session)
         own_arguments = dict(arguments)
