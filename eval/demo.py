@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from world_api.core.identifiers import video_id_from_file_name
 
@@ -21,15 +22,7 @@ FOLDER = Path("demo")
 TOOLS = Path("toollibs/examples/people.json")
 MAX_LINES = 40  #: of a command's output; the rest is counted, not shown
 
-Runner = Callable[[Sequence[str]], "Ran"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ran:
-    """What a command left: its exit status, and what it wrote to standard output."""
-
-    status: int
-    output: str
+Runner = Callable[[Sequence[str]], CompletedProcess[str]]  #: runs one command, given its arguments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,27 +93,22 @@ def run_steps(steps: Sequence[Step], folder: Path, run: Runner, say: Callable[[s
 def _shown(step: Step, title: str, run: Runner, say: Callable[[str], None]) -> int:
     say(f"\n== {title}\n$ videoworld {shlex.join(step.arguments)}")
     ran = run(step.arguments)
-    lines = ran.output.rstrip("\n").split("\n")
-    if ran.output:
+    lines = ran.stdout.rstrip("\n").split("\n")
+    if ran.stdout:
         say("\n".join(lines[:MAX_LINES]))
     if len(lines) > MAX_LINES:
         say(f"... and {len(lines) - MAX_LINES} lines more")
-    return ran.status
+    return ran.returncode
 
 
-def videoworld(arguments: Sequence[str]) -> Ran:
+def videoworld(arguments: Sequence[str]) -> CompletedProcess[str]:
     """Run the command line in a process of its own; progress and errors go straight to the terminal."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "videoworld", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        check=False,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-    )
-    return Ran(status=ended.returncode, output=ended.stdout)
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-m", "videoworld", *arguments]
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False, env=environment,
+        encoding="utf-8", errors="replace",
+    )  # fmt: skip
 
 
 def main(environment: Mapping[str, str]) -> int:

@@ -303,11 +303,12 @@ def open_bundle(bundle: Path, out: Path) -> Contents:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         hint = "give a folder that is empty or not there"
         raise EvalFault("bundle_exists", f"{out.name} is there already", hint=hint)
-    with _unfinished(out) as folder, _checked(bundle) as (archive, contents):
-        folder.mkdir(parents=True)
-        _refuse_full(folder, contents)
-        for path, part in contents.parts.items():
-            _unpack(archive, path, part, folder / path)
+    with _unfinished(out) as folder:
+        with _checked(bundle) as (archive, contents):
+            folder.mkdir(parents=True)
+            _refuse_full(folder, contents)
+            for path, part in contents.parts.items():
+                _unpack(archive, path, part, folder / path)
         if out.exists():
             out.rmdir()
         folder.rename(out)
@@ -340,7 +341,7 @@ def unpacked(bundle: Path) -> Path:
 
 @contextmanager
 def _checked(bundle: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
-    """Open the archive of a bundle whose checksum is right, with its contents."""
+    """Open the archive of a bundle with its contents; the parts are checked first, then the hash of the whole."""
     try:
         file = open_regular(bundle)
     except OSError as error:
@@ -354,9 +355,9 @@ def _checked(bundle: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
             contents = _contents(archive)
         except _UNREADABLE as error:
             raise _damaged(f"the archive of {bundle.name} is not what was written: {str(error)[:120]}") from None
-        if not whole:
-            raise _changed(archive, contents)
         yield archive, contents
+        if not whole:
+            raise _damaged("something around the parts is not what was written: the hash of the whole differs")
 
 
 def _contents(archive: zipfile.ZipFile) -> Contents:
@@ -415,13 +416,3 @@ def _blocks(archive: zipfile.ZipFile, path: str, *, most: int) -> Iterator[bytes
                 yield block
     except _UNREADABLE:
         raise _damaged(f"{path} is not what was packed") from None
-
-
-def _changed(archive: zipfile.ZipFile, contents: Contents) -> EvalFault:
-    """The fault of a changed archive, with the changed part if it is in one."""
-    for path, part in contents.parts.items():
-        try:
-            _unpack(archive, path, part, None)
-        except EvalFault as fault:
-            return fault
-    return _damaged("something around the parts is not what was written: the hash of the whole differs")

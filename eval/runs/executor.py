@@ -1,7 +1,7 @@
 """Running one sample at a time: the runner, and workers that call it in threads or in processes of their own.
 
 A model behind an endpoint keeps no core busy, so threads wait for it. The rule-based model keeps a core busy, so only further
-processes make it faster. ``python -m eval.runs.executor RUN`` is such a process: one request a line on stdin, one outcome a
+processes make it faster. ``main`` serves such a process: one request a line on stdin, one outcome a
 line on stdout.
 """
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tool_induction.judge.port import Judge
     from world_api.session.vision import VisionConfig
 
+_SERVE = "from eval.runs.executor import main; main()"  #: what a worker process executes
 #: Each process is to keep one core busy; libraries that start a thread for every core would slow each other down.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -235,7 +236,7 @@ class SubprocessWorker:
         try:
             self._process = subprocess.Popen(
                 # -P keeps the current folder out of the import path, where a file could shadow a module.
-                [sys.executable, "-P", "-m", "eval.runs.executor", str(self._folder.root.resolve())],
+                [sys.executable, "-P", "-c", _SERVE, str(self._folder.root.resolve())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env={**self._environment, **_ONE_THREAD, "PYTHONPATH": path},
@@ -344,7 +345,3 @@ def main() -> None:
     outcomes = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not mix with outcomes
     serve(RunFolder(Path(sys.argv[1])), sys.stdin.buffer, outcomes)
-
-
-if __name__ == "__main__":
-    main()

@@ -245,11 +245,8 @@ def _read_object(data: bytes, where: str) -> dict[str, Any]:
         raise damaged(f"{where} is not a JSON object")
     version = record.pop("schema_version", None)
     if version != SCHEMA_VERSION:
-        raise EvalFault(
-            "other_schema_version",
-            f"{where} has schema version {str(version)[:20]!r}; this version reads {SCHEMA_VERSION}",
-            hint="read it with the version of video-world-api that wrote it",
-        )
+        what = f"{where} has schema version {str(version)[:20]!r}; this version reads {SCHEMA_VERSION}"
+        raise EvalFault("other_schema_version", what, hint="read it with the version of video-world-api that wrote it")
     return record
 
 

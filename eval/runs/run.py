@@ -121,10 +121,9 @@ class Run:
         if isinstance(found, DamagedEntry):
             raise found.fault
         if found is None:
+            what = f"the episode {sample.episode[:80]!r} of {sample.cell} is not there"
             raise EpisodeFault(
-                "unknown_episode",
-                f"the episode {sample.episode[:80]!r} of {sample.cell} is not there",
-                hint="run it again: `videoworld eval run RUN` asks what is missing",
+                "unknown_episode", what, hint="run it again: `videoworld eval run RUN` asks what is missing"
             )
         return found
 

@@ -274,20 +274,13 @@ class Tally:
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
-        return {
-            "done": self.done,
-            "planned": self.planned,
-            "asked": self.ran,
-            "failed": self.failed,
-            "tokens": self.tokens,
-            "money": _rounded(self.money, 6),
-            "seconds": round(self.seconds, 1),
-            "seconds_left": _rounded(self.left, 1),
-            "accuracy": {
-                name: {"done": arm.done, "right": arm.right, "accuracy": _rounded(arm.accuracy, 4)}
-                for name, arm in self.arms.items()
-            },
+        arms = {
+            name: {"done": arm.done, "right": arm.right, "accuracy": _rounded(arm.accuracy, 4)}
+            for name, arm in self.arms.items()
         }
+        counts = {"done": self.done, "planned": self.planned, "asked": self.ran, "failed": self.failed}
+        spent = {"tokens": self.tokens, "money": _rounded(self.money, 6), "seconds": round(self.seconds, 1)}
+        return {**counts, **spent, "seconds_left": _rounded(self.left, 1), "accuracy": arms}
 
 
 class ProgressDisplay(Protocol):
@@ -350,7 +343,8 @@ def progress_display(clock: Clock, *, as_json: bool) -> Iterator[ProgressDisplay
 
 def progress_text(tally: Tally) -> str:
     """The summary and the accuracy of every arm, on one line."""
-    arms = ", ".join(f"{name} {_percent(arm.accuracy)}" for name, arm in tally.arms.items())
+    shares = {name: "-" if arm.accuracy is None else f"{100 * arm.accuracy:.0f} %" for name, arm in tally.arms.items()}
+    arms = ", ".join(f"{name} {share}" for name, share in shares.items())
     return f"{progress_summary(tally)}; right so far: {arms}" if arms else progress_summary(tally)
 
 
@@ -373,10 +367,6 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = seconds / 60
     return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.0f} %"
 
 
 def _rounded(value: float | None, digits: int) -> float | None:

@@ -71,11 +71,10 @@ def judging_of(
 
 def judge_part_of(manifest: Manifest) -> JudgePart | None:
     """The judge that a run's configuration named, as its manifest records it."""
-    settings = manifest.settings.get("judge")
     try:
-        return None if settings is None else JudgePart.model_validate(settings)
+        return JudgePart.model_validate(manifest.settings.get("judge"))
     except ValidationError:
-        return None  # the settings in a manifest from elsewhere are shown and not relied on
+        return None  # there is none, or it is from elsewhere: shown and not relied on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,12 +92,8 @@ class Scored:
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
-        return {
-            "samples": self.samples,
-            "right": self.right,
-            "scorers": dict(self.scorers),
-            "damaged": list(self.damaged),
-        }
+        counts = {"samples": self.samples, "right": self.right, "scorers": dict(self.scorers)}
+        return {**counts, "damaged": list(self.damaged)}
 
 
 def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: int = 1) -> Scored:
@@ -127,17 +122,15 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
     lines = [line for line in run.samples if line.sample in scores]
     records = [ScoreLine.of(line, scores[line.sample]).record() for line in lines]
     write_atomically(folder.scores, b"".join(json_line(record).encode() + b"\n" for record in records))
-    arms: dict[str, tuple[int, int]] = {}
+    by_arm: dict[str, list[bool]] = {}
     for line in lines:
-        label = run.cells[line.cell].label
-        count, right = arms.get(label, (0, 0))
-        arms[label] = (count + 1, right + scores[line.sample].correct)
+        by_arm.setdefault(run.cells[line.cell].label, []).append(scores[line.sample].correct)
     return Scored(
         samples=len(scores),
         right=sum(score.correct for score in scores.values()),
         scorers=dict(sorted(Counter(score.scorer for score in scores.values()).items())),
         damaged=tuple(unreadable),
-        arms=arms,
+        arms={label: (len(correct), sum(correct)) for label, correct in by_arm.items()},
     )
 
 
@@ -173,12 +166,9 @@ def _answers(run: Run, *, skip: Collection[str] = ()) -> Iterator[tuple[Cell, Sa
             if episode is None:
                 code = line.fault["code"] if line.fault is not None else "no_episode"
                 yield cell, line, EpisodeFault(code, "there is no episode")
-                continue
-            yield (
-                cell,
-                line,
-                Answered(item=run.item(line), value=episode.value, answer=episode.answer, protocol=protocol),
-            )
+            else:
+                item = run.item(line)
+                yield cell, line, Answered(item=item, value=episode.value, answer=episode.answer, protocol=protocol)
 
 
 def _wrong(reason: str) -> Score:

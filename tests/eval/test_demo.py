@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
-from eval.demo import TOOLS, Ran, Subject, run_steps, sample_subject, steps
+from eval.demo import TOOLS, Subject, run_steps, sample_subject, steps
 from videoworld import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,8 +32,8 @@ def test_a_file_name_with_spaces_becomes_one_argument_and_a_legal_id() -> None:
 def test_each_command_is_printed_before_its_output_and_long_output_is_cut() -> None:
     said: list[str] = []
 
-    def run(arguments: Sequence[str]) -> Ran:
-        return Ran(status=0, output="\n".join(f"line {n}" for n in range(100)))
+    def run(arguments: Sequence[str]) -> CompletedProcess[str]:
+        return CompletedProcess(arguments, 0, stdout="\n".join(f"line {n}" for n in range(100)))
 
     assert run_steps(steps(Subject(video=Path("a b.mp4")), Path("demo")), Path("demo"), run, said.append) == 0
     assert said[0].endswith("$ videoworld build 'a b.mp4' --store demo/worlds")
@@ -43,8 +44,8 @@ def test_each_command_is_printed_before_its_output_and_long_output_is_cut() -> N
 def test_it_stops_at_the_first_failure() -> None:
     said: list[str] = []
 
-    def run(arguments: Sequence[str]) -> Ran:
-        return Ran(status=1, output="")
+    def run(arguments: Sequence[str]) -> CompletedProcess[str]:
+        return CompletedProcess(arguments, 1, stdout="")
 
     assert run_steps(steps(Subject(video=Path("gone.mp4")), Path("demo")), Path("demo"), run, said.append) == 1
     assert sum("$ videoworld" in text for text in said) == 1
