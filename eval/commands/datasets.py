@@ -27,11 +27,9 @@ def check(
             help="A folder with dataset.json, a .jsonl or .yaml file, or ADAPTER:FILE of annotations.",
         ),
     ],
-    videos: Annotated[
-        Path | None, typer.Option("--videos", metavar="DIR", help="Folder of the videos, in any layout.")
-    ] = None,
+    videos: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the videos, in any layout.")] = None,
     annotations: Annotated[
-        Path | None, typer.Option("--annotations", metavar="FILE", help="With an adapter's name: its annotations.")
+        Path | None, typer.Option(metavar="FILE", help="With an adapter's name: its annotations.")
     ] = None,
     text_worlds: Annotated[
         bool, typer.Option("--text-worlds", help="Write the worlds of dialogues that are not in the store yet.")
@@ -145,7 +143,7 @@ def sandbox() -> None:
 def check_films_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of films with their truth beside them.")],
     store: Annotated[
-        Path | None, typer.Option("--store", help="Folder that holds the worlds (DIR/worlds); missing ones are built.")
+        Path | None, typer.Option(help="Folder that holds the worlds (DIR/worlds); missing ones are built.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -161,7 +159,7 @@ def check_films_command(
 
 @sandbox_app.command()
 def make(
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the films; made when missing.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the films; made when missing.")],
     seed: Annotated[
         int, typer.Option(min=0, max=999_999_999, help="Decides the story: the same seed, the same film.")
     ] = 0,

@@ -30,16 +30,12 @@ def report(
     run: RunOrBundle,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Folder for the report; by default RUN/report, or beside the bundle."
-        ),
+        typer.Option(metavar="DIR", help="Folder for the report; by default RUN/report, or beside the bundle."),
     ] = None,
-    frames: Annotated[
-        int, typer.Option("--frames", min=0, max=5000, help="Most pictures on the page; 0 for none.")
-    ] = _MOST_FRAMES,
+    frames: Annotated[int, typer.Option(min=0, max=5000, help="Most pictures on the page; 0 for none.")] = _MOST_FRAMES,
     store: Annotated[
         Path | None,
-        typer.Option("--store", help="Where worlds lie, for pictures; by default that of the run's configuration."),
+        typer.Option(help="Where worlds lie, for pictures; by default that of the run's configuration."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -74,7 +70,7 @@ def bundle(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="PATH", help="The file to write; with --open, the folder to unpack to."),
+        typer.Option(metavar="PATH", help="The file to write; with --open, the folder to unpack to."),
     ] = None,
     unpack: Annotated[bool, typer.Option("--open", help="Unpack a bundle into a folder.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Only see whether every byte is as it was packed.")] = False,
@@ -141,7 +137,6 @@ def export(
     out: Annotated[
         Path,
         typer.Option(
-            "--out",
             metavar="PATH",
             help="FILE.eval or FILE.json: one log; a folder: a log for each arm, dataset, world, budget.",
         ),

@@ -43,19 +43,17 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Put something else into the configuration; repeatable."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="RUN", help="The run's folder; by default runs/NAME.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="RUN", help="The run's folder; by default runs/NAME.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Tell what would be asked, what it may cost, and what it could show.")
     ] = False,
     pilot: Annotated[
         Path | None,
-        typer.Option("--pilot", metavar="RUN", help="With --dry-run: take costs per question from that run."),
+        typer.Option(metavar="RUN", help="With --dry-run: take costs per question from that run."),
     ] = None,
     effect: Annotated[
         float,
-        typer.Option("--effect", min=0.0, max=1.0, help="With --dry-run: the true difference the power is told for."),
+        typer.Option(min=0.0, max=1.0, help="With --dry-run: the true difference the power is told for."),
     ] = 0.1,
     example: Annotated[bool, typer.Option("--example", help="Print a configuration with comments, and leave.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Agree that frames are sent to an endpoint.")] = False,
@@ -229,7 +227,7 @@ def compare(
     ],
     tools: Annotated[
         list[str] | None,
-        typer.Option("--tools", metavar="LIBRARY", help="A tool library, by name or folder; repeat it for several."),
+        typer.Option(metavar="LIBRARY", help="A tool library, by name or folder; repeat it for several."),
     ] = None,
     exposure: ExposureOption = None,
     seeds: Annotated[list[int] | None, typer.Option("--seed", min=0, help="A seed; repeat it for several.")] = None,
@@ -238,7 +236,7 @@ def compare(
     prices: PricesOption = None,
     judge: Annotated[
         str | None,
-        typer.Option("--judge", metavar="MODEL", help="Who scores open answers; else they are scored by their words."),
+        typer.Option(metavar="MODEL", help="Who scores open answers; else they are scored by their words."),
     ] = None,
     rounds: RoundsOption = _ROUNDS,
     calls: CallsOption = _CALLS,
@@ -247,7 +245,7 @@ def compare(
     money: MoneyOption = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Folder for run and report; by default comparisons/NAME."),
+        typer.Option(metavar="DIR", help="Folder for run and report; by default comparisons/NAME."),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,

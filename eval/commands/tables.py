@@ -122,15 +122,11 @@ def diff(
     run: RunOrBundle,
     arm: ArmArgument,
     against: AgainstArgument,
-    only: Annotated[
-        str, typer.Option("--only", metavar="a|b|all", help="Only those that A, or B, alone got right.")
-    ] = "all",
-    limit: Annotated[int, typer.Option("--limit", min=0, help="Show so many at most; 0 counts them only.")] = 10,
-    skip: Annotated[int, typer.Option("--skip", min=0, help="Leave out so many at the beginning.")] = 0,
+    only: Annotated[str, typer.Option(metavar="a|b|all", help="Only those that A, or B, alone got right.")] = "all",
+    limit: Annotated[int, typer.Option(min=0, help="Show so many at most; 0 counts them only.")] = 10,
+    skip: Annotated[int, typer.Option(min=0, help="Leave out so many at the beginning.")] = 0,
     full: Annotated[bool, typer.Option("--full", help="Whole thoughts, arguments and results.")] = False,
-    width: Annotated[
-        int | None, typer.Option("--width", min=40, max=400, help="Columns; by default the terminal's.")
-    ] = None,
+    width: Annotated[int | None, typer.Option(min=40, max=400, help="Columns; by default the terminal's.")] = None,
     dataset: DatasetOption = None,
     domain: DomainOption = None,
     world: WorldOption = None,
@@ -222,13 +218,13 @@ select_app = command_app()
 @select_app.command()
 def select(
     run: RunOrBundle,
-    library: Annotated[str, typer.Option("--library", metavar="L", help="The library whose tools are selected.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The new library's folder; must not be there.")],
-    arm: Annotated[str | None, typer.Option("--arm", help="Which arm of hier, where several have the library.")] = None,
+    library: Annotated[str, typer.Option(metavar="L", help="The library whose tools are selected.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The new library's folder; must not be there.")],
+    arm: Annotated[str | None, typer.Option(help="Which arm of hier, where several have the library.")] = None,
     sure: Annotated[
         bool, typer.Option("--sure", help="Keep a tool only where the interval of its gain lies above zero.")
     ] = False,
-    name: Annotated[str | None, typer.Option("--name", help="The new library's name; by default the folder's.")] = None,
+    name: Annotated[str | None, typer.Option(help="The new library's name; by default the folder's.")] = None,
     source: Annotated[
         str | None, typer.Option("--from", metavar="LIBRARY", help="Where the library lies, if not in the run.")
     ] = None,

@@ -174,9 +174,7 @@ def _leave_out_committed(folder: Path, manifest: Manifest) -> bool:
 def _must_be_a_video(path: Path) -> None:
     """Probe the file in a process of its own, and check its name, by which a run finds it.
 
-    Raises:
-        EvalFault: ``no_such_video``.
-        MediaFault: as probing names it.
+    Raises EvalFault: ``no_such_video``; MediaFault: as probing names it.
     """
     if not path.is_file():
         raise EvalFault("no_such_video", f"there is no video {str(path)[:200]}", hint="give a video file")
@@ -193,9 +191,7 @@ def _must_be_a_video(path: Path) -> None:
 def write_configuration(wanted: OwnComparison) -> Path:
     """Write the questions as a dataset, and the configuration; its path.
 
-    Raises:
-        EvalFault: as ``own_questions``.
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises EvalFault: as ``own_questions``; StoreFault: ``store_not_writable``, ``disk_full``.
     """
     folder = wanted.out / "questions"
     items = own_questions(wanted.questions, wanted.video_id)

@@ -147,9 +147,7 @@ class SampleRunner:
     def context(self, cell: Cell, item: Item) -> SystemContext:
         """The context from which the system of a cell is built for a question.
 
-        Raises:
-            ToolFault: what loading a domain raises.
-            BackendFault: the judge is not available.
+        Raises ToolFault: what loading a domain raises; BackendFault: the judge is not available.
         """
         document, arm = self._configuration.document, cell.arm
         domain = domain_named(item.domain)

@@ -216,9 +216,7 @@ _NO_RESULT = SET_UP_FAULTS | {"interrupted"}
 def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
     """Hold the run's lock; yields its file descriptor, which worker processes inherit.
 
-    Raises:
-        EvalFault: ``run_busy`` if another process holds it.
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises EvalFault: ``run_busy`` if another process holds it; StoreFault: ``store_not_writable``, ``disk_full``.
     """
     try:
         folder.root.mkdir(parents=True, exist_ok=True)

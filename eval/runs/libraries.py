@@ -114,9 +114,7 @@ def load_run_libraries(
 ) -> dict[str, ToolLibrary]:
     """The libraries of a run that was begun; each must have the hash in its manifest.
 
-    Raises:
-        EvalFault: ``run_changed``.
-        ToolFault: what loading a library raises.
+    Raises EvalFault: ``run_changed``; ToolFault: what loading a library raises.
     """
     found = libraries_of(configuration, kept, date="", copies=True).libraries
     for name, record in records.items():

@@ -61,9 +61,7 @@ def open_for(
 ) -> Session:
     """A session on the world of a question's video, as of the question's moment; what it writes is kept in memory.
 
-    Raises:
-        StoreFault: as opening a world names it.
-        OperationFault: ``bad_as_of``, ``unknown_group``.
+    Raises StoreFault: as opening a world names it; OperationFault: ``bad_as_of``, ``unknown_group``.
     """
     from world_api.api import open_session
 
@@ -351,10 +349,7 @@ def open_ladder(
     ``operation`` names one, several joined by ``+``, a category of them, or ``all``. The session is like any other: flat and
     induced tools call the operations through it, and what they answer is recorded and replayed the same. Episodes name
     in their settings which operations were answered so, and the true world's hash.
-
-    Raises:
-        EvalFault: ``unknown_rung``.
-        StoreFault, OperationFault: as ``open_session`` names them.
+    Raises EvalFault: ``unknown_rung``; StoreFault, OperationFault: as ``open_session`` names them.
     """
     from world_api.api import open_session
 
