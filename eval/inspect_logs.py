@@ -7,7 +7,6 @@ A condition is an arm, library, dataset, world and budget. A log is first plain 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -193,14 +192,10 @@ def _watermark(run: Run) -> Record:
 def _episode_fields(episode: Episode, sample: str) -> Record:
     answer = episode.answer if episode.answer is not None else ""
     message = {"id": f"{sample[:16]}-answer", "role": "assistant", "content": answer, "source": "generate"}
-    stop = "stop" if episode.outcome != "failed" else "unknown"
+    choice = {"message": message, "stop_reason": "stop" if episode.outcome != "failed" else "unknown"}
     record: Record = {
         "messages": messages_of(episode, sample),
-        "output": {
-            "model": episode.model,
-            "choices": [{"message": message, "stop_reason": stop}],
-            "completion": answer,
-        },
+        "output": {"model": episode.model, "choices": [choice], "completion": answer},
         "model_usage": usage_of(episode),
         "turn_count": len(episode.rounds),
     }
@@ -213,20 +208,18 @@ def _episode_fields(episode: Episode, sample: str) -> Record:
 
 
 def _episode_metadata(episode: Episode) -> Record:
+    calls = [
+        {"tool": call.tool, "ran": call.ran, "failed": call.failed, "inner_calls": len(call.inner_calls)}
+        for call in episode.calls
+    ]
+    spans = [
+        {"start_time": span.start_time, "end_time": span.end_time, "calls": span.returned_by} for span in episode.spans
+    ]
     return {
-        "outcome": episode.outcome,
-        "reason": episode.reason,
-        "value": episode.value,
-        "spans": [
-            {"start_time": span.start_time, "end_time": span.end_time, "calls": span.returned_by}
-            for span in episode.spans
-        ],
+        **{name: getattr(episode, name) for name in ("outcome", "reason", "value", "slips")},
+        "spans": spans,
         "world_hash": episode.task.world_hash,
-        "slips": episode.slips,
-        "calls": [
-            {"tool": call.tool, "ran": call.ran, "failed": call.failed, "inner_calls": len(call.inner_calls)}
-            for call in episode.calls
-        ],
+        "calls": calls,
         "accounts": accounts_of(episode).record(),
     }
 
@@ -250,15 +243,13 @@ def conditions_of(run: Run) -> list[Condition]:
     for cell in run.cells.values():
         key = canonical_json([asdict(cell.arm), cell.dataset, cell.world, cell.budget, cell.model])
         groups.setdefault(key, []).append(cell)
+    found = []
     names = {key: _name(cells[0]) for key, cells in groups.items()}
-    counts = Counter(names.values())
-    return [
-        Condition(
-            name=names[key] if counts[names[key]] == 1 else f"{names[key]}-{content_hash(key)[:8]}",
-            cells=tuple(sorted(cells, key=lambda cell: (cell.seed, cell.id))),
-        )
-        for key, cells in groups.items()
-    ]
+    for key, cells in groups.items():
+        is_single = list(names.values()).count(names[key]) == 1
+        name = names[key] if is_single else f"{names[key]}-{content_hash(key)[:8]}"
+        found.append(Condition(name=name, cells=tuple(sorted(cells, key=lambda cell: (cell.seed, cell.id)))))
+    return found
 
 
 def _name(cell: Cell) -> str:
@@ -373,16 +364,10 @@ def _results(samples: list[Record], planned: int) -> Record:
         "score": ("mean", [float(score["score"]["value"]) for score in scores]),
     }
     counts = {"scored_samples": len(scores), "unscored_samples": len(samples) - len(scores)}
-    metrics = [
-        {
-            "name": name,
-            "scorer": "video-world-api",
-            **counts,
-            "metrics": {metric: {"name": metric, "value": round(sum(found) / len(found), 6)}},
-        }
-        for name, (metric, found) in values.items()
-        if found
-    ]
+    metrics = []
+    for name, (metric, found) in values.items() if scores else ():
+        mean = {metric: {"name": metric, "value": round(sum(found) / len(found), 6)}}
+        metrics.append({"name": name, "scorer": "video-world-api", **counts, "metrics": mean})
     return {"total_samples": planned, "completed_samples": len(samples), "scores": metrics}
 
 

@@ -23,9 +23,8 @@ from controller.display import plural
 from eval.report.charts import SETTING, Figure, Primary, TableRow, arms_figure, figure_of
 from eval.report.episodes import Gathered, Pool, Sets
 from eval.report.pictures import Gallery
-from eval.runs.records import Provenance
 from eval.runs.run import Run
-from eval.tables.table import Cell, Column, Table
+from eval.tables.table import Column, Table
 from eval.tables.writing import cell_text, heading, remarks, value_text
 from world_api.core.canonical import canonical_json, content_hash
 
@@ -153,11 +152,11 @@ class Lead:
 
 def section_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> Section:
     """The section of a table, without columns that say nothing in any row."""
-    kept = [
-        place
-        for place, column in enumerate(table.columns)
-        if column.kind != _CSV_ONLY and any(_says_something(row.cells[place]) for row in table.rows)
+    columns = {place: [row.cells[place] for row in table.rows] for place in range(len(table.columns))}
+    said_by = [
+        place for place, cells in columns.items() if any(cell.value not in (None, "") or cell.why for cell in cells)
     ]
+    kept = [place for place in said_by if table.columns[place].kind != _CSV_ONLY]
     said = sorted({remarks(row.cells[place]) for row in table.rows for place in kept} - {""})
     return Section(
         table=table,
@@ -166,10 +165,6 @@ def section_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> Sect
         rows=[_page_row(table, number, kept, sets) for number in range(len(table.rows))],
         remarks="- is blank, * bears a remark: " + "; ".join(said) + "." if said else "",
     )
-
-
-def _says_something(cell: Cell) -> bool:
-    return cell.value not in (None, "") or bool(cell.why)
 
 
 def _page_row(table: Table, row: int, kept: Sequence[int], sets: Sets) -> list[PageCell]:
@@ -248,14 +243,13 @@ _MANY = 24  #: values of one fact that are shown
 
 def overview_of(run: Run) -> list[FactGroup]:
     """The facts of a run, in groups."""
-    budgets = run.manifest.budgets.items()
     groups = {
         "Run": _run(run),
         "Questions": _questions(run),
         "Arms": _arm_facts(run),
         "Tool libraries": _libraries(run),
         "Worlds": _worlds(run),
-        "Budgets": (Fact(name=name, values=[_amounts(held)]) for name, held in budgets),
+        "Budgets": _budgets(run),
     }
     found = [FactGroup(title=title, facts=list(facts)) for title, facts in groups.items()]
     return [group for group in found if group.facts]
@@ -279,19 +273,17 @@ def _run(run: Run) -> Iterator[Fact]:
     for name, value in hashes:
         if value:
             yield Fact(name=name, values=[value[:_HASH]], is_code=True)
-    if len(run.provenance) > 1:
-        yield Fact(name="asked by", values=[_period(one, count) for one, count in run.provenance])
+    asked_by = []
+    for one, count in run.provenance:
+        parts = (one.git[:40] if one.git is not None else "", f"loop {one.loop[:_HASH]}", one.endpoint or "")
+        asked_by.append(f"{plural(count, 'sample')} of {one.planned:,} planned: {', '.join(filter(None, parts))}")
+    if len(asked_by) > 1:
+        yield Fact(name="asked by", values=asked_by)
     settings = {key: value for key, value in manifest.settings.items() if value not in (None, "", [], {})}
     if settings:
         yield Fact(name="settings", values=[f"{key} {_plain(value)}" for key, value in settings.items()])
     if manifest.overrides:
         yield Fact(name="overridden", values=list(manifest.overrides))
-
-
-def _period(one: Provenance, count: int) -> str:
-    """The provenance of some of a run's samples."""
-    parts = [one.git[:40] if one.git is not None else "", f"loop {one.loop[:_HASH]}", one.endpoint or ""]
-    return f"{plural(count, 'sample')} of {one.planned:,} planned: " + ", ".join(part for part in parts if part)
 
 
 def _questions(run: Run) -> Iterator[Fact]:
@@ -334,19 +326,18 @@ def _libraries(run: Run) -> Iterator[Fact]:
 
 def _worlds(run: Run) -> Iterator[Fact]:
     """The worlds by how they were made; many are named by one hash over all."""
-    by_profile: dict[str, dict[str, str]] = {}
-    for video, made in run.manifest.worlds.items():
-        for profile, value in made.items():
-            by_profile.setdefault(profile, {})[video] = value
-    for profile, hashes in by_profile.items():
+    profiles = dict.fromkeys(profile for made in run.manifest.worlds.values() for profile in made)
+    for profile in profiles:
+        hashes = {video: made[profile] for video, made in run.manifest.worlds.items() if profile in made}
         values = [f"{video} {value[:_HASH]}" for video, value in list(hashes.items())[:_MANY]]
-        if len(hashes) > _MANY:
-            values.append(f"and {len(hashes) - _MANY:,} more")
+        values += [f"and {len(hashes) - _MANY:,} more"] if len(hashes) > _MANY else []
         yield Fact(name=f"{profile}, {content_hash(hashes)[:_HASH]}", values=values)
 
 
-def _amounts(held: Mapping[str, float | None]) -> str:
-    return ", ".join(f"{value:,g} {name}" for name, value in held.items() if value is not None) or "the usual one"
+def _budgets(run: Run) -> Iterator[Fact]:
+    for name, held in run.manifest.budgets.items():
+        limits = ", ".join(f"{value:,g} {limit}" for limit, value in held.items() if value is not None)
+        yield Fact(name=name, values=[limits or "the usual one"])
 
 
 def _plain(value: Any) -> str:

@@ -296,18 +296,13 @@ class Estimate:
     def record(self) -> dict[str, Any]:
         """The wire form."""
         return {
-            "name": self.name,
+            **{key: getattr(self, key) for key in ("name", "samples", "finished", "tokens", "money", "seconds")},
             "cells": list(self.cell_ids),
-            "samples": self.samples,
-            "finished": self.finished,
             "worlds_to_build": dict(self.building.worlds),
             "missing_videos": {name: list(videos) for name, videos in self.missing.items()},
             "arms": [asdict(arm) for arm in self.arms],
-            "tokens": self.tokens,
-            "money": self.money,
             "not_priced": list(self.unpriced),
             "not_estimated": list(self.without),
-            "seconds": self.seconds,
             "seconds_building": self.building.seconds,
             "seconds_asking": self.asking,
             "building_basis": self.building.basis,
