@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -359,7 +359,7 @@ def _check_worlds(before: Manifest, now: Mapping[str, Mapping[str, str]]) -> Non
 
 @dataclass(frozen=True, kw_only=True)
 class ResumeState:
-    """Which samples of a run are finished, by key, and whether they are right as far as that is known without a judge.
+    """Which samples of a run are finished, by key, and which of them ``scores.jsonl`` says are right.
 
     ``adopted`` are finished samples that a process recorded and did not note before it died. ``lost`` were finished, and their
     episode or its recording is gone. ``other_costs`` were paid for samples that do not count; a limit of money includes them.
@@ -367,25 +367,24 @@ class ResumeState:
     """
 
     finished: Mapping[str, SampleLine]
-    correct: Mapping[str, bool | None] = field(default_factory=dict)
-    adopted: tuple[SampleLine, ...] = ()
-    lost: tuple[SampleLine, ...] = ()
-    other_costs: tuple[Cost, ...] = ()
-    lines: int = 0
+    correct: Mapping[str, bool]
+    adopted: Sequence[SampleLine]
+    lost: Sequence[SampleLine]
+    other_costs: Sequence[Cost]
+    lines: int
 
 
 def resume_state(plan: Plan, folder: RunFolder) -> ResumeState:
-    """Compare ``samples.jsonl`` with the journals of a run. The episodes of a journal are read once at most.
+    """Compare ``samples.jsonl`` with the journals of a run; episodes are read only of cells that lack samples.
 
     Raises EvalFault: ``run_damaged``, ``other_schema_version``.
     """
     lines = list(read_lines(folder.samples, SampleLine))
     noted = {line.sample: line for line in lines if not line.held}
-    correct: dict[str, bool | None] = {}
+    correct: dict[str, bool] = {}
     with suppress(EvalFault):  # a damaged scores.jsonl is written again at the end
         scores = read_lines(folder.scores, ScoreLine)
         correct = {line.sample: line.correct for line in scores if line.is_of(noted.get(line.sample))}
-    is_right = correctness(plan)
     by_cell: dict[str, list[Sample]] = {}
     for sample in plan.samples():
         by_cell.setdefault(sample.cell.id, []).append(sample)
@@ -396,55 +395,32 @@ def resume_state(plan: Plan, folder: RunFolder) -> ResumeState:
         journal = folder.journal(cell_id)
         # Finished episodes whose recording is there; the episodes themselves are not read.
         lines_there = lines_of(journal / EPISODES) if is_there(journal / EPISODES) else ()
-        unused = {str(line.name) for line in lines_there} & recorded(journal)
-        missing: list[Sample] = []
-        unscored: dict[str, Sample] = {}  # by episode
-        for sample in samples:
-            line = noted.get(sample.key)
-            if line is not None and (line.episode is None or line.episode in unused):
-                finished[sample.key] = line
-                if line.episode is None:
-                    correct[sample.key] = None if sample.item.answer is None else False
-                elif sample.key not in correct:
-                    unscored[line.episode] = sample
-                continue
-            lost += [line] if line is not None else []
-            missing.append(sample)
-        unused -= {str(finished[sample.key].episode) for sample in samples if sample.key in finished}
-        for entry, sample in _matched(journal, unused if missing else set(), missing, unscored):
-            if entry.name in unused:
-                line = _adopted_line(entry, sample)
-                adopted.append(line)
-                finished[sample.key] = line
-            correct[sample.key] = is_right(sample.item, entry.episode.value, entry.episode.answer)
-        for sample in unscored.values():  # what is left has a damaged episode
-            correct.setdefault(sample.key, None if sample.item.answer is None else False)
+        there = {str(line.name) for line in lines_there} & recorded(journal)
+        known = {sample.key: noted[sample.key] for sample in samples if sample.key in noted}
+        kept = {key: line for key, line in known.items() if line.episode is None or line.episode in there}
+        lost += [line for key, line in known.items() if key not in kept]
+        missing = [sample for sample in samples if sample.key not in kept]
+        unused = there - {str(line.episode) for line in kept.values()}
+        found = [_adopted_line(entry, sample) for entry, sample in _matched(journal, unused, missing)]
+        adopted += found
+        finished |= kept | {line.sample: line for line in found}
     return ResumeState(
         finished=finished,
         correct=correct,
-        adopted=tuple(adopted),
-        lost=tuple(lost),
-        other_costs=tuple(line.cost for line in lines if finished.get(line.sample) is not line),
+        adopted=adopted,
+        lost=lost,
+        other_costs=[line.cost for line in lines if finished.get(line.sample) is not line],
         lines=sum(not line.held for line in lines) + len(adopted),
     )
 
 
-def _matched(
-    journal: Path, unused: set[str], missing: Sequence[Sample], unscored: Mapping[str, Sample]
-) -> Iterator[tuple[JournalEntry, Sample]]:
-    """Read the ``unscored`` episodes with their samples, and ``unused`` ones matched with a missing sample of their question.
-
-    Each episode is used once. A damaged one is left out.
-    """
+def _matched(journal: Path, unused: set[str], missing: Sequence[Sample]) -> Iterator[tuple[JournalEntry, Sample]]:
+    """Match ``unused`` episodes with missing samples of their question, each once. A damaged episode is left out."""
     waiting: dict[tuple[Question, str], deque[Sample]] = {}
     for sample in missing:
         waiting.setdefault((sample.item.question, sample.item.video_id), deque()).append(sample)
-    names = unused | set(unscored)
-    for entry in Journal(journal).scan(only=names) if names else ():
+    for entry in Journal(journal).scan(only=unused) if unused and missing else ():
         if not isinstance(entry, JournalEntry):
-            continue
-        if entry.name in unscored:
-            yield entry, unscored[entry.name]
             continue
         episode = entry.episode
         open_samples = waiting.get((episode.task.question, episode.task.video_id))

@@ -64,22 +64,6 @@ def test_an_episode_that_was_recorded_and_not_noted_is_adopted(tmp_path: Path) -
     assert (run / "scores.jsonl").read_bytes() == scores
 
 
-def accuracies(run: Path) -> dict[str, float | None]:
-    """What a run that goes on says of its arms."""
-    return {name: arm.accuracy for name, arm in run_here(run).tally.arms.items()}
-
-
-def test_a_run_without_its_scores_says_what_it_would_say_with_them(tmp_path: Path) -> None:
-    run = made_run(tmp_path)
-    known = accuracies(run)
-    assert known["flat"] != known["blind"]
-    (run / "scores.jsonl").unlink()
-    assert accuracies(run) == known
-    lines = (run / "samples.jsonl").read_text().splitlines(keepends=True)
-    (run / "samples.jsonl").write_text("".join(lines[::3]))  # some noted, the others adopted, none scored
-    assert accuracies(run) == known
-
-
 def test_what_is_told_in_the_end_is_what_the_scores_say(tmp_path: Path) -> None:
     run = made_run(tmp_path)
     edit_lines(run / "scores.jsonl", lambda line: line.update(correct=True))
