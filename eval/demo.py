@@ -39,7 +39,7 @@ def step(why: str, *arguments: str) -> Step:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject:
+class DemoSubject:
     """The video that is shown, and what is looked for in it."""
 
     video: Path
@@ -47,16 +47,16 @@ class Subject:
     question: str = "When does a person first appear?"
 
 
-def sample_subject(folder: Path) -> Subject:
+def sample_subject(folder: Path) -> DemoSubject:
     """The film that the project draws itself."""
     from eval.sandbox import DEFAULT_SEED, cast
 
     coat = cast(DEFAULT_SEED).owner.look.coat
     question = f"When does the person in the {coat} coat first appear?"
-    return Subject(video=folder / "sample.mp4", person=f"a person in a {coat} coat", question=question)
+    return DemoSubject(video=folder / "sample.mp4", person=f"a person in a {coat} coat", question=question)
 
 
-def steps(subject: Subject, folder: Path) -> list[Step]:
+def steps(subject: DemoSubject, folder: Path) -> list[Step]:
     """The commands, in order."""
     store = ("--store", str(folder / "worlds"))
     episodes = str(folder / "episodes")
@@ -115,7 +115,7 @@ def main(environment: Mapping[str, str]) -> int:
     """Show ``VIDEO``, or the sample film where none is named."""
     named = environment.get("VIDEO", "").strip()
     if named:
-        return run_steps(steps(Subject(video=Path(named).expanduser()), FOLDER), FOLDER, videoworld, _say)
+        return run_steps(steps(DemoSubject(video=Path(named).expanduser()), FOLDER), FOLDER, videoworld, _say)
     if not (FOLDER / "sample.truth.json").exists():  # written last: where it is, the film is whole
         draw = step("Draw a sample video (VIDEO=path takes yours)", "sample", str(FOLDER))
         status = _shown(draw, f"0. {draw.why}", videoworld, _say)

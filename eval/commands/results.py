@@ -15,7 +15,7 @@ from world_api.commands.cli import JsonOption, command_app, show
 from world_api.core.faults import EvalFault
 
 if TYPE_CHECKING:
-    from eval.report import Written
+    from eval.report import WrittenReport
     from eval.runs.run import Gone, Run
     from eval.scoring.labels import GivenAnswer
 
@@ -46,12 +46,12 @@ def report(
     show(record_of(written), as_json=as_json, text=lambda: text_of(written))
 
 
-def record_of(written: Written) -> dict[str, Any]:
+def record_of(written: WrittenReport) -> dict[str, Any]:
     """What was written, as JSON."""
     return {**asdict(written), "page": str(written.page)}
 
 
-def text_of(written: Written) -> str:
+def text_of(written: WrittenReport) -> str:
     """What was written, for people."""
     first = (
         f"{written.page}: {written.episodes:,} episodes, {written.pictures:,} pictures, {written.bytes / 1e6:.1f} MB"

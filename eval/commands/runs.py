@@ -26,8 +26,8 @@ from world_api.core.faults import EvalFault, VideoWorldError
 
 if TYPE_CHECKING:
     from eval.report.own_video import OwnOutcome
-    from eval.runs.experiment import Experiment, Outcome
-    from eval.runs.scoring import Judging, Scored
+    from eval.runs.experiment import Experiment, RunOutcome
+    from eval.runs.scoring import JudgeChoice, Scored
 
 
 run_app = command_app()
@@ -101,7 +101,7 @@ def run(
     end_command(outcome.ended.fault or unscored, interrupted=outcome.ended.interrupted, as_json=as_json)
 
 
-def _judging(what: Experiment) -> Judging:
+def _judging(what: Experiment) -> JudgeChoice:
     """The judge of the configuration; raises an EvalFault or BackendFault if it is not available."""
     from eval.runs.scoring import judging_of
     from world_api.core.ports import SystemClock
@@ -123,7 +123,7 @@ def _scored(what: Experiment) -> tuple[Scored | None, VideoWorldError | None]:
         return None, fault
 
 
-def _run_text(outcome: Outcome, scored: Scored | None) -> str:
+def _run_text(outcome: RunOutcome, scored: Scored | None) -> str:
     from eval.runs.scheduler import progress_summary, progress_text
 
     lines = [progress_text(outcome.tally)]

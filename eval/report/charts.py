@@ -36,7 +36,7 @@ _LOGARITHMIC_FROM = 30  #: ratio of the largest to the smallest cost from which 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class ChartFigure:
     """Drawings with their caption; ``narrow`` ones take their place on narrow screens, if there are any."""
 
     drawings: Sequence[Markup]
@@ -96,7 +96,7 @@ class TableRow:
         return (self.word("arm"), self.word("world"), self.word("budget")) in self.primary
 
 
-def figure_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> Figure | None:
+def figure_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> ChartFigure | None:
     """The figure of a table; None if there is nothing to draw."""
     draw = _CHARTS.get(table.name)
     rows = [TableRow(table=table, number=number, sets=sets, primary=primary) for number in range(len(table.rows))]
@@ -124,7 +124,7 @@ _COST_CAPTION = (
 )
 
 
-def _draw_cost(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+def _draw_cost(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
     """Accuracy against tokens, and against money if prices are known; in the main table against calls, if neither was spent."""
     axes = {"tokens": "tokens a question, logical", "money": "USD a question, logical"}
     if table.name == "main":
@@ -141,7 +141,7 @@ def _draw_cost(table: Table, rows: Sequence[TableRow]) -> Figure | None:
                 f"Share of right answers against {axis}, one line an arm, one point a budget, bars are 95 % intervals."
             )
             drawings.append(_svg(chart, name=f"{table.name}-{key}", title=f"Accuracy against {key}", about=about))
-    return Figure(drawings=drawings, caption=_COST_CAPTION) if drawings else None
+    return ChartFigure(drawings=drawings, caption=_COST_CAPTION) if drawings else None
 
 
 def _cost_point(row: TableRow, key: str) -> Record:
@@ -216,7 +216,7 @@ def _cost_chart(points: list[Record], axis: str, number_format: str) -> alt.Face
 # Estimates with intervals, one a line
 
 
-def _draw_differences(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+def _draw_differences(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
     dots = []
     for row in (row for row in rows if row.has("difference")):
         place = row.place((*SETTING, "domain"))
@@ -227,7 +227,7 @@ def _draw_differences(table: Table, rows: Sequence[TableRow]) -> Figure | None:
     return _dots_figure(dots, table.name, table.title, about, axis="difference in accuracy, percent points", zero=True)
 
 
-def _draw_ladder(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+def _draw_ladder(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
     dots = []
     for row in (row for row in rows if row.has("accuracy")):
         arm, label = row.word("arm"), f"from the truth: {row.word('world')}"
@@ -239,7 +239,7 @@ def _draw_ladder(table: Table, rows: Sequence[TableRow]) -> Figure | None:
     return _dots_figure(dots, table.name, table.title, about, axis="accuracy, %")
 
 
-def arms_figure(rows: Sequence[TableRow], about: str) -> Figure | None:
+def arms_figure(rows: Sequence[TableRow], about: str) -> ChartFigure | None:
     """The accuracy of arms, those of the primary contrast in the other colour."""
     dots = []
     for row in (row for row in rows if row.has("accuracy")):
@@ -257,7 +257,7 @@ def _dot(row: TableRow, key: str, *, label: str, marked: bool, words: str, group
 
 def _dots_figure(
     dots: list[Record], name: str, title: str, about: str, *, axis: str, zero: bool = False
-) -> Figure | None:
+) -> ChartFigure | None:
     """The chart of the dots, once for wide screens and once for narrow ones."""
     if not dots:
         return None
@@ -266,7 +266,7 @@ def _dots_figure(
         _svg(_dot_chart(dots, axis, zero=zero, narrow=narrow), name=name + "-narrow" * narrow, title=title, about=about)
         for narrow in (False, True)
     ]
-    return Figure(drawings=drawings[:1], narrow=drawings[1:], caption=about)
+    return ChartFigure(drawings=drawings[:1], narrow=drawings[1:], caption=about)
 
 
 def _dot_chart(dots: list[Record], axis: str, *, zero: bool, narrow: bool) -> alt.FacetChart:
@@ -321,7 +321,7 @@ def _in_groups(chart: alt.LayerChart, groups: Sequence[str]) -> alt.FacetChart:
 # Libraries against domains
 
 
-def _draw_transfer(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+def _draw_transfer(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
     """Libraries against domains, one map for each setting if there are several."""
     domains = [column for column in table.columns if column.key.startswith("domain:")]
     if not domains:
@@ -338,7 +338,7 @@ def _draw_transfer(table: Table, rows: Sequence[TableRow]) -> Figure | None:
         _svg(_heat_map(tiles, _cut(place, 70)), name=f"{table.name}-{number}", title=place or table.title, about=about)
         for number, (place, tiles) in enumerate(by_place.items())
     ]
-    return Figure(drawings=drawings, caption=about)
+    return ChartFigure(drawings=drawings, caption=about)
 
 
 def _tile(row: TableRow, column: Column, most: float) -> Record:
@@ -398,7 +398,7 @@ def _heat_map(tiles: list[Record], title: str) -> alt.LayerChart:
 # Bars: tools and funnels
 
 
-def _draw_tools(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+def _draw_tools(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
     """Draw right and wrong episodes per tool as bars, for the first ``_MOST_BARS``."""
     held = [row for row in rows if row.number_at("used")]
     pieces = []
@@ -421,7 +421,7 @@ def _draw_tools(table: Table, rows: Sequence[TableRow]) -> Figure | None:
     )
     more = f" {len(held) - _MOST_BARS} further tools are in the table." if len(held) > _MOST_BARS else ""
     chart = _bar_chart(pieces, {"right": "var(--c2)", "wrong": "var(--c1)"}, width=430)
-    return Figure(drawings=[_svg(chart, name=table.name, title=table.title, about=about)], caption=about + more)
+    return ChartFigure(drawings=[_svg(chart, name=table.name, title=table.title, about=about)], caption=about + more)
 
 
 _TOOL_STEPS = {
@@ -434,7 +434,7 @@ _EPISODE_STEPS = {
 }  # fmt: skip
 
 
-def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
     """How many of each library's tools pass each step, and how many of its episodes."""
     about = "How many tools of a library, and how many of its episodes, come how far; each step counts what passed all before it."
     drawings = []
@@ -444,7 +444,7 @@ def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> Figure | None:
         chart = _bar_chart(bars, {"tools": "var(--c0)", "episodes": "var(--c2)"}, width=200, legend=False)
         drawings.append(_svg(chart, name=f"{table.name}-{row.number}", title=table.title, about=about))
     more = f" {len(rows) - _MOST_FUNNELS} more are in the table." if len(rows) > _MOST_FUNNELS else ""
-    return Figure(drawings=drawings, caption=about + more)
+    return ChartFigure(drawings=drawings, caption=about + more)
 
 
 def _funnel_bars(row: TableRow, what: str, steps: dict[str, str]) -> list[Record]:
@@ -484,7 +484,7 @@ def _bar_chart(pieces: list[Record], series: dict[str, str], *, width: int, lege
     return _in_groups(chart, [piece["group"] for piece in pieces])
 
 
-_CHARTS: dict[str, Callable[[Table, Sequence[TableRow]], Figure | None]] = {
+_CHARTS: dict[str, Callable[[Table, Sequence[TableRow]], ChartFigure | None]] = {
     "main": _draw_cost,
     "curve": _draw_cost,
     "ladder": _draw_ladder,

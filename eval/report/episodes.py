@@ -32,7 +32,7 @@ from controller.episode import CallRecord, Episode, RoundRecord
 from controller.questions import Question
 from controller.records.conditions import Conditions
 from eval.datasets.items import Item
-from eval.report.pictures import Chosen, FrameKey, Moment, moments_of
+from eval.report.pictures import Chosen, FrameKey, ShownMoment, moments_of
 from eval.runs.run import Run
 from eval.tables.rows import SampleRow
 from eval.tables.table import ranges
@@ -341,7 +341,7 @@ class Gathered:
     blocks: list[str] = field(default_factory=list)
     places: dict[str, BlockPlace] = field(default_factory=dict)
     answers: dict[str, str | None] = field(default_factory=dict)
-    moments: dict[str, list[Moment]] = field(default_factory=dict)
+    moments: dict[str, list[ShownMoment]] = field(default_factory=dict)
     damaged: dict[str, str] = field(default_factory=dict)
 
 
@@ -376,7 +376,7 @@ def gather(run: Run, rows: Collection[SampleRow], pool: Pool) -> Gathered:
 def frame_blocks(gathered: Gathered, chosen: Chosen, numbers: Mapping[FrameKey, int]) -> list[str]:
     """For every block of episodes a block with the pictures of their moments; ``numbers`` are those of the pictures."""
 
-    def shown(moment: Moment) -> dict[str, Any]:
+    def shown(moment: ShownMoment) -> dict[str, Any]:
         frame = chosen.frame_of(moment)
         number = None if frame is None else numbers.get(frame)
         boxes = [[box.x1, box.y1, box.x2, box.y2, box.label] for box in moment.boxes]

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from eval.datasets.files import ENDINGS
 from eval.datasets.items import SCHEMA_VERSION, BadItem, Item, item_from_record, item_record
 from eval.datasets.loading import read_items
-from eval.report.writing import Choices, Written, write_report
-from eval.runs.experiment import Outcome, open_experiment, run_experiment
+from eval.report.writing import Choices, WrittenReport, write_report
+from eval.runs.experiment import RunOutcome, open_experiment, run_experiment
 from eval.runs.scoring import score_run
 from eval.runs.worlds import store_for
 from eval.scoring.judge import judge_of
@@ -102,8 +102,8 @@ class OwnComparison:
 class OwnOutcome:
     """The outcome of the run, and the page if the run is complete."""
 
-    outcome: Outcome
-    written: Written | None
+    outcome: RunOutcome
+    written: WrittenReport | None
 
 
 def compare_own(

@@ -20,7 +20,7 @@ from typing import Any
 from markupsafe import Markup
 
 from controller.display import plural
-from eval.report.charts import SETTING, Figure, Primary, TableRow, arms_figure, figure_of
+from eval.report.charts import SETTING, ChartFigure, Primary, TableRow, arms_figure, figure_of
 from eval.report.episodes import Gathered, Pool, Sets
 from eval.report.pictures import Gallery
 from eval.runs.run import Run
@@ -32,7 +32,7 @@ _SCRIPTS = ("data.js", "browsing.js", "episodes.js", "start.js")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fact:
+class RunFact:
     """A name with its values; ``is_code`` marks hashes and ids."""
 
     name: str
@@ -45,7 +45,7 @@ class FactGroup:
     """Facts that belong together."""
 
     title: str
-    facts: Sequence[Fact]
+    facts: Sequence[RunFact]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +120,7 @@ class Section:
     """A table with its figure. ``classes`` are those of its columns: ``figure`` is right-aligned, ``aside`` is not printed."""
 
     table: Table
-    figure: Figure | None
+    figure: ChartFigure | None
     columns: Sequence[Column]
     rows: Sequence[Sequence[PageCell]]
     remarks: str  #: why cells are blank, and what their signs mean
@@ -145,7 +145,7 @@ class Lead:
 
     lines: Sequence[tuple[str, PageCell, str]]
     note: str
-    figure: Figure | None
+    figure: ChartFigure | None
     anchor: str | None
     watermark: str | None
 
@@ -223,7 +223,7 @@ def _lead_line(contrast: Table, number: int, sets: Sets) -> tuple[str, PageCell,
     return f"{names} ({', '.join(about)})", cell, after + "."
 
 
-def _arms(arms: Table, contrast: Table, sets: Sets, primary: Primary) -> Figure | None:
+def _arms(arms: Table, contrast: Table, sets: Sets, primary: Primary) -> ChartFigure | None:
     """Accuracy by arm, in the world and budget of the contrast if one was named."""
     rows = [TableRow(table=arms, number=number, sets=sets, primary=primary) for number in range(len(arms.rows))]
     settings = {(world, budget) for _, world, budget in primary}
@@ -255,38 +255,38 @@ def overview_of(run: Run) -> list[FactGroup]:
     return [group for group in found if group.facts]
 
 
-def _run(run: Run) -> Iterator[Fact]:
+def _run(run: Run) -> Iterator[RunFact]:
     manifest = run.manifest
     if manifest.name:
-        yield Fact(name="name", values=[manifest.name])
+        yield RunFact(name="name", values=[manifest.name])
     rules = " (rule-based: it shows that the chain works, and nothing of what a model can do)"
-    yield Fact(name="model", values=[manifest.model + (rules if manifest.rule_based else "")])
-    yield Fact(name="finished", values=[f"{len(run.samples):,} of {plural(run.planned, 'sample')}"])
-    yield Fact(name="seeds", values=[str(seed) for seed in manifest.seeds])
+    yield RunFact(name="model", values=[manifest.model + (rules if manifest.rule_based else "")])
+    yield RunFact(name="finished", values=[f"{len(run.samples):,} of {plural(run.planned, 'sample')}"])
+    yield RunFact(name="seeds", values=[str(seed) for seed in manifest.seeds])
     primary = {key: value for key, value in (manifest.primary or {}).items() if value is not None}
     named = ", ".join(f"{key} {value}" for key, value in primary.items())
-    yield Fact(name="primary contrast", values=[named or "none was named before the run"])
-    yield Fact(name="versions", values=[f"{name} {version}" for name, version in manifest.versions.items()])
+    yield RunFact(name="primary contrast", values=[named or "none was named before the run"])
+    yield RunFact(name="versions", values=[f"{name} {version}" for name, version in manifest.versions.items()])
     if manifest.git is not None:
-        yield Fact(name="git", values=[manifest.git[:40]], is_code=True)
+        yield RunFact(name="git", values=[manifest.git[:40]], is_code=True)
     hashes = [("prompts", manifest.prompts), ("loop", manifest.loop), ("manifest", content_hash(manifest.record()))]
     for name, value in hashes:
         if value:
-            yield Fact(name=name, values=[value[:_HASH]], is_code=True)
+            yield RunFact(name=name, values=[value[:_HASH]], is_code=True)
     asked_by = []
     for one, count in run.provenance:
         parts = (one.git[:40] if one.git is not None else "", f"loop {one.loop[:_HASH]}", one.endpoint or "")
         asked_by.append(f"{plural(count, 'sample')} of {one.planned:,} planned: {', '.join(filter(None, parts))}")
     if len(asked_by) > 1:
-        yield Fact(name="asked by", values=asked_by)
+        yield RunFact(name="asked by", values=asked_by)
     settings = {key: value for key, value in manifest.settings.items() if value not in (None, "", [], {})}
     if settings:
-        yield Fact(name="settings", values=[f"{key} {_plain(value)}" for key, value in settings.items()])
+        yield RunFact(name="settings", values=[f"{key} {_plain(value)}" for key, value in settings.items()])
     if manifest.overrides:
-        yield Fact(name="overridden", values=list(manifest.overrides))
+        yield RunFact(name="overridden", values=list(manifest.overrides))
 
 
-def _questions(run: Run) -> Iterator[Fact]:
+def _questions(run: Run) -> Iterator[RunFact]:
     counts = Counter(dataset for dataset, _ in run.items)
     for name, record in run.manifest.datasets.items():
         videos = {item.video_id for (dataset, _), item in run.items.items() if dataset == name}
@@ -295,18 +295,18 @@ def _questions(run: Run) -> Iterator[Fact]:
             lost = f"{plural(len(record.missing), 'video')} with {plural(record.missing_questions, 'question')} missing"
             values.append(f"{lost}, {record.missing_hash[:_HASH]}")
         values += [f"left out: {number:,} of its file: {reason}" for reason, number in record.left_out.items()]
-        yield Fact(name=name, values=values)
+        yield RunFact(name=name, values=values)
         rules = [f"{key}: {_plain(value)}" for key, value in record.protocol.items()]
         if rules:
-            yield Fact(name=f"protocol of {name}", values=rules)
+            yield RunFact(name=f"protocol of {name}", values=rules)
     for title, kinds in (
         ("by domain", Counter(item.domain or "none" for item in run.items.values())),
         ("by answer type", Counter(item.question.kind for item in run.items.values())),
     ):
-        yield Fact(name=title, values=[f"{kind} {number:,}" for kind, number in sorted(kinds.items())])
+        yield RunFact(name=title, values=[f"{kind} {number:,}" for kind, number in sorted(kinds.items())])
 
 
-def _arm_facts(run: Run) -> Iterator[Fact]:
+def _arm_facts(run: Run) -> Iterator[RunFact]:
     arms = {
         cell.arm.name + (f"@{cell.arm.library}" if cell.arm.library else ""): cell.arm for cell in run.cells.values()
     }
@@ -314,30 +314,30 @@ def _arm_facts(run: Run) -> Iterator[Fact]:
         values = [f"system {arm.system}", f"library {arm.library}" if arm.library is not None else ""]
         values += [f"{key} {_plain(value)}" for key, value in arm.settings.items()]
         values += [f"with {group}" for group in arm.groups]
-        yield Fact(name=name, values=[value for value in values if value])
+        yield RunFact(name=name, values=[value for value in values if value])
 
 
-def _libraries(run: Run) -> Iterator[Fact]:
+def _libraries(run: Run) -> Iterator[RunFact]:
     for name, record in run.manifest.libraries.items():
         values = [record.hash[:_HASH], f"domain {record.domain}" if record.domain else "", record.arm or ""]
         values += [f"of {record.of}" if record.of else "", f"seed {record.seed}" if record.seed is not None else ""]
-        yield Fact(name=name, values=[part for part in values if part])
+        yield RunFact(name=name, values=[part for part in values if part])
 
 
-def _worlds(run: Run) -> Iterator[Fact]:
+def _worlds(run: Run) -> Iterator[RunFact]:
     """The worlds by how they were made; many are named by one hash over all."""
     profiles = dict.fromkeys(profile for made in run.manifest.worlds.values() for profile in made)
     for profile in profiles:
         hashes = {video: made[profile] for video, made in run.manifest.worlds.items() if profile in made}
         values = [f"{video} {value[:_HASH]}" for video, value in list(hashes.items())[:_MANY]]
         values += [f"and {len(hashes) - _MANY:,} more"] if len(hashes) > _MANY else []
-        yield Fact(name=f"{profile}, {content_hash(hashes)[:_HASH]}", values=values)
+        yield RunFact(name=f"{profile}, {content_hash(hashes)[:_HASH]}", values=values)
 
 
-def _budgets(run: Run) -> Iterator[Fact]:
+def _budgets(run: Run) -> Iterator[RunFact]:
     for name, held in run.manifest.budgets.items():
         limits = ", ".join(f"{value:,g} {limit}" for limit, value in held.items() if value is not None)
-        yield Fact(name=name, values=[limits or "the usual one"])
+        yield RunFact(name=name, values=[limits or "the usual one"])
 
 
 def _plain(value: Any) -> str:

@@ -63,7 +63,7 @@ Why = Literal["cited", "reference", "seen"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class ShownMoment:
     """A moment of a video, to a tenth of a second. Any frame from ``start`` to ``end`` shows it; with boxes, only its own does."""
 
     video_id: str
@@ -87,17 +87,17 @@ class Moment:
         return self.start - _SAME < time < self.end + _SAME
 
 
-def moments_of(episode: Episode, item: Item) -> list[Moment]:
+def moments_of(episode: Episode, item: Item) -> list[ShownMoment]:
     """The moments that were cited, that the reference names, that tools saw; each time once, the most important first."""
     boxes = {call.id: list(_boxes(call.result)) for call in episode.calls}
-    kept: list[Moment] = []
+    kept: list[ShownMoment] = []
     for moment in (*_cited(episode, boxes), *_reference(item), *islice(_seen(episode, boxes), _SEEN)):
         if not any(moment.is_shown_by(other.time) and other.why == moment.why for other in kept):
             kept.append(moment)
     return kept
 
 
-def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[Moment]:
+def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[ShownMoment]:
     """The frame in which a tool saw it, if one says so; else the middle."""
     for span in episode.spans[:_CITED]:
         calls = [call for call in episode.calls if call.id in span.returned_by]
@@ -106,19 +106,19 @@ def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[Moment]:
         times = [time for call in calls for time, _, _ in _evidence(call) if span.start_time <= time < end]
         time = next(iter(boxed or times), (span.start_time + span.end_time) / 2)
         drawn = _boxes_at(time, (box for call in calls for box in boxes[call.id]))
-        yield Moment.at(episode.task.video_id, time, "cited", span.start_time, span.end_time, drawn)
+        yield ShownMoment.at(episode.task.video_id, time, "cited", span.start_time, span.end_time, drawn)
 
 
-def _reference(item: Item) -> Iterator[Moment]:
+def _reference(item: Item) -> Iterator[ShownMoment]:
     for span in item.spans[:_REFERENCE]:
-        yield Moment.at(item.video_id, (span.start + span.end) / 2, "reference", span.start, span.end)
+        yield ShownMoment.at(item.video_id, (span.start + span.end) / 2, "reference", span.start, span.end)
 
 
-def _seen(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[Moment]:
+def _seen(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[ShownMoment]:
     for call in episode.calls:
         boxed = dict.fromkeys(time for time, _ in boxes[call.id])
         for time, start, end in [*((time, time, time) for time in boxed), *_evidence(call)][:2]:
-            yield Moment.at(episode.task.video_id, time, "seen", start, end, _boxes_at(time, boxes[call.id]))
+            yield ShownMoment.at(episode.task.video_id, time, "seen", start, end, _boxes_at(time, boxes[call.id]))
 
 
 def _boxes_at(time: float, boxes: Iterable[tuple[float, LabelledBox]]) -> tuple[LabelledBox, ...]:
@@ -163,13 +163,13 @@ class Chosen:
     left_out: int
     _by_video: Mapping[str, list[float]] = field(repr=False)
 
-    def frame_of(self, moment: Moment) -> FrameKey | None:
+    def frame_of(self, moment: ShownMoment) -> FrameKey | None:
         """The frame that shows a moment; the nearest of several."""
         times = [time for time in self._by_video.get(moment.video_id, ()) if moment.is_shown_by(time)]
         return (moment.video_id, min(times, key=lambda time: (abs(time - moment.time), time))) if times else None
 
 
-def choose(moments: Mapping[str, Sequence[Moment]], *, most: int) -> Chosen:
+def choose(moments: Mapping[str, Sequence[ShownMoment]], *, most: int) -> Chosen:
     """Frames for the moments of all samples, at most ``most``.
 
     First the first moment of every sample is served, then the second, and so on; a moment that a chosen frame shows already
@@ -192,7 +192,7 @@ def choose(moments: Mapping[str, Sequence[Moment]], *, most: int) -> Chosen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picture:
+class ReportPicture:
     """A JPEG, when it plays, the size of the displayed frame, and whether it is a key frame near the moment instead."""
 
     jpeg: bytes
@@ -209,7 +209,7 @@ class PictureCache:
         self._folder = folder
         self._names: dict[str, dict[int, str]] = {}
 
-    def get(self, frame: FrameKey) -> Picture | None:
+    def get(self, frame: FrameKey) -> ReportPicture | None:
         """A kept picture; None if there is none, or the file is no picture."""
         video, time = frame
         name = self._names_of(video).get(_milliseconds(time), "")
@@ -223,7 +223,7 @@ class PictureCache:
             return None
         if not jpeg.startswith(_JPEG) or len(jpeg) > _MOST_BYTES:
             return None
-        return Picture(
+        return ReportPicture(
             jpeg=jpeg,
             time=time if matched[4] is None else int(matched[4]) / 1000,
             width=max(1, int(matched[2])),
@@ -231,7 +231,7 @@ class PictureCache:
             is_key_frame=matched[4] is not None,
         )
 
-    def put(self, frame: FrameKey, picture: Picture) -> None:
+    def put(self, frame: FrameKey, picture: ReportPicture) -> None:
         """Keep a picture. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
         video, time = frame
         if not is_name(video):
@@ -260,13 +260,13 @@ def _milliseconds(time: float) -> int:
 class Gallery:
     """The pictures that were found, and why others were not, by video."""
 
-    pictures: Mapping[FrameKey, Picture]
+    pictures: Mapping[FrameKey, ReportPicture]
     absent: Mapping[str, str] = field(default_factory=dict)
 
 
 def pictures_of(frames: Sequence[FrameKey], cache: PictureCache, worlds: Worlds) -> Gallery:
     """The pictures of these frames: kept ones, else from the world's video, else its key frames. New ones are kept."""
-    found: dict[FrameKey, Picture] = {}
+    found: dict[FrameKey, ReportPicture] = {}
     absent: dict[str, str] = {}
     by_video: dict[str, list[FrameKey]] = defaultdict(list)
     for frame in frames:
@@ -290,7 +290,7 @@ def pictures_of(frames: Sequence[FrameKey], cache: PictureCache, worlds: Worlds)
 
 def _from_world(
     world: World | None, wanted: Sequence[FrameKey], *, needed: Sequence[FrameKey]
-) -> tuple[dict[FrameKey, Picture], str]:
+) -> tuple[dict[FrameKey, ReportPicture], str]:
     """Frames of the video, else key frames for those that have no picture; and why some are missing."""
     if world is None:
         return {}, "its world is not on this machine"
@@ -308,23 +308,23 @@ def _from_world(
         return {}, why
 
 
-def _from_video(source: Path, world: World, wanted: Sequence[FrameKey]) -> dict[FrameKey, Picture]:
+def _from_video(source: Path, world: World, wanted: Sequence[FrameKey]) -> dict[FrameKey, ReportPicture]:
     from world_api.media.decoder import VideoFrames
 
     video = world.manifest.video
     frames = VideoFrames(source)
-    made: dict[FrameKey, Picture] = {}
+    made: dict[FrameKey, ReportPicture] = {}
     try:
         for first in range(0, len(wanted), _AT_ONCE):
             some = wanted[first : first + _AT_ONCE]
             for frame, image in zip(some, frames.pictures_played_at([time for _, time in some], _SIDE), strict=True):
-                made[frame] = Picture(jpeg=_jpeg(image), time=frame[1], width=video.width, height=video.height)
+                made[frame] = ReportPicture(jpeg=_jpeg(image), time=frame[1], width=video.width, height=video.height)
     finally:
         frames.close()
     return made
 
 
-def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey, Picture]:
+def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey, ReportPicture]:
     """The nearest key frame of each, if the world has any."""
     import cv2
     import numpy as np
@@ -333,7 +333,7 @@ def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey,
 
     rows, video = world.rows("key_frames"), world.manifest.video
     stored = list(zip(rows.column("time").to_pylist(), rows.column("image").to_pylist(), strict=True))
-    made: dict[FrameKey, Picture] = {}
+    made: dict[FrameKey, ReportPicture] = {}
     for frame in needed if stored else ():
         time, name = min(stored, key=lambda one: abs(one[0] - frame[1]))
         data = read_image(world.folder, name)
@@ -343,7 +343,9 @@ def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey,
         scale = min(1.0, _SIDE / max(image.shape[:2]))
         size = (max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
         small = image if scale == 1 else cv2.resize(image, size, interpolation=cv2.INTER_AREA)
-        made[frame] = Picture(jpeg=_jpeg(small), time=time, width=video.width, height=video.height, is_key_frame=True)
+        made[frame] = ReportPicture(
+            jpeg=_jpeg(small), time=time, width=video.width, height=video.height, is_key_frame=True
+        )
     return made
 
 

@@ -7,16 +7,16 @@ would cost, ``pack`` and ``open_bundle`` turn it into one file and back.
 
 from eval.runs.bundle import CONTENTS, FILES, Contents, PackedFile, contents_of, head, open_bundle, pack
 from eval.runs.configuration import EXAMPLE, ConfigurationDocument, DatasetPart, read_configuration
-from eval.runs.estimate import Estimate, building_of, estimate_run
+from eval.runs.estimate import RunEstimate, building_of, estimate_run
 from eval.runs.executor import SampleRunner, SubprocessWorker
-from eval.runs.experiment import Experiment, Outcome, open_experiment, run_experiment
-from eval.runs.plan import Picked, Plan, WorldNeeded, make_plan, pick_all, spread
+from eval.runs.experiment import Experiment, RunOutcome, open_experiment, run_experiment
+from eval.runs.plan import Picked, RunPlan, WorldNeeded, make_plan, pick_all, spread
 from eval.runs.records import (
     Arm,
     Cell,
     DatasetRecord,
-    Manifest,
     RunFolder,
+    RunManifest,
     SampleLine,
     ScoreLine,
     read_lines,
@@ -37,17 +37,17 @@ __all__ = [
     "Contents",
     "DatasetPart",
     "DatasetRecord",
-    "Estimate",
     "Experiment",
-    "Manifest",
-    "Outcome",
     "PackedFile",
     "Picked",
-    "Plan",
     "ProgressDisplay",
     "Run",
     "RunEnd",
+    "RunEstimate",
     "RunFolder",
+    "RunManifest",
+    "RunOutcome",
+    "RunPlan",
     "SampleLine",
     "SampleRunner",
     "ScoreLine",

@@ -27,7 +27,7 @@ from controller.systems.baselines import (
 )
 from eval.datasets.items import Item
 from eval.runs.experiment import Experiment, check_limits, check_same_run, resume_state
-from eval.runs.plan import Plan, WorldNeeded, make_plan
+from eval.runs.plan import RunPlan, WorldNeeded, make_plan
 from eval.runs.records import Cell, RunFolder
 from eval.runs.run import read_run
 from eval.runs.scheduler import duration
@@ -96,7 +96,7 @@ def _mean_minutes(films: Sequence[Path]) -> float | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected:
+class SampleEstimate:
     """Expected tokens, USD and seconds of a sample; ``basis`` says where they come from, ``time_basis`` where the seconds do."""
 
     prompt: float = 0.0
@@ -107,7 +107,7 @@ class Expected:
     time_basis: str = ""
 
 
-def pilot_means(folder: Path, *, model: str, needed: bool) -> Mapping[str, Expected]:
+def pilot_means(folder: Path, *, model: str, needed: bool) -> Mapping[str, SampleEstimate]:
     """The mean costs of a run's episodes by arm and library, and by system for arms that are not in it.
 
     Empty if the run has another model, or if it is not ``needed`` and the folder has no run.
@@ -128,9 +128,9 @@ def pilot_means(folder: Path, *, model: str, needed: bool) -> Mapping[str, Expec
     return {label: _mean_cost(episodes) for label, episodes in found.items()} if run.manifest.model == model else {}
 
 
-def _mean_cost(episodes: Sequence[Episode]) -> Expected:
+def _mean_cost(episodes: Sequence[Episode]) -> SampleEstimate:
     spent = [total(accounts_of(episode).logical) for episode in episodes]
-    return Expected(
+    return SampleEstimate(
         prompt=_mean(one.prompt for one in spent) or 0.0,
         completion=_mean(one.completion for one in spent) or 0.0,
         money=_mean(one.money for one in spent),
@@ -153,12 +153,12 @@ def _sum(values: Iterable[float | None]) -> float | None:
 def _expected(
     cell: Cell,
     budget: Budget,
-    pilot: Mapping[str, Expected],
+    pilot: Mapping[str, SampleEstimate],
     *,
     price: Price | None,
     store: Path,
     items: Sequence[Item],
-) -> Expected:
+) -> SampleEstimate:
     """The expected cost of one sample of a cell."""
 
     def money(prompt: float, completion: float) -> float | None:
@@ -170,7 +170,7 @@ def _expected(
     if cell.model == RULE_BASED:
         time_basis = f"assumed: {_RULE_BASED_SECONDS:g} s a question"
         basis = "the rule-based model counts no tokens"
-        return Expected(seconds=_RULE_BASED_SECONDS, basis=basis, time_basis=time_basis)
+        return SampleEstimate(seconds=_RULE_BASED_SECONDS, basis=basis, time_basis=time_basis)
     parts = _request_parts(cell, budget, store=store, items=items)
     if parts is None:
         rounds = max(1, min(_ROUNDS, budget.rounds))
@@ -180,7 +180,7 @@ def _expected(
         prompt = _BARE_TOKENS + sum(tokens for tokens, _ in parts)
         basis = ", ".join(["1 request", *(what for _, what in parts)])
     prompt, completion = min(prompt, budget.tokens), _REPLY_TOKENS * rounds
-    return Expected(
+    return SampleEstimate(
         prompt=prompt,
         completion=completion,
         money=money(prompt, completion),
@@ -237,7 +237,7 @@ class ArmEstimate:
     time_basis: str
 
     @classmethod
-    def of(cls, label: str, parts: Sequence[tuple[int, Expected]]) -> Self:
+    def of(cls, label: str, parts: Sequence[tuple[int, SampleEstimate]]) -> Self:
         """The sum over the cells of an arm; each part is a number of samples and what one of them costs."""
         return cls(
             label=label,
@@ -251,7 +251,7 @@ class ArmEstimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class RunEstimate:
     """The result of a dry run."""
 
     name: str
@@ -351,7 +351,7 @@ class Estimate:
 
 def estimate_run(
     what: Experiment, *, pilot: Path | None, effect: float, clock: Clock, environment: Mapping[str, str]
-) -> Estimate:
+) -> RunEstimate:
     """Estimate a run. Nothing is asked, built, or written into the run's folder.
 
     ``pilot`` is a run whose mean costs are used; by default the finished part of the run itself.
@@ -378,13 +378,13 @@ def estimate_run(
         (document.perception, "the model that looks at frames"),
     )
     store = what.configuration.store
-    by_label: dict[str, list[tuple[int, Expected]]] = {}
+    by_label: dict[str, list[tuple[int, SampleEstimate]]] = {}
     for cell in plan.cells:
         items = plan.items[cell.dataset]
         left = sum(cell.sample_key(item.id) not in finished for item in items)
         one = _expected(cell, runner.budget(cell.budget), costs, price=price, store=store, items=items)
         by_label.setdefault(cell.label, []).append((left, one))
-    return Estimate(
+    return RunEstimate(
         name=document.name or what.configuration.name,
         cells=len(plan.cells),
         samples=plan.count,
@@ -400,7 +400,7 @@ def estimate_run(
     )
 
 
-def _primary(plan: Plan) -> str | None:
+def _primary(plan: RunPlan) -> str | None:
     part = plan.configuration.document.primary
     if part is None:
         return None
@@ -410,7 +410,7 @@ def _primary(plan: Plan) -> str | None:
     return f"{part.arm} against {part.against}, {', '.join(where)}"
 
 
-def _power(plan: Plan, effect: float) -> Power | None:
+def _power(plan: RunPlan, effect: float) -> Power | None:
     """The power of the primary contrast over the videos of its questions."""
     part = plan.configuration.document.primary
     if part is None:

@@ -29,7 +29,7 @@ from controller.systems.base import SystemContext
 from eval.datasets.items import Item
 from eval.runs.configuration import Configuration
 from eval.runs.libraries import load_run_libraries
-from eval.runs.records import Cell, Cost, RunFolder, configuration_of, read_manifest
+from eval.runs.records import Cell, RunFolder, SampleCost, configuration_of, read_manifest
 from eval.runs.worlds import open_for
 from tool_induction.domains.domain import Domain
 from tool_induction.domains.domain_file import load_domain, packaged_domains
@@ -57,7 +57,7 @@ class SampleOutcome:
     episode: str | None = None
     fault: Mapping[str, str] | None = None
     failed: str | None = None
-    cost: Cost = field(default_factory=Cost)
+    cost: SampleCost = field(default_factory=SampleCost)
     value: Any = None
     answer: str | None = None
     checksum: str = ""
@@ -88,7 +88,7 @@ class SeededModel:
 
 
 class SampleRunner:
-    """Runs samples of a run in this process; as a ``Worker`` for threads, which share one.
+    """Runs samples of a run in this process; as a ``SampleWorker`` for threads, which share one.
 
     Raises BackendFault if the model, the prices or the judge are not available.
     """
@@ -188,14 +188,14 @@ class SampleRunner:
         return SampleOutcome(
             episode=answered.name,
             failed=episode.fault.code if episode.fault is not None else None,
-            cost=Cost(tokens=spent.tokens, money=spent.money),
+            cost=SampleCost(tokens=spent.tokens, money=spent.money),
             value=episode.value,
             answer=episode.answer,
             checksum=content_hash(episode.record()),
         )
 
     def close(self, *, kill: bool = False) -> None:
-        """Do nothing: as a ``Worker`` it has no process to end."""
+        """Do nothing: as a ``SampleWorker`` it has no process to end."""
 
 
 @functools.cache
@@ -204,7 +204,7 @@ def domain_named(name: str | None) -> Domain | None:
     return load_domain(name) if name is not None and name in packaged_domains() else None
 
 
-class Worker(Protocol):
+class SampleWorker(Protocol):
     """Runs one sample at a time."""
 
     def run(self, cell: Cell, item: Item) -> SampleOutcome:

@@ -17,16 +17,16 @@ from controller.questions import Question
 from controller.records.journal import EPISODES, Journal, JournalEntry, is_there, lines_of, recorded
 from eval.datasets.items import Item, item_record
 from eval.runs.configuration import Configuration, read_configuration
-from eval.runs.executor import SampleRunner, SubprocessWorker, Worker
+from eval.runs.executor import SampleRunner, SampleWorker, SubprocessWorker
 from eval.runs.libraries import copy_libraries
-from eval.runs.plan import Plan, make_plan
+from eval.runs.plan import RunPlan, make_plan
 from eval.runs.records import (
     Cell,
-    Cost,
     ItemLine,
-    Manifest,
     RunFolder,
+    RunManifest,
     Sample,
+    SampleCost,
     SampleLine,
     ScoreLine,
     append_samples,
@@ -71,7 +71,7 @@ class Experiment:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class RunOutcome:
     """The state of a run when this process leaves it."""
 
     folder: RunFolder
@@ -124,7 +124,7 @@ def run_experiment(
     environment: Mapping[str, str],
     display: ProgressDisplay,
     building: Progress,
-) -> Outcome:
+) -> RunOutcome:
     """Build missing worlds and run the samples that are not finished; what was recorded is kept.
 
     Raises:
@@ -154,10 +154,10 @@ def run_experiment(
                     is_right=correctness(plan), clock=clock, show=display.update, say=display.say,
                 )  # fmt: skip
                 ended = scheduler.run(samples)
-    return Outcome(folder=folder, tally=tally, adopted=len(state.adopted), again=len(state.lost), ended=ended)
+    return RunOutcome(folder=folder, tally=tally, adopted=len(state.adopted), again=len(state.lost), ended=ended)
 
 
-def _resumed_tally(plan: Plan, state: ResumeState, *, say: Callable[[str], object]) -> Tally:
+def _resumed_tally(plan: RunPlan, state: ResumeState, *, say: Callable[[str], object]) -> Tally:
     """Count the finished samples, and say what was found."""
     tally = Tally(planned=plan.count)
     cells = {cell.id: cell for cell in plan.cells}
@@ -175,7 +175,7 @@ def _resumed_tally(plan: Plan, state: ResumeState, *, say: Callable[[str], objec
     return tally
 
 
-def check_limits(plan: Plan, runner: SampleRunner) -> None:
+def check_limits(plan: RunPlan, runner: SampleRunner) -> None:
     """Refuse a limit of money for a model whose price is not known. Raises EvalFault: ``bad_configuration``."""
     name = runner.model.name
     if plan.configuration.document.limits.money is not None and runner.prices.of(name) is None:
@@ -186,9 +186,9 @@ def check_limits(plan: Plan, runner: SampleRunner) -> None:
 @contextmanager
 def _workers(
     runner: SampleRunner, folder: RunFolder, count: int, *, lock: int, environment: Mapping[str, str]
-) -> Iterator[list[Worker]]:
+) -> Iterator[list[SampleWorker]]:
     """Threads for a model behind an endpoint or for a single worker, else processes."""
-    workers: list[Worker]
+    workers: list[SampleWorker]
     if runner.model.name == RULE_BASED and count > 1:
         processes = [SubprocessWorker(folder, lock=lock, environment=environment) for _ in range(count)]
         for process in processes:
@@ -243,7 +243,7 @@ def _try_lock(handle: int) -> bool:
     return True
 
 
-def begin(plan: Plan, folder: RunFolder, *, progress: Progress, clock: Clock) -> Manifest:
+def begin(plan: RunPlan, folder: RunFolder, *, progress: Progress, clock: Clock) -> RunManifest:
     """Build missing worlds and write the run's files; a run that was begun must still be the same.
 
     Raises:
@@ -267,7 +267,7 @@ def begin(plan: Plan, folder: RunFolder, *, progress: Progress, clock: Clock) ->
     return manifest
 
 
-def _build_worlds(plan: Plan, *, progress: Progress, clock: Clock) -> dict[str, dict[str, str]]:
+def _build_worlds(plan: RunPlan, *, progress: Progress, clock: Clock) -> dict[str, dict[str, str]]:
     """The hashes of all worlds, by video and profile; missing worlds are built."""
     found: dict[str, dict[str, str]] = {}
     for world in plan.worlds:
@@ -284,7 +284,7 @@ def _build_worlds(plan: Plan, *, progress: Progress, clock: Clock) -> dict[str, 
     return found
 
 
-def check_same_run(plan: Plan, folder: RunFolder) -> Manifest | None:
+def check_same_run(plan: RunPlan, folder: RunFolder) -> RunManifest | None:
     """The manifest that a folder's run was begun with, if there is one; the plan must continue that run.
 
     More arms, seeds, budgets, worlds or questions do not make another run.
@@ -306,7 +306,7 @@ def check_same_run(plan: Plan, folder: RunFolder) -> Manifest | None:
     return before
 
 
-def _check_parts(before: Manifest, now: Manifest) -> None:
+def _check_parts(before: RunManifest, now: RunManifest) -> None:
     changed: list[str] = []
     for name, record in before.datasets.items():
         if name not in now.datasets or now.datasets[name].hash != record.hash:
@@ -328,7 +328,7 @@ def _check_parts(before: Manifest, now: Manifest) -> None:
         )
 
 
-def _check_questions(before: Manifest, plan: Plan, folder: RunFolder) -> None:
+def _check_questions(before: RunManifest, plan: RunPlan, folder: RunFolder) -> None:
     """No question may leave a run, or its samples would be chosen after they were seen."""
     now = {(name, item.id): item_record(item) for name, picked in plan.items.items() for item in picked}
     begun = {key: item_record(item) for key, item in read_items(folder).items()}
@@ -343,12 +343,12 @@ def _check_questions(before: Manifest, plan: Plan, folder: RunFolder) -> None:
             )
 
 
-def _primary_text(manifest: Manifest) -> str:
+def _primary_text(manifest: RunManifest) -> str:
     parts = (manifest.primary or {}).items()
     return ", ".join(f"{key} {value}" for key, value in parts if value is not None) or "none"
 
 
-def _check_worlds(before: Manifest, now: Mapping[str, Mapping[str, str]]) -> None:
+def _check_worlds(before: RunManifest, now: Mapping[str, Mapping[str, str]]) -> None:
     for video, profiles in before.worlds.items():
         for profile, world_hash in profiles.items():
             if now.get(video, {}).get(profile) != world_hash:
@@ -370,11 +370,11 @@ class ResumeState:
     correct: Mapping[str, bool]
     adopted: Sequence[SampleLine]
     lost: Sequence[SampleLine]
-    other_costs: Sequence[Cost]
+    other_costs: Sequence[SampleCost]
     lines: int
 
 
-def resume_state(plan: Plan, folder: RunFolder) -> ResumeState:
+def resume_state(plan: RunPlan, folder: RunFolder) -> ResumeState:
     """Compare ``samples.jsonl`` with the journals of a run; episodes are read only of cells that lack samples.
 
     Raises EvalFault: ``run_damaged``, ``other_schema_version``.
@@ -437,7 +437,7 @@ def _adopted_line(entry: JournalEntry, sample: Sample) -> SampleLine:
         cell=sample.cell.id,
         item=sample.item.id,
         episode=entry.name,
-        cost=Cost(tokens=spent.tokens, money=spent.money),
+        cost=SampleCost(tokens=spent.tokens, money=spent.money),
         checksum=str(entry.sums.get("episode", "")),
         failed=entry.episode.fault is not None,
     )
@@ -449,7 +449,7 @@ def _belongs(entry: JournalEntry, cell: Cell) -> bool:
     return task.system == cell.arm.system and library in (None, cell.arm.library_hash)
 
 
-def correctness(plan: Plan) -> Callable[[Item, Any, str | None], bool | None]:
+def correctness(plan: RunPlan) -> Callable[[Item, Any, str | None], bool | None]:
     """A function that says whether a value and answer are right; None if the reference is unknown or only a judge can say."""
     judged = plan.configuration.document.judge is not None
     protocols = {id(item): one.dataset.protocol for one in plan.picked for item in one.items}

@@ -21,7 +21,7 @@ from eval.datasets.loading import load_dataset
 from eval.runs.configuration import ArmPart, Configuration, ConfigurationDocument, DatasetPart
 from eval.runs.executor import SampleRunner, domain_named
 from eval.runs.libraries import libraries_of
-from eval.runs.records import Arm, Cell, DatasetRecord, LibraryRecord, Manifest, RunFolder, Sample
+from eval.runs.records import Arm, Cell, DatasetRecord, LibraryRecord, RunFolder, RunManifest, Sample
 from eval.runs.worlds import can_be_built, hash_of, profiles_of
 from eval.scoring.scorers import check_protocol
 from tool_induction.domains.domain import SplitName
@@ -335,7 +335,7 @@ class WorldNeeded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class RunPlan:
     """The samples of a run. ``items`` are by dataset; ``missing`` are videos whose questions are left out."""
 
     configuration: Configuration
@@ -359,10 +359,10 @@ class Plan:
         """How many samples there are."""
         return sum(len(self.items[cell.dataset]) for cell in self.cells)
 
-    def manifest(self, worlds: Mapping[str, Mapping[str, str]]) -> Manifest:
+    def manifest(self, worlds: Mapping[str, Mapping[str, str]]) -> RunManifest:
         """The manifest of the run, with the hashes of its worlds by video and profile."""
         document = self.configuration.document
-        return Manifest(
+        return RunManifest(
             versions={"video-world-api": project_version(), "python": platform.python_version()},
             git=_commit(Path(__file__)),
             name=document.name or Path(self.configuration.name).stem,
@@ -412,7 +412,7 @@ def make_plan(
     clock: Clock,
     environment: Mapping[str, str],
     copies: bool = False,
-) -> tuple[Plan, SampleRunner]:
+) -> tuple[RunPlan, SampleRunner]:
     """The plan of a configuration, and the runner that its checks used. Control arms are made in the run's folder.
 
     ``copies``: the libraries are those that the run keeps.
@@ -437,7 +437,7 @@ def make_plan(
             what = f"no question of {one.name} can be asked: its videos are not there, and no worlds of them"
             raise EvalFault("nothing_to_ask", what, hint="`videoworld eval check` names the videos that are missing")
     check_runnable(configuration, cells, picked, found.libraries, runner)
-    plan = Plan(
+    plan = RunPlan(
         configuration=configuration,
         cells=cells,
         picked=picked,

@@ -140,7 +140,7 @@ class Sample:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cost:
+class SampleCost:
     """What a sample really cost: tokens, and USD if the price is known."""
 
     tokens: int = 0
@@ -169,7 +169,7 @@ class SampleLine(_RunLine):
     item: str
     episode: str | None
     fault: Mapping[str, str] | None = None
-    cost: Cost = field(default_factory=Cost)
+    cost: SampleCost = field(default_factory=SampleCost)
     checksum: str = ""
     failed: bool = False
     held: bool = False
@@ -345,7 +345,7 @@ _CHANGES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Manifest:
+class RunManifest:
     """A whole manifest. ``worlds`` are hashes by video and by how the world was made.
 
     ``versions``, ``git`` and ``loop`` are those that the run began with; ``provenance`` has those of all its samples.
@@ -376,16 +376,16 @@ class Manifest:
         return {"schema_version": SCHEMA_VERSION, **fields, "cells": [cell.record() for cell in self.cells]}
 
 
-_MANIFEST = TypeAdapter(Manifest)
+_MANIFEST = TypeAdapter(RunManifest)
 
 
-def write_manifest(path: Path, manifest: Manifest) -> None:
+def write_manifest(path: Path, manifest: RunManifest) -> None:
     """Write a manifest whole, or not at all. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
     text = json.dumps(manifest.record(), indent=1, ensure_ascii=False, allow_nan=False)
     write_atomically(path, (text + "\n").encode())
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path) -> RunManifest:
     """Read a manifest.
 
     Raises EvalFault: ``no_such_run``, ``run_not_readable``, ``run_damaged``, ``other_schema_version``.
@@ -434,7 +434,7 @@ def configuration_of(folder: RunFolder) -> Configuration:
 
 
 def provenance_of(
-    now: Manifest, document: ConfigurationDocument, *, price: Price | None, environment: Mapping[str, str]
+    now: RunManifest, document: ConfigurationDocument, *, price: Price | None, environment: Mapping[str, str]
 ) -> Provenance:
     """The code and endpoint of this process. ``now`` is the manifest as it would be written for a new run."""
     rules = document.model == RULE_BASED
@@ -452,7 +452,7 @@ def provenance_of(
 
 
 def note_provenance(
-    folder: RunFolder, manifest: Manifest, now: Provenance, *, finished: int, say: Callable[[str], object]
+    folder: RunFolder, manifest: RunManifest, now: Provenance, *, finished: int, say: Callable[[str], object]
 ) -> None:
     """Add provenance to the manifest if code or endpoint changed after ``finished`` samples, and say so.
 

@@ -14,9 +14,9 @@ from eval.datasets.items import Item
 from eval.runs.records import (
     Cell,
     ItemLine,
-    Manifest,
     Provenance,
     RunFolder,
+    RunManifest,
     SampleLine,
     ScoreLine,
     damaged,
@@ -45,7 +45,7 @@ class Run:
     """
 
     folder: RunFolder
-    manifest: Manifest
+    manifest: RunManifest
     cells: Mapping[str, Cell]
     items: Mapping[tuple[str, str], Item]  #: by dataset and id
     samples: tuple[SampleLine, ...]

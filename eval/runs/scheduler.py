@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 from eval.datasets.items import Item
 from eval.runs.configuration import LimitsPart
-from eval.runs.executor import SampleOutcome, Worker
-from eval.runs.records import Cell, Cost, RunFolder, Sample, SampleLine, append_samples
+from eval.runs.executor import SampleOutcome, SampleWorker
+from eval.runs.records import Cell, RunFolder, Sample, SampleCost, SampleLine, append_samples
 from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, VideoWorldError, internal_fault
 from world_api.core.ports import Clock
@@ -54,7 +54,7 @@ class RunScheduler:
     def __init__(
         self,
         folder: RunFolder,
-        workers: Sequence[Worker],
+        workers: Sequence[SampleWorker],
         *,
         tally: Tally,
         limits: LimitsPart,
@@ -111,7 +111,7 @@ class RunScheduler:
         append_samples(self._folder, held)
         return RunEnd(fault=fault, interrupted=interrupted)
 
-    def _work(self, worker: Worker, remaining: Iterator[Sample]) -> None:
+    def _work(self, worker: SampleWorker, remaining: Iterator[Sample]) -> None:
         """Run one sample after the other, in a thread."""
         while not self._stop.is_set():
             with self._next_sample:
@@ -245,7 +245,7 @@ class Tally:
     seconds: float = 0.0
     arms: dict[str, ArmTally] = field(default_factory=dict)
 
-    def pay(self, cost: Cost) -> None:
+    def pay(self, cost: SampleCost) -> None:
         """Add a cost, whether its sample counts or not."""
         self.tokens += cost.tokens
         if cost.money is not None:

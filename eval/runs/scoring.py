@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from eval.runs.configuration import JudgePart
-from eval.runs.records import Cell, Manifest, RunFolder, SampleLine, ScoreLine
+from eval.runs.records import Cell, RunFolder, RunManifest, SampleLine, ScoreLine
 from eval.runs.run import Run, read_run, refuse_unreadable
 from eval.scoring.judge import BY_WORDS, judge_of, same_family
 from eval.scoring.score import AnswerJudge, Score
@@ -29,7 +29,7 @@ NO_EPISODE = "none/1"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judging:
+class JudgeChoice:
     """A judge (None: scorers that need none), and notes for the user on how it was chosen."""
 
     judge: AnswerJudge | None
@@ -44,7 +44,7 @@ def judging_of(
     clock: Clock,
     environment: Mapping[str, str],
     prompt: Path | None = None,
-) -> Judging:
+) -> JudgeChoice:
     """The judge that a configuration names, or none. ``models`` are those whose answers are judged.
 
     Verdicts on file are not requested again. If the configured model is not available, only the verdicts on file are used.
@@ -56,7 +56,7 @@ def judging_of(
     record = folder.verdicts
     if part is None:
         on_file = f"scored without a judge, for the configuration names none; {record.name} is kept for `videoworld eval score`"
-        return Judging(judge=None, notes=(on_file,) if record.exists() else ())
+        return JudgeChoice(judge=None, notes=(on_file,) if record.exists() else ())
     warning = same_family(part.model, models) if part.model != BY_WORDS else None
     notes = [] if warning is None else [warning]
     try:
@@ -66,10 +66,10 @@ def judging_of(
             raise
         notes.append(f"{part.model} cannot be asked, for no endpoint is configured: the verdicts on file are taken")
         judge = judge_of(None, prompt=prompt, record=record, clock=clock, environment=environment)
-    return Judging(judge=judge, notes=tuple(notes))
+    return JudgeChoice(judge=judge, notes=tuple(notes))
 
 
-def judge_part_of(manifest: Manifest) -> JudgePart | None:
+def judge_part_of(manifest: RunManifest) -> JudgePart | None:
     """The judge that a run's configuration named, as its manifest records it."""
     try:
         return JudgePart.model_validate(manifest.settings.get("judge"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.records import EPISODES
-from eval.runs import Outcome, RunFolder, SampleLine, read_lines, read_run, score_run
+from eval.runs import RunFolder, RunOutcome, SampleLine, read_lines, read_run, score_run
 from eval.tables import rows_of
 from tests.support.journals import edit_lines
 from tests.support.runs import QUESTIONS, Silent, made_run, prepare, run_here
@@ -37,7 +37,7 @@ def drop_lines(path: Path, *places: int) -> None:
     path.write_text("".join(line for place, line in enumerate(lines) if place not in places))
 
 
-def goes_on(run: Path) -> Outcome:
+def goes_on(run: Path) -> RunOutcome:
     """Go on with a run that must then be complete, with every sample once."""
     outcome = run_here(run)
     assert outcome.complete
@@ -212,7 +212,7 @@ def on_server(chat_server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-some-key-or-other")
     prepare(tmp_path, configuration=FEW.format(arm="flat", model="small"))
 
-    def run(*overrides: str, silent: Silent | None = None) -> Outcome:
+    def run(*overrides: str, silent: Silent | None = None) -> RunOutcome:
         return run_here(tmp_path / "config.yaml", overrides=overrides, silent=silent)
 
     return run
