@@ -24,7 +24,6 @@ from eval.datasets.loading import read_items
 from eval.report.writing import Choices, WrittenReport, write_report
 from eval.runs.experiment import RunOutcome, open_experiment, run_experiment
 from eval.runs.scoring import score_run
-from eval.runs.worlds import store_for
 from eval.scoring.judge import judge_of
 from world_api.api import text_embedder, world_of_file
 from world_api.core.canonical import json_line
@@ -134,7 +133,7 @@ def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
     The copy does not change if a session is committed to the original. Earlier commits are left out, so that no arm reads an
     earlier answer. A world that cannot be copied is built.
     """
-    place = store_for(wanted.store, wanted.world)
+    place = wanted.store / wanted.world
     world = None if (place / wanted.video_id).exists() else world_of_file(wanted.video, wanted.store)
     if world is None or world.manifest.profile != wanted.world:
         return

@@ -21,7 +21,6 @@ from controller.episode import CallRecord, Episode
 from eval.datasets.items import Item
 from eval.runs.records import configuration_of
 from eval.runs.run import Run
-from eval.runs.worlds import store_for
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.files import open_regular, write_atomically
 from world_api.core.identifiers import is_name
@@ -207,28 +206,32 @@ class PictureCache:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._names: dict[str, dict[int, str]] = {}
 
     def get(self, frame: FrameKey) -> ReportPicture | None:
-        """A kept picture; None if there is none, or the file is no picture."""
+        """A kept picture, of the video before a key frame; None if there is none, or the file is no picture."""
         video, time = frame
-        name = self._names_of(video).get(_milliseconds(time), "")
-        matched = _NAME.fullmatch(name)
-        if matched is None:
+        folder = self._folder / video
+        if not is_name(video) or folder.is_symlink():
             return None
+        names = sorted(path.name for path in folder.glob(f"{_milliseconds(time)}-*.jpg"))
+        matched = [found for name in names if (found := _NAME.fullmatch(name))]
+        if not matched:
+            return None
+        size_and_source = matched[-1]
         try:
-            with open_regular(self._folder / video / name) as file:
+            with open_regular(folder / size_and_source[0]) as file:
                 jpeg = file.read(_MOST_BYTES + 1)
         except OSError:
             return None
         if not jpeg.startswith(_JPEG) or len(jpeg) > _MOST_BYTES:
             return None
+        _, width, height, key_frame = size_and_source.groups()
         return ReportPicture(
             jpeg=jpeg,
-            time=time if matched[4] is None else int(matched[4]) / 1000,
-            width=max(1, int(matched[2])),
-            height=max(1, int(matched[3])),
-            is_key_frame=matched[4] is not None,
+            time=time if key_frame is None else int(key_frame) / 1000,
+            width=max(1, int(width)),
+            height=max(1, int(height)),
+            is_key_frame=key_frame is not None,
         )
 
     def put(self, frame: FrameKey, picture: ReportPicture) -> None:
@@ -239,17 +242,6 @@ class PictureCache:
         source = f"key_{_milliseconds(picture.time)}" if picture.is_key_frame else "video"
         name = f"{_milliseconds(time)}-{picture.width}x{picture.height}-{source}.jpg"
         write_atomically(self._folder / video / name, picture.jpeg)
-        self._names_of(video)[_milliseconds(time)] = name
-
-    def _names_of(self, video: str) -> dict[int, str]:
-        """The names of a video's pictures by their moments; a frame of the video comes before a key frame."""
-        if video not in self._names:
-            folder = self._folder / video
-            is_ours = is_name(video) and folder.is_dir() and not folder.is_symlink()
-            names = sorted(path.name for path in folder.iterdir()) if is_ours else []
-            matched = [(found, name) for name in names if (found := _NAME.fullmatch(name))]
-            self._names[video] = {int(found[1]): name for found, name in matched}
-        return self._names[video]
 
 
 def _milliseconds(time: float) -> int:
@@ -379,7 +371,7 @@ def worlds_of(run: Run, store: Path | None) -> Worlds:
 def _world(store: Path, profile: str, video_id: str, known: str) -> World | None:
     from world_api.world.store import open_world
 
-    for place in (store_for(store, profile), store):
+    for place in (store / profile, store):
         with suppress(VideoWorldError):
             world = open_world(place, video_id)
             if world.manifest.world_hash == known:

@@ -51,11 +51,6 @@ def profiles_of(world: str) -> tuple[str, ...]:
     return PROFILES
 
 
-def store_for(store: Path, profile: str) -> Path:
-    """The folder of the worlds of a profile."""
-    return store / profile
-
-
 def open_for(
     store: Path, world: str, item: Item, *, groups: Collection[str] = (), seeing: VisionConfig | None = None
 ) -> Session:
@@ -67,11 +62,11 @@ def open_for(
 
     if world.startswith(LADDER):
         return open_ladder(
-            store_for(store, PERCEIVED), item.video_id, world.removeprefix(LADDER),
-            oracle=store_for(store, TRUE), as_of=item.question.as_of, groups=groups, seeing=seeing,
+            store / PERCEIVED, item.video_id, world.removeprefix(LADDER),
+            oracle=store / TRUE, as_of=item.question.as_of, groups=groups, seeing=seeing,
         )  # fmt: skip
     return open_session(
-        store_for(store, world), item.video_id, as_of=item.question.as_of, name=None, groups=groups, seeing=seeing
+        store / world, item.video_id, as_of=item.question.as_of, name=None, groups=groups, seeing=seeing
     )
 
 
@@ -84,7 +79,7 @@ def hash_of(store: Path, profile: str, video: VideoFile) -> str | None:
     """
     from world_api.world.store import open_world
 
-    there = store_for(store, profile)
+    there = store / profile
     if video.text is not None and not text_world_is_there(there, video.video_id, video.text):
         return None
     try:
@@ -124,7 +119,7 @@ def build_for_run(store: Path, profile: str, video: VideoFile, *, progress: Prog
     from world_api.options import BuildOptions, Listening
 
     if video.text is not None:
-        write_text_world(store_for(store, profile), video.video_id, video.text)
+        write_text_world(store / profile, video.video_id, video.text)
     elif video.path is None:
         what = f"the video {video.video_id} is not there"
         raise StoreFault("no_such_video", what, hint="give the dataset's `videos`")
@@ -132,7 +127,7 @@ def build_for_run(store: Path, profile: str, video: VideoFile, *, progress: Prog
         subtitles = subtitles_to_build_with(video, store / _SUBTITLES)
         listening = Listening() if subtitles is None else Listening(subtitles=str(subtitles))
         build_world(
-            video.path, store_for(store, profile), progress=progress, clock=clock, video_id=video.video_id,
+            video.path, store / profile, progress=progress, clock=clock, video_id=video.video_id,
             options=BuildOptions(profile=profile, listening=listening, waits=True),
         )  # fmt: skip
     found = hash_of(store, profile, video)
