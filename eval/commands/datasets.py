@@ -231,12 +231,11 @@ def _progress(name: str) -> Callable[[float, float], None]:
     def tell(done: float, whole: float) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last < _EVERY and done < whole:
-            return
-        last = now
-        pace = done / max(now - begun, 1e-6)
-        left = (whole - done) / pace if pace else 0.0
-        note(f"{name}: {done / 60:.1f} of {whole / 60:.1f} min, {pace:.1f} x real time, {left:.0f} s left")
+        if now - last >= _EVERY or done >= whole:
+            last = now
+            pace = max(done, 1e-6) / max(now - begun, 1e-6)
+            left = (whole - done) / pace
+            note(f"{name}: {done / 60:.1f} of {whole / 60:.1f} min, {pace:.1f} x real time, {left:.0f} s left")
 
     return tell
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +28,8 @@ from world_api.core.faults import EvalFault, VideoWorldError
 if TYPE_CHECKING:
     from eval.report.own_video import OwnOutcome
     from eval.runs.experiment import Experiment, RunOutcome
-    from eval.runs.scoring import JudgeChoice, Scored
+    from eval.runs.scoring import Scored
+    from eval.scoring import AnswerJudge
 
 
 run_app = command_app()
@@ -88,7 +90,7 @@ def run(
         what_is_sent = "the configuration has a model look at frames, which are sent to the endpoint"
         hint = "see with --dry-run what that may take, then add --yes"
         raise EvalFault("consent_needed", what_is_sent, hint=hint)
-    _judging(found)  # a judge that is not available is reported before hours of questions
+    _judge(found, say=lambda _: None)  # a judge that is not available is reported before hours of questions
     with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
         outcome = run_experiment(found, clock=clock, environment=os.environ, display=watch, building=bars)
     scored, unscored = _scored(found)
@@ -101,13 +103,14 @@ def run(
     end_command(outcome.ended.fault or unscored, interrupted=outcome.ended.interrupted, as_json=as_json)
 
 
-def _judging(what: Experiment) -> JudgeChoice:
+def _judge(what: Experiment, *, say: Callable[[str], object]) -> AnswerJudge | None:
     """The judge of the configuration; raises an EvalFault or BackendFault if it is not available."""
-    from eval.runs.scoring import judging_of
+    from eval.runs.scoring import configured_judge
     from world_api.core.ports import SystemClock
 
-    document = what.configuration.document
-    return judging_of(document.judge, what.folder, models=[document.model], clock=SystemClock(), environment=os.environ)
+    document, clock = what.configuration.document, SystemClock()
+    models = [document.model]
+    return configured_judge(document.judge, what.folder, models=models, clock=clock, environment=os.environ, say=say)
 
 
 def _scored(what: Experiment) -> tuple[Scored | None, VideoWorldError | None]:
@@ -115,10 +118,7 @@ def _scored(what: Experiment) -> tuple[Scored | None, VideoWorldError | None]:
     from eval.runs.scoring import JUDGE_WORKERS, score_run
 
     try:
-        judging = _judging(what)
-        for text in judging.notes:
-            note(text)
-        return score_run(what.folder, judge=judging.judge, workers=JUDGE_WORKERS), None
+        return score_run(what.folder, judge=_judge(what, say=note), workers=JUDGE_WORKERS), None
     except VideoWorldError as fault:
         return None, fault
 
@@ -164,16 +164,14 @@ def score(
     """
     from eval.runs.configuration import JudgePart
     from eval.runs.records import RunFolder, read_manifest
-    from eval.runs.scoring import judge_part_of, judging_of, score_run
+    from eval.runs.scoring import configured_judge, judge_part_of, score_run
     from eval.scoring import ModelJudge, judge_of
     from world_api.core.ports import SystemClock
 
     if run.is_file():
-        raise EvalFault(
-            "bundle_is_whole",
-            f"{run.name} is a file, and scores are written into a run; a bundle stays as it was packed",
-            hint=f"`videoworld eval bundle --open {run.name} --out DIR`, then `videoworld eval score DIR`",
-        )
+        what = f"{run.name} is a file, and scores are written into a run; a bundle stays as it was packed"
+        hint = f"`videoworld eval bundle --open {run.name} --out DIR`, then `videoworld eval score DIR`"
+        raise EvalFault("bundle_is_whole", what, hint=hint)
     folder = RunFolder(run)
     manifest, clock = read_manifest(folder.manifest), SystemClock()
     part = JudgePart.model_construct(model=judge_model) if judge_model is not None else judge_part_of(manifest)
@@ -181,10 +179,7 @@ def score(
     if part is None:
         judge = judge_of(None, record=folder.verdicts, **given)
     else:
-        judging = judging_of(part, folder, models=[manifest.model], **given)
-        judge = judging.judge
-        for text in judging.notes:
-            note(text)
+        judge = configured_judge(part, folder, models=[manifest.model], say=note, **given)
     scored = score_run(folder, judge=judge, workers=parallel)
     counts = judge.counts.record() if isinstance(judge, ModelJudge) else None
     show({**scored.record(), "judging": counts}, as_json=as_json, text=lambda: _score_text(scored, counts))

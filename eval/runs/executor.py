@@ -301,37 +301,28 @@ def _read_outcome(line: bytes) -> SampleOutcome:
         raise EvalFault("worker_ended", f"a process that asks answered what cannot be read: {line[:80]!r}") from error
 
 
-def open_runner(folder: RunFolder, *, environment: Mapping[str, str]) -> SampleRunner:
-    """The runner of a run that was begun.
-
-    Raises:
-        EvalFault: as ``configuration_of``; ``run_changed`` if a library is not what it was.
-        ToolFault, BackendFault: what libraries and models name.
-    """
-    configuration = configuration_of(folder)
-    records = read_manifest(folder.manifest).libraries
-    libraries = load_run_libraries(configuration, folder.libraries, records)
-    return SampleRunner(configuration, folder, libraries=libraries, clock=SystemClock(), environment=environment)
-
-
 def serve(folder: RunFolder, requests: IO[bytes], outcomes: IO[bytes]) -> None:
     """Run the samples that are requested, one after the other, until ``requests`` ends."""
     from eval.runs.run import read_items
 
+    def reply(record: Mapping[str, Any]) -> None:
+        outcomes.write(json_line(record).encode() + b"\n")
+        outcomes.flush()
+
     try:
-        runner = open_runner(folder, environment=os.environ)
-        cells = {cell.id: cell for cell in read_manifest(folder.manifest).cells}
+        configuration, manifest = configuration_of(folder), read_manifest(folder.manifest)
+        libraries = load_run_libraries(configuration, folder.libraries, manifest.libraries)
+        runner = SampleRunner(configuration, folder, libraries=libraries, clock=SystemClock(), environment=os.environ)
+        cells = {cell.id: cell for cell in manifest.cells}
         items = read_items(folder)
     except VideoWorldError as fault:
-        outcomes.write(json_line({"unusable": fault.record()["error"]}).encode() + b"\n")
-        outcomes.flush()
+        reply({"unusable": fault.record()["error"]})
         return
     for line in requests:
         wanted = parse_json(line.decode())
         outcome = runner.run(cells[wanted["cell"]], items[wanted["dataset"], wanted["item"]])
         try:
-            outcomes.write(json_line(asdict(outcome)).encode() + b"\n")
-            outcomes.flush()
+            reply(asdict(outcome))
         except BrokenPipeError:
             return  # the run was killed; the next one adopts what was recorded
 

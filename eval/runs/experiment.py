@@ -21,7 +21,6 @@ from eval.runs.executor import SampleRunner, SampleWorker, SubprocessWorker
 from eval.runs.libraries import copy_libraries
 from eval.runs.plan import RunPlan, make_plan
 from eval.runs.records import (
-    Cell,
     ItemLine,
     RunFolder,
     RunManifest,
@@ -225,22 +224,19 @@ def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
         raise not_writable(folder.lock, error) from error
     until = clock.monotonic() + _LOCK_TIMEOUT
     try:
-        while not _try_lock(handle):
-            if clock.monotonic() >= until:
-                what = f"another process asks in {folder.root.name}"
-                raise EvalFault("run_busy", what, hint="wait until it is through, or give another folder with --out")
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if clock.monotonic() >= until:
+                    what = f"another process asks in {folder.root.name}"
+                    hint = "wait until it is through, or give another folder with --out"
+                    raise EvalFault("run_busy", what, hint=hint) from None
             time.sleep(_LOCK_RETRY)
         yield handle
     finally:
         os.close(handle)
-
-
-def _try_lock(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def begin(plan: RunPlan, folder: RunFolder, *, progress: Progress, clock: Clock) -> RunManifest:
@@ -298,11 +294,9 @@ def check_same_run(plan: RunPlan, folder: RunFolder) -> RunManifest | None:
     has_samples = folder.samples.exists() or any(folder.episodes.glob("*/*"))
     named, wanted = _primary_text(before), _primary_text(now)
     if has_samples and named != wanted:
-        raise EvalFault(
-            "run_changed",
-            f"the run has samples, and its primary contrast was {named}; now it would be {wanted}",
-            hint="put back what was named before, or begin a new run with another --out; `eval compare` compares any arms",
-        )
+        what = f"the run has samples, and its primary contrast was {named}; now it would be {wanted}"
+        hint = "put back what was named before, or begin a new run with another --out; `eval compare` compares any arms"
+        raise EvalFault("run_changed", what, hint=hint)
     return before
 
 
@@ -321,11 +315,8 @@ def _check_parts(before: RunManifest, now: RunManifest) -> None:
         cells = {cell.id for cell in now.cells}
         changed += [f"the cell {cell.id}" for cell in before.cells if cell.id not in cells][:3]
     if changed:
-        raise EvalFault(
-            "run_changed",
-            "the run was begun with another configuration; what is not as it was: " + ", ".join(changed),
-            hint="begin a new run with another --out; what is there stays as it is",
-        )
+        what = f"the run was begun with another configuration; what is not as it was: {', '.join(changed)}"
+        raise EvalFault("run_changed", what, hint="begin a new run with another --out; what is there stays as it is")
 
 
 def _check_questions(before: RunManifest, plan: RunPlan, folder: RunFolder) -> None:
@@ -336,11 +327,9 @@ def _check_questions(before: RunManifest, plan: RunPlan, folder: RunFolder) -> N
         own = [key for key in begun if key[0] == name]
         left = sum(now.get(key) == begun[key] for key in own)
         if left < max(len(own), record.items):
-            raise EvalFault(
-                "run_changed",
-                f"the run was begun with {record.items} questions of {name}; {left} of them are asked now",
-                hint="give the split, limit and domains that it was begun with, or begin a new run with another --out",
-            )
+            what = f"the run was begun with {record.items} questions of {name}; {left} of them are asked now"
+            hint = "give the split, limit and domains that it was begun with, or begin a new run with another --out"
+            raise EvalFault("run_changed", what, hint=hint)
 
 
 def _primary_text(manifest: RunManifest) -> str:
@@ -425,8 +414,11 @@ def _matched(journal: Path, unused: set[str], missing: Sequence[Sample]) -> Iter
         episode = entry.episode
         open_samples = waiting.get((episode.task.question, episode.task.video_id))
         failed = episode.fault.code if episode.fault is not None else None
-        is_result = not entry.conditions.broken_off and failed not in _NO_RESULT
-        if is_result and open_samples and _belongs(entry, open_samples[0].cell):
+        if entry.conditions.broken_off or failed in _NO_RESULT or not open_samples:
+            continue
+        arm = open_samples[0].cell.arm
+        library = episode.task.library.hash if episode.task.library is not None else None
+        if episode.task.system == arm.system and library in (None, arm.library_hash):
             yield entry, open_samples.popleft()
 
 
@@ -441,12 +433,6 @@ def _adopted_line(entry: JournalEntry, sample: Sample) -> SampleLine:
         checksum=str(entry.sums.get("episode", "")),
         failed=entry.episode.fault is not None,
     )
-
-
-def _belongs(entry: JournalEntry, cell: Cell) -> bool:
-    task = entry.episode.task
-    library = task.library.hash if task.library is not None else None
-    return task.system == cell.arm.system and library in (None, cell.arm.library_hash)
 
 
 def correctness(plan: RunPlan) -> Callable[[Item, Any, str | None], bool | None]:

@@ -280,11 +280,8 @@ def check_runnable(
     questions = {one.name: one for one in picked}
     for cell in {(cell.arm.name, cell.arm.library, cell.dataset, cell.budget): cell for cell in cells}.values():
         if cell.arm.system in _NEED_IMAGES and (cell.model == RULE_BASED or runner.takes_images is False):
-            raise EvalFault(
-                "images_needed",
-                f"the arm {cell.arm.name!r} sends pictures, and {cell.model} takes none",
-                hint="leave the arm out, or name a model that takes pictures",
-            )
+            what = f"the arm {cell.arm.name!r} sends pictures, and {cell.model} takes none"
+            raise EvalFault("images_needed", what, hint="leave the arm out, or name a model that takes pictures")
         for item in {item.domain: item for item in questions[cell.dataset].items}.values():
             try:
                 context = runner.context(cell, item)

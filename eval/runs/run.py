@@ -122,9 +122,8 @@ class Run:
             raise found.fault
         if found is None:
             what = f"the episode {sample.episode[:80]!r} of {sample.cell} is not there"
-            raise EpisodeFault(
-                "unknown_episode", what, hint="run it again: `videoworld eval run RUN` asks what is missing"
-            )
+            hint = "run it again: `videoworld eval run RUN` asks what is missing"
+            raise EpisodeFault("unknown_episode", what, hint=hint)
         return found
 
     def episode(self, sample: SampleLine) -> Episode | None:

@@ -299,11 +299,9 @@ class ProgressLog:
     """Writes a line from time to time; with ``as_json`` a JSON object."""
 
     def __init__(self, clock: Clock, *, as_json: bool) -> None:
-        self._clock = clock
-        self._as_json = as_json
+        self._clock, self._as_json = clock, as_json
         self._interval = _JSON_INTERVAL if as_json else _LOG_INTERVAL
-        self._shown_at = clock.monotonic()
-        self._shown = -1
+        self._shown_at, self._shown = clock.monotonic(), -1
 
     def update(self, tally: Tally) -> None:
         """Write a line if the last one is long enough ago, or if the run is complete."""
@@ -311,12 +309,14 @@ class ProgressLog:
         complete = tally.done >= tally.planned
         if self._shown != tally.done and (complete or now - self._shown_at >= self._interval):
             self._shown_at, self._shown = now, tally.done
-            text = json_line({"progress": tally.record()}) if self._as_json else f"  {progress_text(tally)}"
-            sys.stderr.write(text + "\n")
+            self._write({"progress": tally.record()}, progress_text(tally))
 
     def say(self, text: str) -> None:
         """Write a message on a line of its own."""
-        sys.stderr.write((json_line({"note": text}) if self._as_json else f"  {text}") + "\n")
+        self._write({"note": text}, text)
+
+    def _write(self, record: Mapping[str, Any], text: str) -> None:
+        sys.stderr.write((json_line(record) if self._as_json else f"  {text}") + "\n")
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,24 +28,17 @@ JUDGE_WORKERS = 4
 NO_EPISODE = "none/1"
 
 
-@dataclass(frozen=True, kw_only=True)
-class JudgeChoice:
-    """A judge (None: scorers that need none), and notes for the user on how it was chosen."""
-
-    judge: AnswerJudge | None
-    notes: tuple[str, ...] = ()
-
-
-def judging_of(
+def configured_judge(
     part: JudgePart | None,
     folder: RunFolder,
     *,
     models: Iterable[str],
     clock: Clock,
     environment: Mapping[str, str],
+    say: Callable[[str], object],
     prompt: Path | None = None,
-) -> JudgeChoice:
-    """The judge that a configuration names, or none. ``models`` are those whose answers are judged.
+) -> AnswerJudge | None:
+    """The judge that a configuration names, or none; ``say`` is told how it was chosen. ``models`` gave the judged answers.
 
     Verdicts on file are not requested again. If the configured model is not available, only the verdicts on file are used.
 
@@ -55,18 +48,20 @@ def judging_of(
     """
     record = folder.verdicts
     if part is None:
-        on_file = f"scored without a judge, for the configuration names none; {record.name} is kept for `videoworld eval score`"
-        return JudgeChoice(judge=None, notes=(on_file,) if record.exists() else ())
+        if record.exists():
+            kept = f"{record.name} is kept for `videoworld eval score`"
+            say(f"scored without a judge, for the configuration names none; {kept}")
+        return None
     warning = same_family(part.model, models) if part.model != BY_WORDS else None
-    notes = [] if warning is None else [warning]
+    if warning is not None:
+        say(warning)
     try:
-        judge = judge_of(part.model, wire=part.wire, prompt=prompt, record=record, clock=clock, environment=environment)
+        return judge_of(part.model, wire=part.wire, prompt=prompt, record=record, clock=clock, environment=environment)
     except BackendFault as fault:
         if fault.code != "endpoint_not_configured" or not record.exists():
             raise
-        notes.append(f"{part.model} cannot be asked, for no endpoint is configured: the verdicts on file are taken")
-        judge = judge_of(None, prompt=prompt, record=record, clock=clock, environment=environment)
-    return JudgeChoice(judge=judge, notes=tuple(notes))
+        say(f"{part.model} cannot be asked, for no endpoint is configured: the verdicts on file are taken")
+        return judge_of(None, prompt=prompt, record=record, clock=clock, environment=environment)
 
 
 def judge_part_of(manifest: RunManifest) -> JudgePart | None:
