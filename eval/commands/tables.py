@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +16,7 @@ from world_api.commands.cli import JsonOption, WithOption, command_app, show
 
 if TYPE_CHECKING:
     from eval.tables import Compared, Selected, Study, Which
+    from tool_induction.library import ToolLibrary
 
 ArmArgument = Annotated[
     str, typer.Argument(metavar="A", help="An arm, with filters if need be: hier@library=hand_A,world=oracle.")
@@ -106,10 +107,10 @@ def differs_text(differs: list[str], concerns: list[str]) -> str:
     """In what two groups differ, for people."""
     if not differs:
         return "they do not differ in anything but their answers"
-    text = f"they differ in: {', '.join(differs)}"
-    if concerns:
-        text += f"\nNOT A CLEAN COMPARISON: beside one difference there is also: {', '.join(concerns)}"
-    return text
+    warning = (
+        f"\nNOT A CLEAN COMPARISON: beside one difference there is also: {', '.join(concerns)}" if concerns else ""
+    )
+    return f"they differ in: {', '.join(differs)}{warning}"
 
 
 diff_app = command_app()
@@ -247,7 +248,8 @@ def select(
     study = whole.with_rows(filtered(whole.rows, filters_of(domain=domain, world=world, budget=budget)))
     own = library_rows(study, library, arm)
     check_split(read, own, [load_domain(named) for named in packaged_domains()])
-    found = _loaded(read.folder.libraries, source or str(own[0].library), own[0].library_hash, allow_judge, groups)
+    named = source or str(own[0].library)
+    found = _loaded(read.folder.libraries, named, own[0].library_hash, allow_judge, groups or ())
     selected = choose(
         found,
         evidence_of(study, own, sure=sure),
@@ -277,12 +279,12 @@ def select(
     show(record, as_json=as_json, text=lambda: warned(study, _selected_text(selected, out, study.watermark)))
 
 
-def _loaded(made_by_run: Path, named: str, hash_: str | None, allow_judge: bool, groups: list[str] | None) -> Any:
+def _loaded(made_by_run: Path, named: str, hash_: str | None, allow_judge: bool, groups: Sequence[str]) -> ToolLibrary:
     from tool_induction.library import load_library
     from world_api.core.faults import EvalFault
 
     own = made_by_run / Path(named).name
-    library = load_library(own if own.is_dir() else named, allow_judge=allow_judge, groups=groups or ())
+    library = load_library(own if own.is_dir() else named, allow_judge=allow_judge, groups=groups)
     if hash_ is not None and library.hash != hash_:
         what = f"the library {named[:80]!r} is not the one that the run used"
         raise EvalFault("other_library", what, hint="give the folder of that one with --from")

@@ -171,17 +171,18 @@ def index_of(
         "calls": [row.calls for row in rows],
         "inner": [row.inner_calls for row in rows],
         "tokens": [0 if total is None else total.tokens for total in spent],
-        "details": [_details(row) for row in rows],
+        "details": [
+            {
+                key: cut(value, _ANSWER) if isinstance(value, str) else value
+                for key, value in row.details.items()
+                if isinstance(value, str | int | float)
+            }
+            for row in rows
+        ],
         "place": [None if place is None else [place.block, place.at] for place in found],
         "cell": _coded([row.cell for row in rows]),
         "episode": [None if row.episode is None else _BEGAN.sub("*-", row.episode) for row in rows],
     }
-
-
-def reference_text(item: Item) -> str | None:
-    """The reference answer as text; None if there is none."""
-    shown = [text for text in (value_in_words(item.question, value) for value in (item.answer, *item.also)) if text]
-    return " / ".join(dict.fromkeys(shown)) or None
 
 
 def value_in_words(question: Question, value: Any) -> str | None:
@@ -206,6 +207,7 @@ def _coded(values: Sequence[str | None]) -> dict[str, Any]:
 
 def _item(item: Item) -> dict[str, Any]:
     question = item.question
+    references = [value_in_words(question, value) for value in (item.answer, *item.also)]
     return {
         "id": item.id,
         "video": item.video_id,
@@ -213,7 +215,7 @@ def _item(item: Item) -> dict[str, Any]:
         "kind": question.kind,
         "options": list(question.options),
         "as_of": question.as_of,
-        "reference": reference_text(item),
+        "reference": " / ".join(dict.fromkeys(filter(None, references))) or None,
         "spans": [[span.start, span.end] for span in item.spans],
     }
 
@@ -225,18 +227,13 @@ def _tools(rows: Sequence[SampleRow]) -> dict[str, Any]:
     return {"values": list(known), "used": used}
 
 
-def _details(row: SampleRow) -> dict[str, Any]:
-    """The details of the scorer that are short."""
-    kept = {key: value for key, value in row.details.items() if isinstance(value, str | int | float)}
-    return {key: cut(value, _ANSWER) if isinstance(value, str) else value for key, value in kept.items()}
-
-
 _MAX_INNER = 400  #: operations inside one call that are shown
 
 
 def trajectory(episode: Episode, conditions: Conditions, pool: Pool) -> dict[str, Any]:
     """The record of an episode for the page."""
     task = episode.task
+    declared = [tool.get("function", {}) for tool in episode.tools]
     return {
         "system": task.system,
         "offered": offered_text(episode, conditions),
@@ -247,7 +244,7 @@ def trajectory(episode: Episode, conditions: Conditions, pool: Pool) -> dict[str
         "prompts": [episode.language, episode.prompt_hash],
         "version": conditions.version,
         "budget": {key: value for key, value in episode.budget.record().items() if value is not None},
-        "tools": pool.add(_declared(episode.tools)),
+        "tools": pool.add([[str(tool.get("name", "")), str(tool.get("description", ""))] for tool in declared]),
         "told": pool.add([message for message in episode.messages[:2] if message.get("role") != "assistant"]),
         "rounds": list(_rounds(episode, pool)),
         "outcome": episode.outcome,
@@ -269,11 +266,6 @@ def _settings(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _declared(tools: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    functions = [tool.get("function", {}) for tool in tools]
-    return [[str(function.get("name", "")), str(function.get("description", ""))] for function in functions]
-
-
 def _rounds(episode: Episode, pool: Pool) -> Iterator[dict[str, Any]]:
     before = [call for call in episode.calls if call.round == 0]
     if before:
@@ -286,11 +278,12 @@ def _rounds(episode: Episode, pool: Pool) -> Iterator[dict[str, Any]]:
 def _round(episode: Episode, record: RoundRecord) -> dict[str, Any]:
     usage = record.usage
     said = assistant_message(episode, record).get("content")
+    is_shown = isinstance(said, str) and said.strip() and not SILENT.intersection(record.problems)
     shown = {
         "number": record.number,
         "tokens": [usage.prompt, usage.completion, usage.cached, int(usage.estimated)],
         "thought": record.thought,
-        "says": said if isinstance(said, str) and said.strip() and not SILENT.intersection(record.problems) else None,
+        "says": said if is_shown else None,
         "problems": list(record.problems),
         "folded": record.folded,
         "bare": not record.tools_offered,

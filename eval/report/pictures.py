@@ -90,7 +90,11 @@ def moments_of(episode: Episode, item: Item) -> list[ShownMoment]:
     """The moments that were cited, that the reference names, that tools saw; each time once, the most important first."""
     boxes = {call.id: list(_boxes(call.result)) for call in episode.calls}
     kept: list[ShownMoment] = []
-    for moment in (*_cited(episode, boxes), *_reference(item), *islice(_seen(episode, boxes), _SEEN)):
+    reference = (
+        ShownMoment.at(item.video_id, (span.start + span.end) / 2, "reference", span.start, span.end)
+        for span in item.spans[:_REFERENCE]
+    )
+    for moment in (*_cited(episode, boxes), *reference, *islice(_seen(episode, boxes), _SEEN)):
         if not any(moment.is_shown_by(other.time) and other.why == moment.why for other in kept):
             kept.append(moment)
     return kept
@@ -106,11 +110,6 @@ def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[ShownMomen
         time = next(iter(boxed or times), (span.start_time + span.end_time) / 2)
         drawn = _boxes_at(time, (box for call in calls for box in boxes[call.id]))
         yield ShownMoment.at(episode.task.video_id, time, "cited", span.start_time, span.end_time, drawn)
-
-
-def _reference(item: Item) -> Iterator[ShownMoment]:
-    for span in item.spans[:_REFERENCE]:
-        yield ShownMoment.at(item.video_id, (span.start + span.end) / 2, "reference", span.start, span.end)
 
 
 def _seen(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[ShownMoment]:

@@ -206,7 +206,7 @@ def _workers(
 
 
 #: Worker processes of a run that was killed end with their sample; the lock is waited for so long (seconds).
-_LOCK_TIMEOUT, _LOCK_RETRY = 5.0, 0.1
+_LOCK_TIMEOUT, _LOCK_RETRY = 20.0, 0.1
 #: Ends of episodes that are no result of the model.
 _NO_RESULT = SET_UP_FAULTS | {"interrupted"}
 
@@ -229,14 +229,22 @@ def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if clock.monotonic() >= until:
+                if clock.monotonic() >= until or _holder_lives(handle):
                     what = f"another process asks in {folder.root.name}"
                     hint = "wait until it is through, or give another folder with --out"
                     raise EvalFault("run_busy", what, hint=hint) from None
             time.sleep(_LOCK_RETRY)
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         yield handle
     finally:
         os.close(handle)
+
+
+def _holder_lives(handle: int) -> bool:
+    """Whether the process that took the lock is alive; if not, its worker processes hold it and are about to end."""
+    holder = os.pread(handle, 32, 0).strip()
+    return holder.isdigit() and Path(f"/proc/{int(holder)}").exists()
 
 
 def begin(plan: RunPlan, folder: RunFolder, *, progress: Progress, clock: Clock) -> RunManifest:
@@ -250,7 +258,11 @@ def begin(plan: RunPlan, folder: RunFolder, *, progress: Progress, clock: Clock)
     worlds = _build_worlds(plan, progress=progress, clock=clock)
     manifest = plan.manifest(worlds)
     if before is not None:
-        _check_worlds(before, worlds)
+        for video, made in before.worlds.items():
+            for profile in (profile for profile, known in made.items() if worlds.get(video, {}).get(profile) != known):
+                what = f"the {profile} world of {video} is not the one that the run was begun with"
+                hint = "begin a new run with another --out, or bring the world back"
+                raise EvalFault("run_changed", what, hint=hint)
         kept = {name: getattr(before, name) for name in ("versions", "git", "loop", "provenance")}
         manifest = replace(manifest, **kept)
     items = [ItemLine(dataset=name, item=item_record(item)) for name, held in plan.items.items() for item in held]
@@ -335,15 +347,6 @@ def _check_questions(before: RunManifest, plan: RunPlan, folder: RunFolder) -> N
 def _primary_text(manifest: RunManifest) -> str:
     parts = (manifest.primary or {}).items()
     return ", ".join(f"{key} {value}" for key, value in parts if value is not None) or "none"
-
-
-def _check_worlds(before: RunManifest, now: Mapping[str, Mapping[str, str]]) -> None:
-    for video, profiles in before.worlds.items():
-        for profile, world_hash in profiles.items():
-            if now.get(video, {}).get(profile) != world_hash:
-                what = f"the {profile} world of {video} is not the one that the run was begun with"
-                hint = "begin a new run with another --out, or bring the world back"
-                raise EvalFault("run_changed", what, hint=hint)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -179,7 +179,9 @@ class Counterparts:
         self._best: dict[str, str] = {}  #: for each perceived entity the true one that it overlaps longest
         self._parts: dict[str, list[Track]] = {}
         for track in perceived:
-            shared = [(overlap_seconds(track, other), other.entity_id) for other in self._true if _meet(track, other)]
+            start, end = track.span.start - _NEAR, track.span.end + _NEAR
+            near = [other for other in self._true if start <= other.span.end and other.span.start <= end]
+            shared = [(overlap_seconds(track, other), other.entity_id) for other in near]
             seconds, entity_id = max(shared, default=(0.0, ""))
             if seconds > 0:
                 self._best[track.entity_id] = entity_id
@@ -228,10 +230,6 @@ def _ious(one: Floats, other: Floats) -> Floats:
     both = np.prod(one[:, 2:] - one[:, :2], axis=1) + np.prod(other[:, 2:] - other[:, :2], axis=1) - shared
     found: Floats = shared / np.maximum(both, 1e-9)
     return found
-
-
-def _meet(one: Track, other: Track) -> bool:
-    return one.span.start <= other.span.end + _NEAR and other.span.start <= one.span.end + _NEAR
 
 
 def _seconds(track: Track, during: TimeSpan | None) -> float:
