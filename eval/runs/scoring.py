@@ -38,7 +38,7 @@ def configured_judge(
     say: Callable[[str], object],
     prompt: Path | None = None,
 ) -> AnswerJudge | None:
-    """The judge that a configuration names, or none; ``say`` is told how it was chosen. ``models`` gave the judged answers.
+    """The judge that a configuration names, or none; ``say`` gets notes on the choice. ``models`` gave the judged answers.
 
     Verdicts on file are not requested again. If the configured model is not available, only the verdicts on file are used.
 
