@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from world_api.core.identifiers import video_id_from_file_name
 
@@ -21,15 +22,7 @@ FOLDER = Path("demo")
 TOOLS = Path("toollibs/examples/people.json")
 MAX_LINES = 40  #: of a command's output; the rest is counted, not shown
 
-Runner = Callable[[Sequence[str]], "Ran"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ran:
-    """What a command left: its exit status, and what it wrote to standard output."""
-
-    status: int
-    output: str
+Runner = Callable[[Sequence[str]], CompletedProcess[str]]  #: runs one command, given its arguments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,54 +39,42 @@ def step(why: str, *arguments: str) -> Step:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject:
+class DemoSubject:
     """The video that is shown, and what is looked for in it."""
 
     video: Path
-    person: str
-    question: str
+    person: str = "a person"
+    question: str = "When does a person first appear?"
 
 
-def sample_subject(folder: Path) -> Subject:
+def sample_subject(folder: Path) -> DemoSubject:
     """The film that the project draws itself."""
     from eval.sandbox import DEFAULT_SEED, cast
 
     coat = cast(DEFAULT_SEED).owner.look.coat
-    return Subject(
-        video=folder / "sample.mp4",
-        person=f"a person in a {coat} coat",
-        question=f"When does the person in the {coat} coat first appear?",
-    )
+    question = f"When does the person in the {coat} coat first appear?"
+    return DemoSubject(video=folder / "sample.mp4", person=f"a person in a {coat} coat", question=question)
 
 
-def own_subject(video: Path) -> Subject:
-    """A user's own video; nothing is known of it."""
-    return Subject(video=video, person="a person", question="When does a person first appear?")
-
-
-def steps(subject: Subject, folder: Path) -> list[Step]:
+def steps(subject: DemoSubject, folder: Path) -> list[Step]:
     """The commands, in order."""
     store = ("--store", str(folder / "worlds"))
     episodes = str(folder / "episodes")
     video_id = video_id_from_file_name(subject.video.stem)
     on_video = ("--video", video_id, *store)
+    search = ("call", "search_segments_by_text", *on_video, f"query={subject.person}", "top_k=3")
+    ask = ("ask", video_id, subject.question, "--tools", "hand_A", "--record", episodes, *store)
     run_tool = ("tools", "run", str(TOOLS), "locate_first_appearance", *on_video, f"person_query={subject.person}")
     return [
         step("Build the video's world", "build", str(subject.video), *store),
         step("What the world holds", "inspect", video_id, *store),
         step("The sixteen operations", "ops"),
         step("An operation: the scenes", "call", "list_scenes", *on_video),
-        step(
-            "An operation: search by words",
-            *("call", "search_segments_by_text", *on_video, f"query={subject.person}", "top_k=3"),
-        ),
+        step("An operation: search by words", *search),
         step("An operation: who and what was identified", "call", "list_entities", *on_video),
         step("Check a high-level tool", "tools", "check", str(TOOLS)),
         step("Run it", *run_tool),
-        step(
-            "Ask a question, with a tool library, and record the episode",
-            *("ask", video_id, subject.question, "--tools", "hand_A", "--record", episodes, *store),
-        ),
+        step("Ask a question, with a tool library, and record the episode", *ask),
         step("What it did, round by round", "show", episodes),
         step("Run the episode again, offline: the same bytes", "replay", episodes),
     ]
@@ -112,41 +93,35 @@ def run_steps(steps: Sequence[Step], folder: Path, run: Runner, say: Callable[[s
 def _shown(step: Step, title: str, run: Runner, say: Callable[[str], None]) -> int:
     say(f"\n== {title}\n$ videoworld {shlex.join(step.arguments)}")
     ran = run(step.arguments)
-    lines = ran.output.rstrip("\n").split("\n")
-    if ran.output:
+    lines = ran.stdout.rstrip("\n").split("\n")
+    if ran.stdout:
         say("\n".join(lines[:MAX_LINES]))
     if len(lines) > MAX_LINES:
         say(f"... and {len(lines) - MAX_LINES} lines more")
-    return ran.status
+    return ran.returncode
 
 
-def videoworld(arguments: Sequence[str]) -> Ran:
+def videoworld(arguments: Sequence[str]) -> CompletedProcess[str]:
     """Run the command line in a process of its own; progress and errors go straight to the terminal."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "videoworld", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        check=False,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-    )
-    return Ran(status=ended.returncode, output=ended.stdout)
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-m", "videoworld", *arguments]
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False, env=environment,
+        encoding="utf-8", errors="replace",
+    )  # fmt: skip
 
 
 def main(environment: Mapping[str, str]) -> int:
     """Show ``VIDEO``, or the sample film where none is named."""
     named = environment.get("VIDEO", "").strip()
     if named:
-        return run_steps(steps(own_subject(Path(named).expanduser()), FOLDER), FOLDER, videoworld, _say)
-    subject = sample_subject(FOLDER)
+        return run_steps(steps(DemoSubject(video=Path(named).expanduser()), FOLDER), FOLDER, videoworld, _say)
     if not (FOLDER / "sample.truth.json").exists():  # written last: where it is, the film is whole
         draw = step("Draw a sample video (VIDEO=path takes yours)", "sample", str(FOLDER))
         status = _shown(draw, f"0. {draw.why}", videoworld, _say)
         if status:
             return status
-    return run_steps(steps(subject, FOLDER), FOLDER, videoworld, _say)
+    return run_steps(steps(sample_subject(FOLDER), FOLDER), FOLDER, videoworld, _say)
 
 
 def _say(text: str) -> None:
@@ -156,28 +131,25 @@ def _say(text: str) -> None:
 
 ABLATION = Path("ablation")
 CONFIGURATION = "ablation.yaml"
-SEED, FILMS, MINUTES = 1, 3, 3
 
 
 def ablation_steps(folder: Path) -> list[Step]:
     """The commands, in order."""
-    films, configuration, run = str(folder / "films"), str(folder / CONFIGURATION), str(folder / "run")
-    make = ("sandbox", "make", "--seed", str(SEED), "--count", str(FILMS), "--minutes", str(MINUTES))
+    films, configuration, run = (str(folder / name) for name in ("films", CONFIGURATION, "run"))
+    compare = ("eval", "compare", run)
     return [
-        step("Make three films with truth and questions", *make, "--split", "test", "--out", films),
-        step("What there is to be asked", "eval", "check", films),
         step(
-            "What the experiment would ask, take and show; nothing is asked",
-            *("eval", "run", configuration, "--dry-run"),
+            "Make three films with truth and questions",
+            *shlex.split("sandbox make --seed 1 --count 3 --minutes 3 --split test --out"),
+            films,
         ),
+        step("What there is to be asked", "eval", "check", films),
+        step("What it would ask and take; nothing is asked", "eval", "run", configuration, "--dry-run"),
         step("Build the worlds, ask the questions", "eval", "run", configuration),
         step("Score the episodes again: the same scores", "eval", "score", run),
-        step("Hierarchical against flat", "eval", "compare", run, "hier@library=hand_A", "flat"),
-        step("Sanity: flat against itself must cover zero", "eval", "compare", run, "flat-again", "flat"),
-        step(
-            "Sanity: tools that find nothing must not help",
-            *("eval", "compare", run, "hier@library=placebo_hand_A", "flat"),
-        ),
+        step("Hierarchical against flat", *compare, "hier@library=hand_A", "flat"),
+        step("Sanity: flat against itself must cover zero", *compare, "flat-again", "flat"),
+        step("Sanity: tools that find nothing must not help", *compare, "hier@library=placebo_hand_A", "flat"),
         step("Libraries against domains", "eval", "transfer", run),
         step("The report", "eval", "report", run),
     ]

@@ -12,8 +12,7 @@ from world_api.core.faults import BackendFault
 def from_extra(extra: str) -> Iterator[None]:
     """Turn a failed import inside the block into a fault that names the extra to install.
 
-    Raises:
-        BackendFault: ``extra_missing``.
+    Raises BackendFault: ``extra_missing``.
     """
     try:
         yield

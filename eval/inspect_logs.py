@@ -7,27 +7,24 @@ A condition is an arm, library, dataset, world and budget. A log is first plain 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from controller.accounts import accounts_of
 from controller.display import WATERMARK
 from controller.episode import Episode
 from eval.extras import from_extra
-from eval.runs.records import Cell, SampleLine
+from eval.runs.records import Arm, Cell, SampleLine
 from eval.runs.run import Run
 from eval.scoring.score import Score
 from eval.tables.rows import read_rows
-from world_api.chat.usage import Price, Tokens
+from world_api.chat.usage import Tokens
 from world_api.core.canonical import canonical_json, content_hash, json_line, parse_json
-from world_api.core.faults import EvalFault, StoreFault, VideoWorldError
-
-if TYPE_CHECKING:
-    pass
+from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.core.files import not_writable
 
 Record = dict[str, Any]
 Scores = Mapping[str, Score]
@@ -37,18 +34,13 @@ UNKNOWN_TIME = "1970-01-01T00:00:00+00:00"  #: Inspect requires a time; used if 
 _LOG_VERSION = 2
 #: Inspect's names for the limits of an episode.
 _LIMITS = {
-    "rounds": "turn",
-    "calls": "custom",
-    "tokens": "token",
-    "money": "cost",
-    "seconds": "time",
-    "window": "context",
-}
+    "rounds": "turn", "calls": "custom", "tokens": "token", "money": "cost", "seconds": "time", "window": "context",
+}  # fmt: skip
 
 
 def messages_of(episode: Episode, sample: str) -> list[Record]:
     """Convert the messages of an episode, with ids derived from the sample; a thought comes before the text of its message."""
-    names: dict[str, str] = {}
+    functions = {call.id: call.tool for call in episode.calls}
     failed = {call.id for call in episode.calls if call.failed}
     thoughts = _thoughts(episode)
     converted = []
@@ -59,14 +51,13 @@ def messages_of(episode: Episode, sample: str) -> list[Record]:
             if number in thoughts:
                 text = [{"type": "text", "text": words}] if words else []
                 record["content"] = [{"type": "reasoning", "reasoning": thoughts[number]}, *text]
-            calls = [_call(item, names) for item in _mappings(message.get("tool_calls"))]
+            calls = [_call(item) for item in _mappings(message.get("tool_calls"))]
             record |= {"tool_calls": calls} if calls else {}
             record |= {"model": episode.model, "source": "generate"}
         elif role == "tool":
             call_id = str(message.get("tool_call_id") or "")
-            record |= {"tool_call_id": call_id, "function": names.get(call_id, "")}
-            if call_id in failed:
-                record["error"] = {"type": "unknown", "message": words[:500]}
+            record |= {"tool_call_id": call_id, "function": functions.get(call_id, "")}
+            record |= {"error": {"type": "unknown", "message": words[:500]}} if call_id in failed else {}
         else:  # what the loop says is sent to the model as the user's
             record |= {"role": role if role == "system" else "user", "source": "input"}
         converted.append(record)
@@ -77,15 +68,15 @@ def _thoughts(episode: Episode) -> dict[int, str]:
     """Thoughts by message number: that of the message with the round's calls; the last round's may be without calls."""
     by_round = {item.number: item.thought for item in episode.rounds if item.thought}
     round_of = {call.id: call.round for call in episode.calls}
-    assistant = [number for number, message in enumerate(episode.messages) if message.get("role") == "assistant"]
     found: dict[int, str] = {}
-    for number in assistant:
-        ids = [str(call.get("id")) for call in _mappings(episode.messages[number].get("tool_calls"))]
-        thought = next((by_round.pop(round_of[call_id], None) for call_id in ids if call_id in round_of), None)
-        if thought:
-            found[number] = thought
-    if assistant and episode.rounds and (thought := by_round.get(episode.rounds[-1].number)):
-        found.setdefault(assistant[-1], thought)
+    last = None
+    for number, message in enumerate(episode.messages):
+        last = number if message.get("role") == "assistant" else last
+        for call in _mappings(message.get("tool_calls")):
+            if thought := by_round.pop(round_of.get(str(call.get("id")), -1), None):
+                found[number] = thought
+    if last is not None and episode.rounds and (thought := by_round.get(episode.rounds[-1].number)):
+        found.setdefault(last, thought)
     return found
 
 
@@ -108,14 +99,11 @@ def _mappings(value: object) -> list[Mapping[str, Any]]:
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
-def _call(call: Mapping[str, Any], names: dict[str, str]) -> Record:
-    """Convert a tool call and enter its function into ``names`` by the call's id."""
+def _call(call: Mapping[str, Any]) -> Record:
     function = call.get("function")
     function = function if isinstance(function, Mapping) else {}
-    call_id, name = str(call.get("id") or ""), str(function.get("name") or "")
-    names[call_id] = name
     written = function.get("arguments")
-    record: Record = {"id": call_id, "function": name, "type": "function", "arguments": {}}
+    record: Record = {"id": str(call.get("id") or ""), "function": str(function.get("name") or ""), "type": "function"}
     try:
         value = parse_json(written) if isinstance(written, str) else written
     except ValueError as error:
@@ -134,52 +122,41 @@ def answer_text(value: object) -> str:
 
 def usage_of(episode: Episode) -> dict[str, Record]:
     """Tokens by model as they were really requested; cached ones are counted apart, as in Inspect."""
+    asked: list[tuple[str, Tokens]] = [(episode.model, item.usage) for item in episode.rounds if item.physical]
+    asked += [(spent.model, spent) for call in episode.calls for spent in call.spent if spent.physical]
     found: dict[str, Record] = {}
-    for item in episode.rounds:
-        if item.physical:
-            _add_usage(found, episode.model, item.usage, episode.prices)
-    for spent in (item for call in episode.calls for item in call.spent):
-        if spent.physical:
-            _add_usage(found, spent.model, spent, episode.prices)
+    for model, tokens in asked:
+        cached = min(tokens.cached, tokens.prompt)  # some servers count more
+        usage = {
+            "input_tokens": tokens.prompt - cached,
+            "output_tokens": tokens.completion,
+            "total_tokens": tokens.prompt + tokens.completion,
+            "input_tokens_cache_read": cached,
+            "total_cost": episode.prices[model].money(tokens) if model in episode.prices else None,
+        }
+        _add(found, model, usage)
     return found
 
 
-def _add_usage(found: dict[str, Record], model: str, tokens: Tokens, prices: Mapping[str, Price]) -> None:
-    names = ("input_tokens", "output_tokens", "total_tokens", "input_tokens_cache_read")
-    usage = found.setdefault(model, {**dict.fromkeys(names, 0), "total_cost": None})
-    cached = min(tokens.cached, tokens.prompt)  # some servers count more
-    usage["input_tokens"] += tokens.prompt - cached
-    usage["input_tokens_cache_read"] += cached
-    usage["output_tokens"] += tokens.completion
-    usage["total_tokens"] += tokens.prompt + tokens.completion
-    if model in prices:
-        usage["total_cost"] = (usage["total_cost"] or 0.0) + prices[model].money(tokens)
+def _add(found: dict[str, Record], model: str, usage: Record) -> None:
+    """Add usage to that of a model; a cost of None is not known."""
+    so_far = found.setdefault(model, dict.fromkeys(usage))
+    for key, value in usage.items():
+        so_far[key] = value if so_far[key] is None else so_far[key] + (value or 0)
 
 
 def _sample(run: Run, cell: Cell, line: SampleLine, score: Score | None) -> Record:
     """A sample without its id; if its episode cannot be read, or there is none, with an error."""
     item = run.item(line)
     metadata: Record = {
-        "sample": line.sample,
-        "cell": cell.id,
-        "arm": cell.arm.name,
-        "system": cell.arm.system,
-        "library": cell.arm.library,
-        "dataset": cell.dataset,
-        "world": cell.world,
-        "budget": cell.budget,
-        "seed": cell.seed,
-        "episode": line.episode,
-        "video": item.video_id,
-        "kind": item.question.kind,
-        "as_of": item.question.as_of,
-        "domain": item.domain,
-        "content": item.content,
-        "template": item.template,
+        "sample": line.sample, "cell": cell.id, "episode": line.episode, "video": item.video_id,
+        "arm": cell.arm.name, "system": cell.arm.system, "library": cell.arm.library,
+        "dataset": cell.dataset, "world": cell.world, "budget": cell.budget, "seed": cell.seed,
+        "kind": item.question.kind, "as_of": item.question.as_of, "domain": item.domain,
+        "content": item.content, "template": item.template, "labels": dict(item.labels),
         "evidence": [[span.start, span.end] for span in item.spans],
-        "labels": dict(item.labels),
-    }
-    metadata |= {"watermark": WATERMARK} if run.manifest.rule_based else {}
+        **_watermark(run),
+    }  # fmt: skip
     record: Record = {
         "uuid": line.sample,
         "input": item.question.text,
@@ -187,20 +164,18 @@ def _sample(run: Run, cell: Cell, line: SampleLine, score: Score | None) -> Reco
         "target": answer_text(item.answer),
         "metadata": metadata,
     }
-    answer = None
+    answer, why = None, "there is no episode of this sample"
     try:
         episode = run.episode(line)
     except VideoWorldError as fault:
-        record["error"] = _error(f"{fault.message} [{fault.code}]")
+        episode, why = None, f"{fault.message} [{fault.code}]"
+    if episode is not None:
+        answer = episode.answer
+        record |= _episode_fields(episode, line.sample)
+        metadata |= _episode_metadata(episode)
     else:
-        if episode is not None:
-            answer = episode.answer
-            record |= _episode_fields(episode, line.sample)
-            record["metadata"] |= _episode_metadata(episode)
-        elif line.fault is not None:
-            record["error"] = _error(f"{line.fault['message']} [{line.fault['code']}]")
-        else:
-            record["error"] = _error("there is no episode of this sample")
+        why = why if line.fault is None else f"{line.fault['message']} [{line.fault['code']}]"
+        record["error"] = {"message": why, "traceback": "", "traceback_ansi": ""}
     if score is not None:
         details = {"scorer": score.scorer, **score.details}
         record["scores"] = {
@@ -210,21 +185,17 @@ def _sample(run: Run, cell: Cell, line: SampleLine, score: Score | None) -> Reco
     return record
 
 
-def _error(message: str) -> Record:
-    return {"message": message, "traceback": "", "traceback_ansi": ""}
+def _watermark(run: Run) -> Record:
+    return {"watermark": WATERMARK} if run.manifest.rule_based else {}
 
 
 def _episode_fields(episode: Episode, sample: str) -> Record:
     answer = episode.answer if episode.answer is not None else ""
     message = {"id": f"{sample[:16]}-answer", "role": "assistant", "content": answer, "source": "generate"}
-    stop = "stop" if episode.outcome != "failed" else "unknown"
+    choice = {"message": message, "stop_reason": "stop" if episode.outcome != "failed" else "unknown"}
     record: Record = {
         "messages": messages_of(episode, sample),
-        "output": {
-            "model": episode.model,
-            "choices": [{"message": message, "stop_reason": stop}],
-            "completion": answer,
-        },
+        "output": {"model": episode.model, "choices": [choice], "completion": answer},
         "model_usage": usage_of(episode),
         "turn_count": len(episode.rounds),
     }
@@ -237,20 +208,18 @@ def _episode_fields(episode: Episode, sample: str) -> Record:
 
 
 def _episode_metadata(episode: Episode) -> Record:
+    calls = [
+        {"tool": call.tool, "ran": call.ran, "failed": call.failed, "inner_calls": len(call.inner_calls)}
+        for call in episode.calls
+    ]
+    spans = [
+        {"start_time": span.start_time, "end_time": span.end_time, "calls": span.returned_by} for span in episode.spans
+    ]
     return {
-        "outcome": episode.outcome,
-        "reason": episode.reason,
-        "value": episode.value,
-        "spans": [
-            {"start_time": span.start_time, "end_time": span.end_time, "calls": span.returned_by}
-            for span in episode.spans
-        ],
+        **{name: getattr(episode, name) for name in ("outcome", "reason", "value", "slips")},
+        "spans": spans,
         "world_hash": episode.task.world_hash,
-        "slips": episode.slips,
-        "calls": [
-            {"tool": call.tool, "ran": call.ran, "failed": call.failed, "inner_calls": len(call.inner_calls)}
-            for call in episode.calls
-        ],
+        "calls": calls,
         "accounts": accounts_of(episode).record(),
     }
 
@@ -274,15 +243,13 @@ def conditions_of(run: Run) -> list[Condition]:
     for cell in run.cells.values():
         key = canonical_json([asdict(cell.arm), cell.dataset, cell.world, cell.budget, cell.model])
         groups.setdefault(key, []).append(cell)
+    found = []
     names = {key: _name(cells[0]) for key, cells in groups.items()}
-    counts = Counter(names.values())
-    return [
-        Condition(
-            name=names[key] if counts[names[key]] == 1 else f"{names[key]}-{content_hash(key)[:8]}",
-            cells=tuple(sorted(cells, key=lambda cell: (cell.seed, cell.id))),
-        )
-        for key, cells in groups.items()
-    ]
+    for key, cells in groups.items():
+        is_single = list(names.values()).count(names[key]) == 1
+        name = names[key] if is_single else f"{names[key]}-{content_hash(key)[:8]}"
+        found.append(Condition(name=name, cells=tuple(sorted(cells, key=lambda cell: (cell.seed, cell.id)))))
+    return found
 
 
 def _name(cell: Cell) -> str:
@@ -318,27 +285,28 @@ def log_record(run: Run, conditions: Sequence[Condition], scores: Scores | None 
                 samples.append({"id": name, "epoch": epoch, **_sample(run, cell, line, scores.get(line.sample))})
             run.forget(cell.id)
     planned = run.planned_in([cell for condition in conditions for cell in condition.cells])
+    usage: dict[str, Record] = {}
+    for sample in samples:
+        for model, tokens in sample.get("model_usage", {}).items():
+            _add(usage, model, tokens)
     started = [sample["started_at"] for sample in samples if sample.get("started_at")]
     return {
         "version": _LOG_VERSION,
         "status": "success" if planned == len(samples) else "started",
         "eval": _spec(run, conditions, samples, min(started, default=UNKNOWN_TIME)),
-        "plan": {"name": "plan", "steps": [_step(condition.first) for condition in conditions]},
+        "plan": {"name": "plan", "steps": [_step(condition.cells[0].arm) for condition in conditions]},
         "results": _results(samples, planned),
         "stats": {
             "started_at": min(started, default=""),
             "completed_at": max(map(_end_time, samples), default=""),
-            "model_usage": _sum_usage(samples),
+            "model_usage": usage,
         },
         "samples": samples,
     }
 
 
-def _step(cell: Cell) -> Record:
-    return {
-        "solver": cell.arm.system,
-        "params": {"arm": cell.arm.name, "library": cell.arm.library, **cell.arm.settings},
-    }
+def _step(arm: Arm) -> Record:
+    return {"solver": arm.system, "params": {"arm": arm.name, "library": arm.library, **arm.settings}}
 
 
 def _end_time(sample: Record) -> str:
@@ -356,22 +324,9 @@ def _spec(run: Run, conditions: Sequence[Condition], samples: list[Record], crea
     name = conditions[0].name if len(conditions) == 1 else title
     cells = [cell for condition in conditions for cell in condition.cells]
     datasets = sorted({cell.dataset for cell in cells})
-    known = {name: manifest.datasets[name] for name in datasets if name in manifest.datasets}
+    known = {name: asdict(manifest.datasets[name]) for name in datasets if name in manifest.datasets}
     ids = list(dict.fromkeys(sample["id"] for sample in samples))
     run_id = content_hash([cell.id for cell in run.cells.values()])[:22]
-    watermark = [WATERMARK] if manifest.rule_based else []
-    metadata: Record = {
-        "run": title,
-        "cells": [cell.id for cell in cells],
-        "seeds": sorted({cell.seed for cell in cells}),
-        "budgets": {name: dict(budget) for name, budget in manifest.budgets.items()},
-        "datasets": {
-            name: {"hash": one.hash, "missing_hash": one.missing_hash, "protocol": dict(one.protocol)}
-            for name, one in known.items()
-        },
-        "primary": dict(manifest.primary) if manifest.primary else None,
-        **({"watermark": WATERMARK} if watermark else {}),
-    }
     return {
         "eval_id": content_hash([name, run_id])[:22],
         "run_id": run_id,
@@ -380,12 +335,22 @@ def _spec(run: Run, conditions: Sequence[Condition], samples: list[Record], crea
         "task_id": content_hash(name)[:22],
         "task_display_name": name,
         "solver": conditions[0].first.arm.system if len(conditions) == 1 else "several",
-        "tags": sorted({cell.arm.name for cell in cells}) + watermark,
+        "tags": [*sorted({cell.arm.name for cell in cells}), *_watermark(run).values()],
         "dataset": {"name": "/".join(datasets), "samples": len(ids), "sample_ids": ids, "shuffled": False},
         "model": manifest.model,
         "config": {"epochs": max(len(condition.cells) for condition in conditions)},
         "packages": dict(manifest.versions),
-        "metadata": metadata,
+        "metadata": {
+            "run": title,
+            "cells": [cell.id for cell in cells],
+            "seeds": sorted({cell.seed for cell in cells}),
+            "budgets": {name: dict(budget) for name, budget in manifest.budgets.items()},
+            "datasets": {
+                name: {key: one[key] for key in ("hash", "missing_hash", "protocol")} for name, one in known.items()
+            },
+            "primary": dict(manifest.primary) if manifest.primary else None,
+            **_watermark(run),
+        },
         "scorers": [{"name": "correct"}, {"name": "score"}],
         **({"revision": {"type": "git", "origin": "", "commit": manifest.git}} if manifest.git else {}),
     }
@@ -399,27 +364,11 @@ def _results(samples: list[Record], planned: int) -> Record:
         "score": ("mean", [float(score["score"]["value"]) for score in scores]),
     }
     counts = {"scored_samples": len(scores), "unscored_samples": len(samples) - len(scores)}
-    metrics = [
-        {
-            "name": name,
-            "scorer": "video-world-api",
-            **counts,
-            "metrics": {metric: {"name": metric, "value": round(sum(found) / len(found), 6)}},
-        }
-        for name, (metric, found) in values.items()
-        if found
-    ]
+    metrics = []
+    for name, (metric, found) in values.items() if scores else ():
+        mean = {metric: {"name": metric, "value": round(sum(found) / len(found), 6)}}
+        metrics.append({"name": name, "scorer": "video-world-api", **counts, "metrics": mean})
     return {"total_samples": planned, "completed_samples": len(samples), "scores": metrics}
-
-
-def _sum_usage(samples: list[Record]) -> dict[str, Record]:
-    total: dict[str, Record] = {}
-    for sample in samples:
-        for model, tokens in sample.get("model_usage", {}).items():
-            so_far = total.setdefault(model, dict.fromkeys(tokens))
-            for key, value in tokens.items():
-                so_far[key] = value if so_far[key] is None else so_far[key] + (value or 0)
-    return total
 
 
 def export_run(run: Run, out: Path) -> Iterator[tuple[Path, int]]:
@@ -435,9 +384,8 @@ def export_run(run: Run, out: Path) -> Iterator[tuple[Path, int]]:
     """
     require_inspect()
     if not run.samples:
-        raise EvalFault(
-            "nothing_to_export", "no sample of this run is finished", hint="`videoworld eval run RUN` continues it"
-        )
+        what = "no sample of this run is finished"
+        raise EvalFault("nothing_to_export", what, hint="`videoworld eval run RUN` continues it")
     scores = scores_of(run)
     for path, conditions in _files(run, out):
         record = log_record(run, conditions, scores)
@@ -446,11 +394,7 @@ def export_run(run: Run, out: Path) -> Iterator[tuple[Path, int]]:
 
 
 def require_inspect() -> None:
-    """Check that Inspect is installed.
-
-    Raises:
-        BackendFault: ``extra_missing``.
-    """
+    """Check that Inspect is installed. Raises BackendFault: ``extra_missing``."""
     with from_extra("inspect"):
         import inspect_ai.log  # noqa: F401 - only whether it can be imported
 
@@ -460,9 +404,8 @@ def _files(run: Run, out: Path) -> list[tuple[Path, list[Condition]]]:
     if out.suffix in SUFFIXES:
         return [(out, conditions)]
     if out.suffix and not out.is_dir():
-        raise EvalFault(
-            "bad_export_name", f"{out.name} ends in {out.suffix}", hint="end it in .eval or .json, or give a folder"
-        )
+        what = f"{out.name} ends in {out.suffix}"
+        raise EvalFault("bad_export_name", what, hint="end it in .eval or .json, or give a folder")
     return [
         (out / f"{condition.name}.eval", [condition])
         for condition in conditions
@@ -479,11 +422,8 @@ def _write(record: Record, path: Path) -> None:
         log = EvalLog.model_validate(record)
     except ValidationError as error:
         first = error.errors()[0]
-        raise EvalFault(
-            "not_exportable",
-            f"the installed inspect_ai does not take the log: {'.'.join(map(str, first['loc']))}: {first['msg']}",
-            hint="install the version of inspect_ai that the extra names",
-        ) from None
+        what = f"the installed inspect_ai does not take the log: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise EvalFault("not_exportable", what, hint="install the version of inspect_ai that the extra names") from None
     part = path.with_name(f".{path.stem}.part{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -491,6 +431,4 @@ def _write(record: Record, path: Path) -> None:
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise StoreFault(
-            "store_not_writable", f"cannot write {path.name}: {error.strerror or error}", hint="choose another --out"
-        ) from error
+        raise not_writable(path, error) from error

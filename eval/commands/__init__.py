@@ -10,33 +10,24 @@ import typer
 from world_api.commands.cli import LazyCommand, lazy_group
 from world_api.core.faults import VideoWorldError
 
+#: By command: its module and app in ``eval.commands``, and its line of help.
+_COMMANDS = {
+    "check": ("datasets.check_app", "Say which videos and worlds of a dataset are there."),
+    "run": ("runs.run_app", "Run an experiment: systems, libraries, datasets, seeds, budgets."),
+    "score": ("runs.score_app", "Score a run's episodes again; no question is asked again."),
+    "label": ("results.label_app", "Draw open answers of a run for people to label."),
+    "judge": ("results.judge_app", "Measure a judge of open answers against labelled pairs."),
+    "compare": ("tables.compare_app", "Compare two arms of a run, paired, with intervals."),
+    "diff": ("tables.diff_app", "List the questions whose outcome flipped between two arms."),
+    "transfer": ("tables.transfer_app", "Tool libraries against domains: the transfer matrix."),
+    "select": ("tables.select_app", "Keep the tools that help on development questions."),
+    "report": ("results.report_app", "Write a run's report: one HTML file, LaTeX and CSV tables."),
+    "bundle": ("results.bundle_app", "Pack a run into one file that regenerates every table."),
+    "export": ("results.export_app", "Export a run as an Inspect log."),
+}
 COMMANDS: dict[str, LazyCommand] = {
-    "check": LazyCommand("eval.commands.datasets", "check_app", "Say which videos and worlds of a dataset are there."),
-    "run": LazyCommand(
-        "eval.commands.runs", "run_app", "Run an experiment: systems, libraries, datasets, seeds, budgets."
-    ),
-    "score": LazyCommand(
-        "eval.commands.runs", "score_app", "Score a run's episodes again; no question is asked again."
-    ),
-    "label": LazyCommand("eval.commands.results", "label_app", "Draw open answers of a run for people to label."),
-    "judge": LazyCommand(
-        "eval.commands.results", "judge_app", "Measure a judge of open answers against labelled pairs."
-    ),
-    "compare": LazyCommand("eval.commands.tables", "compare_app", "Compare two arms of a run, paired, with intervals."),
-    "diff": LazyCommand(
-        "eval.commands.tables", "diff_app", "List the questions whose outcome flipped between two arms."
-    ),
-    "transfer": LazyCommand(
-        "eval.commands.tables", "transfer_app", "Tool libraries against domains: the transfer matrix."
-    ),
-    "select": LazyCommand("eval.commands.tables", "select_app", "Keep the tools that help on development questions."),
-    "report": LazyCommand(
-        "eval.commands.results", "report_app", "Write a run's report: one HTML file, LaTeX and CSV tables."
-    ),
-    "bundle": LazyCommand(
-        "eval.commands.results", "bundle_app", "Pack a run into one file that regenerates every table."
-    ),
-    "export": LazyCommand("eval.commands.results", "export_app", "Export a run as an Inspect log."),
+    name: LazyCommand(f"eval.commands.{place.partition('.')[0]}", place.partition(".")[2], about)
+    for name, (place, about) in _COMMANDS.items()
 }
 
 app = typer.Typer(
@@ -54,6 +45,7 @@ def evaluation() -> None:
 
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
+RunOrBundle = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or a bundle of one.")]
 JudgePromptOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A published judge's prompt, in place of our own.")
 ]

@@ -27,11 +27,9 @@ def check(
             help="A folder with dataset.json, a .jsonl or .yaml file, or ADAPTER:FILE of annotations.",
         ),
     ],
-    videos: Annotated[
-        Path | None, typer.Option("--videos", metavar="DIR", help="Folder of the videos, in any layout.")
-    ] = None,
+    videos: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the videos, in any layout.")] = None,
     annotations: Annotated[
-        Path | None, typer.Option("--annotations", metavar="FILE", help="With an adapter's name: its annotations.")
+        Path | None, typer.Option(metavar="FILE", help="With an adapter's name: its annotations.")
     ] = None,
     text_worlds: Annotated[
         bool, typer.Option("--text-worlds", help="Write the worlds of dialogues that are not in the store yet.")
@@ -65,65 +63,57 @@ def _scoring_fault(protocol: Mapping[str, Any]) -> str:
 def _page(record: dict[str, Any]) -> str:
     videos, worlds, left_out = record["videos"], record["worlds"], record["left_out"]
     protocol = f"protocol {record['protocol']['name']}" if record["protocol"] else "no protocol of others"
-    noun = "text" if videos["texts"] else "video"
-    lines = [
-        f"{record['name']}: {_many(record['questions'], 'question')} about {_many(videos['asked_about'], noun)}, "
-        f"{protocol}, hash {record['hash'][:12]}",
-        f"  kinds     {_counts(record['kinds'])}",
-        f"  domains   {_counts(record['domains'])}",
-    ]
-    lines += [f"  contents  {_counts(record['contents'])}"] if set(record["contents"]) != {"none"} else []
-    lines += [f"  splits    {_counts(record['splits'])}"] if set(record["splits"]) != {"none"} else []
-    if record["as_of"]:
-        lines.append(f"  asked in the middle of the video: {record['as_of']:,}")
-    if left_out["questions"]:
-        reasons = "; ".join(f"{count} x {reason}" for reason, count in list(left_out["reasons"].items())[:_MOST_SHOWN])
-        lines.append(f"  left out  {_many(left_out['questions'], 'question')} that cannot be asked: {reasons}")
-    if record["unknown_domains"]:
-        lines.append(f"  no packaged domain is called {_some(record['unknown_domains'])}")
-    if record["bad_scoring"]:
-        lines.append(f"  cannot be scored: {record['bad_scoring']}")
-    if record["leaks"]:
-        lines.append(
-            f"  {_many(len(record['leaks']), 'question')} may not be asked in the split named: {record['leaks'][0]}"
-        )
-    if record["late"]:
-        lines.append(f"  evidence after the end of the world: {_some(record['late'])}")
-    lines += ["", *_video_lines(videos), *_world_lines(worlds), ""]
-    lines.append(f"{record['askable']:,} of {_many(record['questions'], 'question')} can be asked here")
-    return "\n".join(lines)
-
-
-def _video_lines(videos: dict[str, Any]) -> list[str]:
-    if videos["texts"]:
-        return [f"videos    none needed: {_many(videos['texts'], 'text')}"]
-    missing = videos["missing"]
-    lines = [f"videos    {videos['there']} here, {len(missing)} missing"]
-    if videos["with_subtitles"]:
-        lines[0] += f", {videos['with_subtitles']} with subtitles of the dataset"
-    if videos["with_truth"]:
-        lines[0] += f", {videos['with_truth']} with their truth"
-    if missing:
-        lines += [
-            f"          missing: {_some(missing)}",
-            f"          hash of what is missing: {videos['missing_hash'][:12]}",
-        ]
-    return lines
-
-
-def _world_lines(worlds: dict[str, Any]) -> list[str]:
-    lines = [f"worlds    {worlds['there']} in {worlds['store']}, {worlds['missing']} not built yet"]
-    if worlds["profiles"]:
-        lines[0] += f" ({_counts(worlds['profiles'])})"
+    questions = _many(record["questions"], "question")
+    about = _many(videos["asked_about"], "text" if videos["texts"] else "video")
+    reasons = "; ".join(f"{count} x {reason}" for reason, count in list(left_out["reasons"].items())[:_MOST_SHOWN])
+    leaks = record["leaks"]
     states = {
         "other": "made from something else (another --store keeps them apart)",
         "unfinished": "still growing",
         "damaged": "damaged (build them again with --force)",
     }
-    for state, what in states.items():
-        ids = [video_id for video_id, found in worlds["states"].items() if found == state]
-        lines += [f"          {what}: {_some(ids)}"] if ids else []
-    return lines
+    found = {state: [name for name, value in worlds["states"].items() if value == state] for state in states}
+    rows: list[tuple[bool, str]] = [
+        (True, f"{record['name']}: {questions} about {about}, {protocol}, hash {record['hash'][:12]}"),
+        (True, f"  kinds     {_counts(record['kinds'])}"),
+        (True, f"  domains   {_counts(record['domains'])}"),
+        (set(record["contents"]) != {"none"}, f"  contents  {_counts(record['contents'])}"),
+        (set(record["splits"]) != {"none"}, f"  splits    {_counts(record['splits'])}"),
+        (bool(record["as_of"]), f"  asked in the middle of the video: {record['as_of']:,}"),
+        (
+            bool(left_out["questions"]),
+            f"  left out  {_many(left_out['questions'], 'question')} that cannot be asked: {reasons}",
+        ),
+        (bool(record["unknown_domains"]), f"  no packaged domain is called {_some(record['unknown_domains'])}"),
+        (bool(record["bad_scoring"]), f"  cannot be scored: {record['bad_scoring']}"),
+        (bool(leaks), f"  {_many(len(leaks), 'question')} may not be asked in the split named: {''.join(leaks[:1])}"),
+        (bool(record["late"]), f"  evidence after the end of the world: {_some(record['late'])}"),
+        (True, ""),
+        (True, _video_lines(videos)),
+        (
+            True,
+            f"worlds    {worlds['there']} in {worlds['store']}, {worlds['missing']} not built yet"
+            + (f" ({_counts(worlds['profiles'])})" if worlds["profiles"] else ""),
+        ),
+        *((bool(ids), f"          {states[state]}: {_some(ids)}") for state, ids in found.items()),
+        (True, ""),
+        (True, f"{record['askable']:,} of {questions} can be asked here"),
+    ]
+    return "\n".join(text for applies, text in rows if applies)
+
+
+def _video_lines(videos: dict[str, Any]) -> str:
+    if videos["texts"]:
+        return f"videos    none needed: {_many(videos['texts'], 'text')}"
+    missing = videos["missing"]
+    text = f"videos    {videos['there']} here, {len(missing)} missing"
+    text += f", {videos['with_subtitles']} with subtitles of the dataset" if videos["with_subtitles"] else ""
+    text += f", {videos['with_truth']} with their truth" if videos["with_truth"] else ""
+    if missing:
+        text += (
+            f"\n          missing: {_some(missing)}\n          hash of what is missing: {videos['missing_hash'][:12]}"
+        )
+    return text
 
 
 def _many(count: int, noun: str) -> str:
@@ -153,7 +143,7 @@ def sandbox() -> None:
 def check_films_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of films with their truth beside them.")],
     store: Annotated[
-        Path | None, typer.Option("--store", help="Folder that holds the worlds (DIR/worlds); missing ones are built.")
+        Path | None, typer.Option(help="Folder that holds the worlds (DIR/worlds); missing ones are built.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -169,7 +159,7 @@ def check_films_command(
 
 @sandbox_app.command()
 def make(
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the films; made when missing.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the films; made when missing.")],
     seed: Annotated[
         int, typer.Option(min=0, max=999_999_999, help="Decides the story: the same seed, the same film.")
     ] = 0,
@@ -198,23 +188,17 @@ def make(
         files = FilmFiles.of(out, name)
         items = questions_of(facts, seed=number, split=split)
         in_all = add_questions(out, files.video, name, items, work=work_folder(out))
+        counted = ("people", "places", "things", "scenes", "events")
         records.append(
             {
                 "id": name,
                 "made": made,
                 "seconds": facts.duration,
-                "people": len(facts.people),
-                "rooms": len(facts.places),
-                "things": len(facts.things),
-                "scenes": len(facts.scenes),
-                "events": len(facts.events),
+                **{"rooms" if key == "places" else key: len(getattr(facts, key)) for key in counted},
                 "questions": len(items),
                 "by_domain": {name: sum(item.domain == name for item in items) for name in MAKERS},
                 "by_type": dict(sorted(Counter(str(item.labels["type"]) for item in items).items())),
-                "video": str(files.video),
-                "subtitles": str(files.subtitles),
-                "truth": str(files.truth),
-                "facts": str(files.facts),
+                **{key: str(getattr(files, key)) for key in ("video", "subtitles", "truth", "facts")},
             }
         )
     record = {"dataset": str(out), "questions": in_all, "films": records}
@@ -247,12 +231,11 @@ def _progress(name: str) -> Callable[[float, float], None]:
     def tell(done: float, whole: float) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last < _EVERY and done < whole:
-            return
-        last = now
-        pace = done / max(now - begun, 1e-6)
-        left = (whole - done) / pace if pace else 0.0
-        note(f"{name}: {done / 60:.1f} of {whole / 60:.1f} min, {pace:.1f} x real time, {left:.0f} s left")
+        if now - last >= _EVERY or done >= whole:
+            last = now
+            pace = max(done, 1e-6) / max(now - begun, 1e-6)
+            left = (whole - done) / pace
+            note(f"{name}: {done / 60:.1f} of {whole / 60:.1f} min, {pace:.1f} x real time, {left:.0f} s left")
 
     return tell
 
@@ -287,22 +270,15 @@ def sample(
 
     note("drawing a minute and a half of film ...")
     files = make_sample(folder, seed=seed)
-    record: dict[str, Any] = {
-        "seed": seed,
-        "video": str(files.video),
-        "subtitles": str(files.subtitles),
-        "truth": str(files.truth),
-        "questions": str(files.questions),
-    }
+    names = ("video", "subtitles", "truth", "questions")
+    record = {"seed": seed, **{name: str(getattr(files, name)) for name in names}}
     show(record, as_json=as_json, text=lambda: _sample_text(record))
 
 
 def _sample_text(record: dict[str, Any]) -> str:
-    return "\n".join(
-        [
-            f"{record['video']}: the film, with its subtitles inside and beside it ({record['subtitles']})",
-            f"{record['truth']}: what is true of it, frame by frame",
-            f"{record['questions']}: questions with their answers",
-            f"next: videoworld build {record['video']}",
-        ]
+    return (
+        f"{record['video']}: the film, with its subtitles inside and beside it ({record['subtitles']})\n"
+        f"{record['truth']}: what is true of it, frame by frame\n"
+        f"{record['questions']}: questions with their answers\n"
+        f"next: videoworld build {record['video']}"
     )

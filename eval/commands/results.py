@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eval.commands import JudgePromptOption, RunArgument
+from eval.commands import JudgePromptOption, RunArgument, RunOrBundle
 from world_api.commands.cli import JsonOption, command_app, show
 from world_api.core.faults import EvalFault
 
 if TYPE_CHECKING:
-    from eval.report import Written
-    from eval.runs.bundle import Contents
+    from eval.report import WrittenReport
     from eval.runs.run import Gone, Run
     from eval.scoring.labels import GivenAnswer
 
@@ -27,19 +27,15 @@ _MOST_FRAMES = 400
 
 @report_app.command()
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or a bundle of one.")],
+    run: RunOrBundle,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Folder for the report; by default RUN/report, or beside the bundle."
-        ),
+        typer.Option(metavar="DIR", help="Folder for the report; by default RUN/report, or beside the bundle."),
     ] = None,
-    frames: Annotated[
-        int, typer.Option("--frames", min=0, max=5000, help="Most pictures on the page; 0 for none.")
-    ] = _MOST_FRAMES,
+    frames: Annotated[int, typer.Option(min=0, max=5000, help="Most pictures on the page; 0 for none.")] = _MOST_FRAMES,
     store: Annotated[
         Path | None,
-        typer.Option("--store", help="Where worlds lie, for pictures; by default that of the run's configuration."),
+        typer.Option(help="Where worlds lie, for pictures; by default that of the run's configuration."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -50,19 +46,12 @@ def report(
     show(record_of(written), as_json=as_json, text=lambda: text_of(written))
 
 
-def record_of(written: Written) -> dict[str, Any]:
+def record_of(written: WrittenReport) -> dict[str, Any]:
     """What was written, as JSON."""
-    return {
-        "page": str(written.page),
-        "tables": written.tables,
-        "episodes": written.episodes,
-        "pictures": written.pictures,
-        "bytes": written.bytes,
-        "damaged": written.damaged,
-    }
+    return {**asdict(written), "page": str(written.page)}
 
 
-def text_of(written: Written) -> str:
+def text_of(written: WrittenReport) -> str:
     """What was written, for people."""
     first = (
         f"{written.page}: {written.episodes:,} episodes, {written.pictures:,} pictures, {written.bytes / 1e6:.1f} MB"
@@ -81,7 +70,7 @@ def bundle(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="PATH", help="The file to write; with --open, the folder to unpack to."),
+        typer.Option(metavar="PATH", help="The file to write; with --open, the folder to unpack to."),
     ] = None,
     unpack: Annotated[bool, typer.Option("--open", help="Unpack a bundle into a folder.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Only see whether every byte is as it was packed.")] = False,
@@ -111,20 +100,16 @@ def bundle(
         "hash": contents.hash,
         "parts": len(contents.parts),
         "bytes": contents.size,
-        "pictures": _pictures(contents),
+        "pictures": sum(path.startswith("report/frames/") for path in contents.parts),
         "episodes_gone": dict(gone.episodes),
         "recordings_gone": gone.recordings,
     }
-    show(record, as_json=as_json, text=lambda: _bundle_text(contents, done, gone))
+    show(record, as_json=as_json, text=lambda: _bundle_text(record, done, gone))
 
 
-def _pictures(contents: Contents) -> int:
-    return sum(path.startswith("report/frames/") for path in contents.parts)
-
-
-def _bundle_text(contents: Contents, done: str, gone: Gone) -> str:
-    lines = [f"{contents.run}: {len(contents.parts):,} parts, {contents.size:,} bytes, {done}", f"hash {contents.hash}"]
-    if not _pictures(contents):
+def _bundle_text(record: dict[str, Any], done: str, gone: Gone) -> str:
+    lines = [f"{record['run']}: {record['parts']:,} parts, {record['bytes']:,} bytes, {done}", f"hash {record['hash']}"]
+    if not record["pictures"]:
         lines.append("it has no pictures: `videoworld eval report RUN` keeps those it shows, for bundles made after it")
     return "\n".join([*lines, *_losses(gone)])
 
@@ -152,7 +137,6 @@ def export(
     out: Annotated[
         Path,
         typer.Option(
-            "--out",
             metavar="PATH",
             help="FILE.eval or FILE.json: one log; a folder: a log for each arm, dataset, world, budget.",
         ),
@@ -168,14 +152,12 @@ def export(
 
     require_inspect()
     files = [{"file": str(path), "samples": samples} for path, samples in export_run(read_run(run), out)]
-    record: dict[str, Any] = {"run": str(run), "logs": files}
-    show(record, as_json=as_json, text=lambda: _export_text(record))
+    show({"run": str(run), "logs": files}, as_json=as_json, text=lambda: _export_text(files))
 
 
-def _export_text(record: dict[str, Any]) -> str:
-    lines = [f"{item['file']}: {item['samples']:,} samples" for item in record["logs"]]
-    folder = Path(record["logs"][0]["file"]).parent
-    return "\n".join([*lines, f"next: inspect view --log-dir {folder}"])
+def _export_text(files: list[dict[str, Any]]) -> str:
+    lines = [f"{item['file']}: {item['samples']:,} samples" for item in files]
+    return "\n".join([*lines, f"next: inspect view --log-dir {Path(files[0]['file']).parent}"])
 
 
 judge_app = command_app()
@@ -233,28 +215,30 @@ def label(
     with --take FILE the run's tables tell how far its scorers agree with them.
     """
     from eval.runs.run import read_run
-    from world_api.core.faults import EvalFault
 
     if (out is None) == (take is None):
         raise EvalFault("bad_options", "nothing to do, or two things at once", hint="give either --out or --take")
     answers = _answers(read_run(run))
-    record: dict[str, Any] = {}
+    record, text = {}, ""
     if out is not None:
         record = _drawn(answers, run, out, per_arm=per_arm, seed=seed)
+        text = f"{record['pairs']} answers to label in {record['file']}; whose they are: {record['arms']}"
     if take is not None:
         record = _taken(answers, run, take, by=by)
-    show(record, as_json=as_json, text=lambda: _label_text(record))
+        others = record["not_of_this_run"]
+        text = f"{record['taken']} answers labelled, {record['right']} of them right"
+        text += f"; {others} are of no answer of this run" if others else ""
+        text += f"; {record['labelled']} in all in {record['labels']}"
+    show(record, as_json=as_json, text=lambda: text)
 
 
 def _drawn(answers: Iterator[GivenAnswer], run: Path, out: Path, *, per_arm: int, seed: int) -> dict[str, Any]:
     from eval.scoring.labels import arms_beside, draw_to_label, write_to_label
     from eval.tables.study import LABELS
-    from world_api.core.faults import EvalFault
 
     if out.resolve() == (run / LABELS).resolve():
-        raise EvalFault(
-            "bad_options", f"{LABELS} of a run is for what was labelled", hint="draw into another file, then --take it"
-        )
+        what = f"{LABELS} of a run is for what was labelled"
+        raise EvalFault("bad_options", what, hint="draw into another file, then --take it")
     labels, arms = draw_to_label(answers, per_arm=per_arm, seed=seed)
     if not arms:
         raise EvalFault("nothing_to_compare", "the run holds no open answer", hint="ask questions of kind open")
@@ -265,7 +249,6 @@ def _drawn(answers: Iterator[GivenAnswer], run: Path, out: Path, *, per_arm: int
 def _taken(answers: Iterator[GivenAnswer], run: Path, take: Path, *, by: str) -> dict[str, Any]:
     from eval.scoring.labels import merged, of_these, own_pairs, pairs_text, read_pairs
     from eval.tables.study import LABELS
-    from world_api.core.faults import EvalFault
     from world_api.core.files import write_atomically
 
     if not run.is_dir():
@@ -273,11 +256,8 @@ def _taken(answers: Iterator[GivenAnswer], run: Path, take: Path, *, by: str) ->
     pairs = read_pairs(take)
     own = of_these(answers, pairs)
     if not own:
-        raise EvalFault(
-            "bad_pairs",
-            f"none of the {len(pairs)} pairs in {take.name} is an answer of this run",
-            hint="take what `videoworld eval label RUN --out FILE` drew of the same run",
-        )
+        what = f"none of the {len(pairs)} pairs in {take.name} is an answer of this run"
+        raise EvalFault("bad_pairs", what, hint="take what `videoworld eval label RUN --out FILE` drew of the same run")
     file = run / LABELS
     kept = merged(own_pairs(file) if file.exists() else (), own, by=by)
     write_atomically(file, pairs_text(pair.record() for pair in kept).encode())
@@ -288,16 +268,6 @@ def _taken(answers: Iterator[GivenAnswer], run: Path, take: Path, *, by: str) ->
         "labelled": len(kept),
         "labels": str(file),
     }
-
-
-def _label_text(record: dict[str, Any]) -> str:
-    if "pairs" in record:
-        return f"{record['pairs']} answers to label in {record['file']}; whose they are: {record['arms']}"
-    others = f"; {record['not_of_this_run']} are of no answer of this run" if record["not_of_this_run"] else ""
-    return (
-        f"{record['taken']} answers labelled, {record['right']} of them right{others}; "
-        f"{record['labelled']} in all in {record['labels']}"
-    )
 
 
 def _answers(run: Run) -> Iterator[GivenAnswer]:

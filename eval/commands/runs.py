@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,9 +26,10 @@ from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, comma
 from world_api.core.faults import EvalFault, VideoWorldError
 
 if TYPE_CHECKING:
-    from eval.report.own_video import Compared
-    from eval.runs.experiment import Experiment, Outcome
-    from eval.runs.scoring import Judging, Scored
+    from eval.report.own_video import OwnOutcome
+    from eval.runs.experiment import Experiment, RunOutcome
+    from eval.runs.scoring import Scored
+    from eval.scoring import AnswerJudge
 
 
 run_app = command_app()
@@ -43,19 +45,17 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Put something else into the configuration; repeatable."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="RUN", help="The run's folder; by default runs/NAME.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="RUN", help="The run's folder; by default runs/NAME.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Tell what would be asked, what it may cost, and what it could show.")
     ] = False,
     pilot: Annotated[
         Path | None,
-        typer.Option("--pilot", metavar="RUN", help="With --dry-run: take costs per question from that run."),
+        typer.Option(metavar="RUN", help="With --dry-run: take costs per question from that run."),
     ] = None,
     effect: Annotated[
         float,
-        typer.Option("--effect", min=0.0, max=1.0, help="With --dry-run: the true difference the power is told for."),
+        typer.Option(min=0.0, max=1.0, help="With --dry-run: the true difference the power is told for."),
     ] = 0.1,
     example: Annotated[bool, typer.Option("--example", help="Print a configuration with comments, and leave.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Agree that frames are sent to an endpoint.")] = False,
@@ -76,9 +76,8 @@ def run(
     from world_api.core.ports import SystemClock
 
     if what is None:
-        raise EvalFault(
-            "configuration_missing", "no configuration is given", hint="`videoworld eval run --example` prints one"
-        )
+        hint = "`videoworld eval run --example` prints one"
+        raise EvalFault("configuration_missing", "no configuration is given", hint=hint)
     clock = SystemClock()
     found = open_experiment(what, overrides=tuple(settings or ()), out=out)
     if dry_run:
@@ -87,32 +86,31 @@ def run(
         expected = estimate_run(found, pilot=pilot, effect=effect, clock=clock, environment=os.environ)
         show(expected.record(), as_json=as_json, text=expected.text)
         return
-    _refuse_unagreed(found.configuration.document.perception is not None, yes=yes)
-    _judging(found)  # a judge that is not available is reported before hours of questions
+    if found.configuration.document.perception is not None and not yes:
+        what_is_sent = "the configuration has a model look at frames, which are sent to the endpoint"
+        hint = "see with --dry-run what that may take, then add --yes"
+        raise EvalFault("consent_needed", what_is_sent, hint=hint)
+    _judge(found, say=lambda _: None)  # a judge that is not available is reported before hours of questions
     with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
         outcome = run_experiment(found, clock=clock, environment=os.environ, display=watch, building=bars)
     scored, unscored = _scored(found)
     if scored is not None:
         outcome.tally.settle(scored.arms)
-    record: dict[str, Any] = outcome.record() | {
-        "scored": scored.record() if scored is not None else None,
-        "not_scored": unscored.record()["error"] if unscored is not None else None,
-    }
+    record = outcome.record()
+    record["scored"] = scored.record() if scored is not None else None
+    record["not_scored"] = unscored.record()["error"] if unscored is not None else None
     show(record, as_json=as_json, text=lambda: _run_text(outcome, scored))
     end_command(outcome.ended.fault or unscored, interrupted=outcome.ended.interrupted, as_json=as_json)
 
 
-def _judging(what: Experiment) -> Judging:
-    """The judge of the configuration.
-
-    Raises:
-        EvalFault, BackendFault: it cannot be had.
-    """
-    from eval.runs.scoring import judging_of
+def _judge(what: Experiment, *, say: Callable[[str], object]) -> AnswerJudge | None:
+    """The judge of the configuration; raises an EvalFault or BackendFault if it is not available."""
+    from eval.runs.scoring import configured_judge
     from world_api.core.ports import SystemClock
 
-    document = what.configuration.document
-    return judging_of(document.judge, what.folder, models=[document.model], clock=SystemClock(), environment=os.environ)
+    document, clock = what.configuration.document, SystemClock()
+    models = [document.model]
+    return configured_judge(document.judge, what.folder, models=models, clock=clock, environment=os.environ, say=say)
 
 
 def _scored(what: Experiment) -> tuple[Scored | None, VideoWorldError | None]:
@@ -120,24 +118,12 @@ def _scored(what: Experiment) -> tuple[Scored | None, VideoWorldError | None]:
     from eval.runs.scoring import JUDGE_WORKERS, score_run
 
     try:
-        judging = _judging(what)
-        for text in judging.notes:
-            note(text)
-        return score_run(what.folder, judge=judging.judge, workers=JUDGE_WORKERS), None
+        return score_run(what.folder, judge=_judge(what, say=note), workers=JUDGE_WORKERS), None
     except VideoWorldError as fault:
         return None, fault
 
 
-def _refuse_unagreed(looks: bool, *, yes: bool) -> None:
-    if looks and not yes:
-        raise EvalFault(
-            "consent_needed",
-            "the configuration has a model look at frames, which are sent to the endpoint",
-            hint="see with --dry-run what that may take, then add --yes",
-        )
-
-
-def _run_text(outcome: Outcome, scored: Scored | None) -> str:
+def _run_text(outcome: RunOutcome, scored: Scored | None) -> str:
     from eval.runs.scheduler import progress_summary, progress_text
 
     lines = [progress_text(outcome.tally)]
@@ -178,28 +164,22 @@ def score(
     """
     from eval.runs.configuration import JudgePart
     from eval.runs.records import RunFolder, read_manifest
-    from eval.runs.scoring import judge_part_of, judging_of, score_run
+    from eval.runs.scoring import configured_judge, judge_part_of, score_run
     from eval.scoring import ModelJudge, answer_judge
     from world_api.core.ports import SystemClock
 
     if run.is_file():
-        raise EvalFault(
-            "bundle_is_whole",
-            f"{run.name} is a file, and scores are written into a run; a bundle stays as it was packed",
-            hint=f"`videoworld eval bundle --open {run.name} --out DIR`, then `videoworld eval score DIR`",
-        )
+        what = f"{run.name} is a file, and scores are written into a run; a bundle stays as it was packed"
+        hint = f"`videoworld eval bundle --open {run.name} --out DIR`, then `videoworld eval score DIR`"
+        raise EvalFault("bundle_is_whole", what, hint=hint)
     folder = RunFolder(run)
     manifest, clock = read_manifest(folder.manifest), SystemClock()
     part = JudgePart.model_construct(model=judge_model) if judge_model is not None else judge_part_of(manifest)
+    given: dict[str, Any] = {"prompt": judge_prompt, "clock": clock, "environment": os.environ}
     if part is None:
-        judge = answer_judge(None, prompt=judge_prompt, record=folder.verdicts, clock=clock, environment=os.environ)
+        judge = answer_judge(None, record=folder.verdicts, **given)
     else:
-        judging = judging_of(
-            part, folder, models=[manifest.model], prompt=judge_prompt, clock=clock, environment=os.environ
-        )
-        judge = judging.judge
-        for text in judging.notes:
-            note(text)
+        judge = configured_judge(part, folder, models=[manifest.model], say=note, **given)
     scored = score_run(folder, judge=judge, workers=parallel)
     counts = judge.counts.record() if isinstance(judge, ModelJudge) else None
     show({**scored.record(), "judging": counts}, as_json=as_json, text=lambda: _score_text(scored, counts))
@@ -242,7 +222,7 @@ def compare(
     ],
     tools: Annotated[
         list[str] | None,
-        typer.Option("--tools", metavar="LIBRARY", help="A tool library, by name or folder; repeat it for several."),
+        typer.Option(metavar="LIBRARY", help="A tool library, by name or folder; repeat it for several."),
     ] = None,
     exposure: ExposureOption = None,
     seeds: Annotated[list[int] | None, typer.Option("--seed", min=0, help="A seed; repeat it for several.")] = None,
@@ -251,7 +231,7 @@ def compare(
     prices: PricesOption = None,
     judge: Annotated[
         str | None,
-        typer.Option("--judge", metavar="MODEL", help="Who scores open answers; else they are scored by their words."),
+        typer.Option(metavar="MODEL", help="Who scores open answers; else they are scored by their words."),
     ] = None,
     rounds: RoundsOption = _ROUNDS,
     calls: CallsOption = _CALLS,
@@ -260,7 +240,7 @@ def compare(
     money: MoneyOption = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Folder for run and report; by default comparisons/NAME."),
+        typer.Option(metavar="DIR", help="Folder for run and report; by default comparisons/NAME."),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
@@ -270,6 +250,7 @@ def compare(
     Your questions are asked twice: with the sixteen operations alone, and with a tool library beside them. Answers that you
     know are scored; where you know none, both answers are shown. Run it again and it continues where it stopped.
     """
+    from eval.commands.results import record_of
     from eval.report.own_video import OwnComparison, compare_own
     from eval.runs.scheduler import progress_display
     from world_api.commands.cli import progress_bars
@@ -293,25 +274,16 @@ def compare(
     clock = SystemClock()
     with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
         compared = compare_own(wanted, clock=clock, environment=os.environ, shown=watch, building=bars)
-    show(_record(compared), as_json=as_json, text=lambda: _text(compared))
+    report = None if compared.written is None else record_of(compared.written)
+    show(compared.outcome.record() | {"report": report}, as_json=as_json, text=lambda: _text(compared))
     ended = compared.outcome.ended
     end_command(ended.fault, interrupted=ended.interrupted, as_json=as_json)
 
 
-def _record(compared: Compared) -> dict[str, Any]:
-    from eval.commands.results import record_of
-
-    written = compared.written
-    return compared.outcome.record() | {"report": None if written is None else record_of(written)}
-
-
-def _text(compared: Compared) -> str:
+def _text(compared: OwnOutcome) -> str:
     from eval.commands.results import text_of
     from eval.runs.scheduler import progress_text
 
     summary = progress_text(compared.outcome.tally)
-    return (
-        f"{summary}\nnot finished: run the same command again"
-        if compared.written is None
-        else f"{summary}\n{text_of(compared.written)}"
-    )
+    written = compared.written
+    return f"{summary}\n" + ("not finished: run the same command again" if written is None else text_of(written))

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eval.commands import RunOrBundle
 from tool_induction.judge.options import AllowJudgeOption
 from world_api.commands.cli import JsonOption, WithOption, command_app, show
 
 if TYPE_CHECKING:
     from eval.tables import ArmComparison, Selected, Study, Which
+    from tool_induction.library import ToolLibrary
 
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or a bundle of one.")]
 ArmArgument = Annotated[
     str, typer.Argument(metavar="A", help="An arm, with filters if need be: hier@library=hand_A,world=oracle.")
 ]
@@ -33,7 +34,7 @@ compare_app = command_app()
 
 @compare_app.command()
 def compare(
-    run: RunArgument,
+    run: RunOrBundle,
     arm: ArmArgument,
     against: AgainstArgument,
     dataset: DatasetOption = None,
@@ -54,11 +55,15 @@ def compare(
     filters = filters_of(dataset=dataset, domain=domain, world=world, budget=budget, kind=kind, seed=seed)
     _, study = opened_study(run)
     found = compared_groups(study, arm, against, filters)
-    show(
-        {**_compared_record(found), "warning": study.warning},
-        as_json=as_json,
-        text=lambda: warned(study, _compared_text(found)),
-    )
+    record = {
+        "a": found.one,
+        "b": found.other,
+        "differs_in": found.differs,
+        "concerns": found.concerns,
+        "tables": [table.record() for table in found.tables],
+        "warning": study.warning,
+    }
+    show(record, as_json=as_json, text=lambda: warned(study, _compared_text(found)))
 
 
 def filters_of(**given: str | int | None) -> list[str]:
@@ -71,16 +76,6 @@ def warned(study: Study, text: str) -> str:
     if study.warning is None:
         return text
     return f"{study.warning}\n`videoworld eval run RUN` asks them again.\n\n{text}"
-
-
-def _compared_record(found: ArmComparison) -> dict[str, Any]:
-    return {
-        "a": found.one,
-        "b": found.other,
-        "differs_in": found.differs,
-        "concerns": found.concerns,
-        "tables": [table.record() for table in found.tables],
-    }
 
 
 def _compared_text(found: ArmComparison) -> str:
@@ -112,10 +107,10 @@ def differs_text(differs: list[str], concerns: list[str]) -> str:
     """In what two groups differ, for people."""
     if not differs:
         return "they do not differ in anything but their answers"
-    text = f"they differ in: {', '.join(differs)}"
-    if concerns:
-        text += f"\nNOT A CLEAN COMPARISON: beside one difference there is also: {', '.join(concerns)}"
-    return text
+    warning = (
+        f"\nNOT A CLEAN COMPARISON: beside one difference there is also: {', '.join(concerns)}" if concerns else ""
+    )
+    return f"they differ in: {', '.join(differs)}{warning}"
 
 
 diff_app = command_app()
@@ -125,18 +120,14 @@ _WHICH: Mapping[str, Which] = {"all": "all", "a": "a", "b": "b"}
 
 @diff_app.command("diff")
 def diff(
-    run: RunArgument,
+    run: RunOrBundle,
     arm: ArmArgument,
     against: AgainstArgument,
-    only: Annotated[
-        str, typer.Option("--only", metavar="a|b|all", help="Only those that A, or B, alone got right.")
-    ] = "all",
-    limit: Annotated[int, typer.Option("--limit", min=0, help="Show so many at most; 0 counts them only.")] = 10,
-    skip: Annotated[int, typer.Option("--skip", min=0, help="Leave out so many at the beginning.")] = 0,
+    only: Annotated[str, typer.Option(metavar="a|b|all", help="Only those that A, or B, alone got right.")] = "all",
+    limit: Annotated[int, typer.Option(min=0, help="Show so many at most; 0 counts them only.")] = 10,
+    skip: Annotated[int, typer.Option(min=0, help="Leave out so many at the beginning.")] = 0,
     full: Annotated[bool, typer.Option("--full", help="Whole thoughts, arguments and results.")] = False,
-    width: Annotated[
-        int | None, typer.Option("--width", min=40, max=400, help="Columns; by default the terminal's.")
-    ] = None,
+    width: Annotated[int | None, typer.Option(min=40, max=400, help="Columns; by default the terminal's.")] = None,
     dataset: DatasetOption = None,
     domain: DomainOption = None,
     world: WorldOption = None,
@@ -158,22 +149,19 @@ def diff(
     filters = filters_of(dataset=dataset, domain=domain, world=world, budget=budget, kind=kind, seed=seed)
     read, study = opened_study(run)
     found = paired_groups(study, arm, against, filters)
-    pairs, differs, also = found.pairs, found.differs, found.concerns
+    pairs = found.pairs
     chosen = flipped(pairs, which)
     flips = flips_of(read, chosen[skip : skip + limit])
-    counts = {
+    record: dict[str, Any] = {
+        "a": arm,
+        "b": against,
         "pairs": len(pairs.pairs),
         "only_a": len(pairs.better),
         "only_b": len(pairs.worse),
         "listed": len(flips),
         "of": len(chosen),
-    }
-    record: dict[str, Any] = {
-        "a": arm,
-        "b": against,
-        **counts,
-        "differs_in": differs,
-        "concerns": also,
+        "differs_in": found.differs,
+        "concerns": found.concerns,
         "watermark": study.watermark,
         "warning": study.warning,
         "flips": [flip.record() for flip in flips],
@@ -181,21 +169,18 @@ def diff(
 
     def text() -> str:
         columns = width or shutil.get_terminal_size((164, 24)).columns
-        rule = "=" * columns
-        head = _diff_counts(record, arm, against) + "\n" + differs_text(differs, also)
-        return warned(study, f"\n{rule}\n".join([head, *(flip_text(flip, width=columns, full=full) for flip in flips)]))
+        shown = "no outcome flipped: where both were right or wrong, trajectories are in `videoworld eval report`"
+        head = [
+            f"{len(pairs.pairs)} pairs: {len(pairs.better)} that only {arm} got right, "
+            f"{len(pairs.worse)} that only {against} did",
+            f"shown: {len(flips)} of {len(chosen)}" if chosen else shown,
+            *([study.watermark] if study.watermark else []),
+            differs_text(found.differs, found.concerns),
+        ]
+        parts = ["\n".join(head), *(flip_text(flip, width=columns, full=full) for flip in flips)]
+        return warned(study, f"\n{'=' * columns}\n".join(parts))
 
     show(record, as_json=as_json, text=text)
-
-
-def _diff_counts(record: dict[str, Any], arm: str, against: str) -> str:
-    lines = [
-        f"{record['pairs']} pairs: {record['only_a']} that only {arm} got right, {record['only_b']} that only {against} did",
-        f"shown: {record['listed']} of {record['of']}"
-        if record["of"]
-        else "no outcome flipped: where both were right or wrong, trajectories are in `videoworld eval report`",
-    ]
-    return "\n".join([*lines, *([str(record["watermark"])] if record["watermark"] else [])])
 
 
 transfer_app = command_app()
@@ -205,7 +190,7 @@ TRANSFER = ("transfer", "transfer_difference", "own_other", "draws", "variance",
 
 @transfer_app.command()
 def transfer(
-    run: RunArgument,
+    run: RunOrBundle,
     dataset: DatasetOption = None,
     world: WorldOption = None,
     budget: BudgetOption = None,
@@ -219,16 +204,13 @@ def transfer(
     _, whole = opened_study(run)
     study = whole.with_rows(filtered(whole.rows, filters))
     tables = tables_of(study, TRANSFER)
-    show(
-        {"tables": [table.record() for table in tables], "warning": study.warning},
-        as_json=as_json,
-        text=lambda: warned(
-            study,
-            "\n\n".join(
-                table_text(table, only=[column.key for column in table.columns if not column.aside]) for table in tables
-            ),
-        ),
-    )
+    record = {"tables": [table.record() for table in tables], "warning": study.warning}
+
+    def text() -> str:
+        main = [[column.key for column in table.columns if not column.aside] for table in tables]
+        return "\n\n".join(table_text(table, only=keys) for table, keys in zip(tables, main, strict=True))
+
+    show(record, as_json=as_json, text=lambda: warned(study, text()))
 
 
 select_app = command_app()
@@ -236,14 +218,14 @@ select_app = command_app()
 
 @select_app.command()
 def select(
-    run: RunArgument,
-    library: Annotated[str, typer.Option("--library", metavar="L", help="The library whose tools are selected.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The new library's folder; must not be there.")],
-    arm: Annotated[str | None, typer.Option("--arm", help="Which arm of hier, where several have the library.")] = None,
+    run: RunOrBundle,
+    library: Annotated[str, typer.Option(metavar="L", help="The library whose tools are selected.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The new library's folder; must not be there.")],
+    arm: Annotated[str | None, typer.Option(help="Which arm of hier, where several have the library.")] = None,
     sure: Annotated[
         bool, typer.Option("--sure", help="Keep a tool only where the interval of its gain lies above zero.")
     ] = False,
-    name: Annotated[str | None, typer.Option("--name", help="The new library's name; by default the folder's.")] = None,
+    name: Annotated[str | None, typer.Option(help="The new library's name; by default the folder's.")] = None,
     source: Annotated[
         str | None, typer.Option("--from", metavar="LIBRARY", help="Where the library lies, if not in the run.")
     ] = None,
@@ -266,7 +248,8 @@ def select(
     study = whole.with_rows(filtered(whole.rows, filters_of(domain=domain, world=world, budget=budget)))
     own = library_rows(study, library, arm)
     check_split(read, own, [load_domain(named) for named in packaged_domains()])
-    found = _loaded(read.folder.libraries, source or str(own[0].library), own[0].library_hash, allow_judge, groups)
+    named = source or str(own[0].library)
+    found = _loaded(read.folder.libraries, named, own[0].library_hash, allow_judge, groups or ())
     selected = choose(
         found,
         evidence_of(study, own, sure=sure),
@@ -285,8 +268,10 @@ def select(
         allow_judge=allow_judge,
         groups=groups or (),
     )
-    record = {**selected.fork.record(), "kept": list(selected.kept), "needed": list(selected.needed)}
-    record |= {
+    record = {
+        **selected.fork.record(),
+        "kept": list(selected.kept),
+        "needed": list(selected.needed),
         "warning": study.warning,
         "watermark": study.watermark,
         "tools": [item.record() for item in selected.evidence],
@@ -294,18 +279,15 @@ def select(
     show(record, as_json=as_json, text=lambda: warned(study, _selected_text(selected, out, study.watermark)))
 
 
-def _loaded(made_by_run: Path, named: str, hash_: str | None, allow_judge: bool, groups: list[str] | None) -> Any:
+def _loaded(made_by_run: Path, named: str, hash_: str | None, allow_judge: bool, groups: Sequence[str]) -> ToolLibrary:
     from tool_induction.library import load_library
     from world_api.core.faults import EvalFault
 
     own = made_by_run / Path(named).name
-    library = load_library(own if own.is_dir() else named, allow_judge=allow_judge, groups=groups or ())
+    library = load_library(own if own.is_dir() else named, allow_judge=allow_judge, groups=groups)
     if hash_ is not None and library.hash != hash_:
-        raise EvalFault(
-            "other_library",
-            f"the library {named[:80]!r} is not the one that the run used",
-            hint="give the folder of that one with --from",
-        )
+        what = f"the library {named[:80]!r} is not the one that the run used"
+        raise EvalFault("other_library", what, hint="give the folder of that one with --from")
     return library
 
 
@@ -315,8 +297,7 @@ def _selected_text(selected: Selected, out: Path, watermark: str | None) -> str:
     for item in selected.evidence:
         sign = "keep" if item.enters else "need" if item.tool in selected.needed else "drop"
         lines.append(item.line(sign=sign, width=width))
-    weak = any(item.by == "use" and item.enters for item in selected.evidence)
-    if weak:
+    if any(item.by == "use" and item.enters for item in selected.evidence):
         lines.append("by use alone: run arms that leave out one tool each before a claim rests on this selection")
     lines.append(f"{len(selected.kept)} of {len(selected.evidence)} tools, frozen in {out}")
     return "\n".join(lines)

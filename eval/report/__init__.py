@@ -5,6 +5,6 @@ the same report. Charts need the extra ``eval``, imported when first used.
 """
 
 from eval.report.own_video import OwnComparison, compare_own, own_questions
-from eval.report.writing import Choices, Written, write_report
+from eval.report.writing import Choices, WrittenReport, write_report
 
-__all__ = ["Choices", "OwnComparison", "Written", "compare_own", "own_questions", "write_report"]
+__all__ = ["Choices", "OwnComparison", "WrittenReport", "compare_own", "own_questions", "write_report"]

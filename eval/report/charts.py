@@ -36,7 +36,7 @@ _LOGARITHMIC_FROM = 30  #: ratio of the largest to the smallest cost from which 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class ChartFigure:
     """Drawings with their caption; ``narrow`` ones take their place on narrow screens, if there are any."""
 
     drawings: Sequence[Markup]
@@ -77,9 +77,8 @@ class TableRow:
     def estimate(self, key: str, *, prefix: str = "", scale: float = 1.0) -> Record:
         """The figure as ``value``, and the ends of its interval as ``low`` and ``high`` (None without one)."""
         cell = self.cell(key)
-        ends = {"low": cell.low, "high": cell.high}
-        found = {name: None if end is None else end * scale for name, end in ends.items()}
-        return {f"{prefix}{name}": end for name, end in {"value": self.number_at(key) * scale, **found}.items()}
+        found = {"value": self.number_at(key), "low": cell.low, "high": cell.high}
+        return {f"{prefix}{name}": None if end is None else end * scale for name, end in found.items()}
 
     def behind(self, key: str, words: str) -> Record:
         """The description of a mark, and the link to the episodes behind its cell if there are any."""
@@ -97,7 +96,7 @@ class TableRow:
         return (self.word("arm"), self.word("world"), self.word("budget")) in self.primary
 
 
-def figure_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> Figure | None:
+def figure_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> ChartFigure | None:
     """The figure of a table; None if there is nothing to draw."""
     draw = _CHARTS.get(table.name)
     rows = [TableRow(table=table, number=number, sets=sets, primary=primary) for number in range(len(table.rows))]
@@ -117,6 +116,7 @@ def _cut(text: str, letters: int) -> str:
 # Accuracy against cost
 
 
+_CALLS_AXIS = {"calls": "tool calls a sample (no tokens were spent)"}
 _COST_CAPTION = (
     "Accuracy against cost: up and to the left is better. A line joins the budgets of an arm; a dashed one leads to votes of "
     "several of its seeds. Bars are 95 % intervals over videos; a ring marks what was named before the run. Choose a point to "
@@ -124,32 +124,24 @@ _COST_CAPTION = (
 )
 
 
-def _draw_calls(table: Table, rows: Sequence[TableRow]) -> Figure | None:
-    """Accuracy against calls, if no token was spent."""
-    if any(row.number_at("tokens") for row in rows):
-        return None  # the curve has them
-    return _cost_figure(table, rows, {"calls": "tool calls a sample (no tokens were spent)"})
-
-
-def _draw_curve(table: Table, rows: Sequence[TableRow]) -> Figure | None:
-    """Accuracy against tokens, and against money if prices are known."""
+def _draw_cost(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
+    """Accuracy against tokens, and against money if prices are known; in the main table against calls, if neither was spent."""
     axes = {"tokens": "tokens a question, logical", "money": "USD a question, logical"}
-    return _cost_figure(
-        table, rows, {key: axis for key, axis in axes.items() if any(row.number_at(key) for row in rows)}
-    )
-
-
-def _cost_figure(table: Table, rows: Sequence[TableRow], axes: dict[str, str]) -> Figure | None:
+    if table.name == "main":
+        # The curve has them, if there are any.
+        axes = {} if any(row.number_at("tokens") for row in rows) else _CALLS_AXIS
+    else:
+        axes = {key: axis for key, axis in axes.items() if any(row.number_at(key) for row in rows)}
     drawings = []
     for key, axis in axes.items():
         points = [_cost_point(row, key) for row in rows if row.has("accuracy") and row.has(key)]
         if points:
+            chart = _cost_chart(points, axis, "f" if key == "money" else "~s")
             about = (
                 f"Share of right answers against {axis}, one line an arm, one point a budget, bars are 95 % intervals."
             )
-            chart = _cost_chart(points, axis, "f" if key == "money" else "~s")
             drawings.append(_svg(chart, name=f"{table.name}-{key}", title=f"Accuracy against {key}", about=about))
-    return Figure(drawings=drawings, caption=_COST_CAPTION) if drawings else None
+    return ChartFigure(drawings=drawings, caption=_COST_CAPTION) if drawings else None
 
 
 def _cost_point(row: TableRow, key: str) -> Record:
@@ -216,88 +208,65 @@ def _cost_chart(points: list[Record], axis: str, number_format: str) -> alt.Face
     ]  # fmt: skip
     if sum(point["votes"] == 1 for point in points) <= _MOST_LABELS:
         layers.append(data.mark_text(align="left", dx=9, dy=-8, aria=False).encode(x=x, y=y, text="label:N"))
-    return (
-        alt.layer(*layers, data=alt.Data(values=points))
-        .properties(width=430, height=250)
-        .facet(
-            alt.Facet("panel:N", sort=list(dict.fromkeys(point["panel"] for point in points)), title=None), columns=2
-        )
-    )
+    panels = alt.Facet("panel:N", sort=list(dict.fromkeys(point["panel"] for point in points)), title=None)
+    chart = alt.layer(*layers, data=alt.Data(values=points)).properties(width=430, height=250)
+    return chart.facet(panels, columns=2)
 
 
 # Estimates with intervals, one a line
 
 
-def _draw_differences(table: Table, rows: Sequence[TableRow]) -> Figure | None:
-    dots = [
-        _dot(
-            row,
-            "difference",
-            label=" ".join(filter(None, (f"{row.word('arm')} − {row.word('against')}", row.place(("domain",))))),
-            marked=table.name == "primary",
-            words=f"{row.word('arm')} less {row.word('against')}, {row.place((*SETTING, 'domain'))}: "
-            f"{row.shown('difference')} points",
-        )
-        for row in rows
-        if row.has("difference")
-    ]
+def _draw_differences(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
+    dots = []
+    for row in (row for row in rows if row.has("difference")):
+        place = row.place((*SETTING, "domain"))
+        words = f"{row.word('arm')} less {row.word('against')}, {place}: {row.shown('difference')} points"
+        label = " ".join(filter(None, (f"{row.word('arm')} − {row.word('against')}", row.place(("domain",)))))
+        dots.append(_dot(row, "difference", label=label, marked=table.name == "primary", words=words))
     about = "Paired differences in accuracy with 95 % intervals; the dashed line is no difference."
     return _dots_figure(dots, table.name, table.title, about, axis="difference in accuracy, percent points", zero=True)
 
 
-def _draw_ladder(table: Table, rows: Sequence[TableRow]) -> Figure | None:
-    dots = [
-        _dot(
-            row,
-            "accuracy",
-            group=row.place(("dataset", "budget", "arm")) or row.word("arm"),
-            label=f"from the truth: {row.word('world')}",
-            marked=row.word("world") == "everything",
-            words=f"{row.word('arm')}, from the truth: {row.word('world')}: accuracy {row.shown('accuracy')} %, gain "
-            f"{row.shown('gain')} points",
-        )
-        for row in rows
-        if row.has("accuracy")
-    ]
+def _draw_ladder(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
+    dots = []
+    for row in (row for row in rows if row.has("accuracy")):
+        arm, label = row.word("arm"), f"from the truth: {row.word('world')}"
+        words = f"{arm}, {label}: accuracy {row.shown('accuracy')} %, gain {row.shown('gain')} points"
+        group = row.place(("dataset", "budget", "arm")) or arm
+        marked = row.word("world") == "everything"
+        dots.append(_dot(row, "accuracy", group=group, label=label, marked=marked, words=words))
     about = "Accuracy with one operation at a time answered from the truth, and with all of them; 95 % intervals over videos."
     return _dots_figure(dots, table.name, table.title, about, axis="accuracy, %")
 
 
-def arms_figure(rows: Sequence[TableRow], about: str) -> Figure | None:
+def arms_figure(rows: Sequence[TableRow], about: str) -> ChartFigure | None:
     """The accuracy of arms, those of the primary contrast in the other colour."""
-    dots = [
-        _dot(
-            row,
-            "accuracy",
-            label=row.word("arm"),
-            marked=row.is_primary,
-            words=f"{', '.join(filter(None, (row.word('arm'), row.place(SETTING))))}: accuracy {row.shown('accuracy')} %",
-        )
-        for row in rows
-        if row.has("accuracy")
-    ]
+    dots = []
+    for row in (row for row in rows if row.has("accuracy")):
+        arm = row.word("arm")
+        words = f"{', '.join(filter(None, (arm, row.place(SETTING))))}: accuracy {row.shown('accuracy')} %"
+        dots.append(_dot(row, "accuracy", label=arm, marked=row.is_primary, words=words))
     return _dots_figure(dots, "lead", "Accuracy by arm", about, axis="accuracy, %")
 
 
 def _dot(row: TableRow, key: str, *, label: str, marked: bool, words: str, group: str | None = None) -> Record:
     place = row.place(SETTING) if group is None else group
-    shown = {"group": place, "label": label, "marked": marked}
+    shown = {"group": _cut(place, 90), "label": _cut(label, 38), "marked": marked, "zero": 0}
     return {**shown, **row.estimate(key, scale=100), **row.behind(key, words)}
 
 
 def _dots_figure(
     dots: list[Record], name: str, title: str, about: str, *, axis: str, zero: bool = False
-) -> Figure | None:
+) -> ChartFigure | None:
     """The chart of the dots, once for wide screens and once for narrow ones."""
     if not dots:
         return None
-    for number, dot in enumerate(dots):
-        dot |= {"row": number, "label": _cut(dot["label"], 38), "group": _cut(dot["group"], 90), "zero": 0}
+    dots = [dot | {"row": number} for number, dot in enumerate(dots)]
     drawings = [
         _svg(_dot_chart(dots, axis, zero=zero, narrow=narrow), name=name + "-narrow" * narrow, title=title, about=about)
         for narrow in (False, True)
     ]
-    return Figure(drawings=drawings[:1], narrow=drawings[1:], caption=about)
+    return ChartFigure(drawings=drawings[:1], narrow=drawings[1:], caption=about)
 
 
 def _dot_chart(dots: list[Record], axis: str, *, zero: bool, narrow: bool) -> alt.FacetChart:
@@ -352,7 +321,7 @@ def _in_groups(chart: alt.LayerChart, groups: Sequence[str]) -> alt.FacetChart:
 # Libraries against domains
 
 
-def _draw_transfer(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+def _draw_transfer(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
     """Libraries against domains, one map for each setting if there are several."""
     domains = [column for column in table.columns if column.key.startswith("domain:")]
     if not domains:
@@ -369,7 +338,7 @@ def _draw_transfer(table: Table, rows: Sequence[TableRow]) -> Figure | None:
         _svg(_heat_map(tiles, _cut(place, 70)), name=f"{table.name}-{number}", title=place or table.title, about=about)
         for number, (place, tiles) in enumerate(by_place.items())
     ]
-    return Figure(drawings=drawings, caption=about)
+    return ChartFigure(drawings=drawings, caption=about)
 
 
 def _tile(row: TableRow, column: Column, most: float) -> Record:
@@ -381,15 +350,11 @@ def _tile(row: TableRow, column: Column, most: float) -> Record:
         "library": _cut(library if len(arms) < 2 else row.word("arm"), 26),
         "domain": _cut(column.title, 19),
         "own": row.word("library_domain") == column.title,
-        "shown": "–",
-        "ends": "",
-        "fill": "transparent",
-        "ink": "var(--ink)",
-        "words": printable(f"{library}, {column.title}: {cell.why}"),
-        "href": "",
     }
     if cell.value is None:
-        return tile
+        words = printable(f"{library}, {column.title}: {cell.why}")
+        blank = {"shown": "–", "ends": "", "fill": "transparent", "ink": "var(--ink)"}
+        return {**tile, **blank, "words": words, "href": ""}
     step = shade(row.number_at(column.key), most)
     words = f"{library} ({kind}) on {column.title}: {row.shown(column.key)} points"
     return {
@@ -433,25 +398,22 @@ def _heat_map(tiles: list[Record], title: str) -> alt.LayerChart:
 # Bars: tools and funnels
 
 
-def _draw_tools(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+def _draw_tools(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
     """Draw right and wrong episodes per tool as bars, for the first ``_MOST_BARS``."""
     held = [row for row in rows if row.number_at("used")]
     pieces = []
     for number, row in enumerate(held[:_MOST_BARS]):
         place = row.place((*SETTING, "arm"))
-        pieces += [
-            {
-                "row": number,
-                "group": " · ".join(filter(None, (place, row.place(("library",))))),
-                "label": row.word("tool"),
-                "series": key,
-                "value": row.number_at(key),
-                "end": row.number_at("used"),
-                "shown": f"{row.shown('used')} episodes, {row.shown('calls')} calls",
-                **row.behind(key, f"{row.word('tool')}, {place}: {row.shown(key)} episodes {key}"),
-            }
-            for key in ("right", "wrong")
-        ]
+        bar: Record = {
+            "row": number,
+            "group": " · ".join(filter(None, (place, row.place(("library",))))),
+            "label": row.word("tool"),
+            "end": row.number_at("used"),
+            "shown": f"{row.shown('used')} episodes, {row.shown('calls')} calls",
+        }
+        for key in ("right", "wrong"):
+            words = f"{row.word('tool')}, {place}: {row.shown(key)} episodes {key}"
+            pieces.append(bar | {"series": key, "value": row.number_at(key)} | row.behind(key, words))
     if not pieces:
         return None
     about = (
@@ -459,7 +421,7 @@ def _draw_tools(table: Table, rows: Sequence[TableRow]) -> Figure | None:
     )
     more = f" {len(held) - _MOST_BARS} further tools are in the table." if len(held) > _MOST_BARS else ""
     chart = _bar_chart(pieces, {"right": "var(--c2)", "wrong": "var(--c1)"}, width=430)
-    return Figure(drawings=[_svg(chart, name=table.name, title=table.title, about=about)], caption=about + more)
+    return ChartFigure(drawings=[_svg(chart, name=table.name, title=table.title, about=about)], caption=about + more)
 
 
 _TOOL_STEPS = {
@@ -472,18 +434,17 @@ _EPISODE_STEPS = {
 }  # fmt: skip
 
 
-def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> Figure | None:
+def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
     """How many of each library's tools pass each step, and how many of its episodes."""
     about = "How many tools of a library, and how many of its episodes, come how far; each step counts what passed all before it."
     drawings = []
     for row in rows[:_MOST_FUNNELS]:
         bars = [*_funnel_bars(row, "tools", _TOOL_STEPS), *_funnel_bars(row, "episodes", _EPISODE_STEPS)]
-        for number, bar in enumerate(bars):
-            bar["row"] = number
+        bars = [bar | {"row": number} for number, bar in enumerate(bars)]
         chart = _bar_chart(bars, {"tools": "var(--c0)", "episodes": "var(--c2)"}, width=200, legend=False)
         drawings.append(_svg(chart, name=f"{table.name}-{row.number}", title=table.title, about=about))
     more = f" {len(rows) - _MOST_FUNNELS} more are in the table." if len(rows) > _MOST_FUNNELS else ""
-    return Figure(drawings=drawings, caption=about + more)
+    return ChartFigure(drawings=drawings, caption=about + more)
 
 
 def _funnel_bars(row: TableRow, what: str, steps: dict[str, str]) -> list[Record]:
@@ -491,27 +452,20 @@ def _funnel_bars(row: TableRow, what: str, steps: dict[str, str]) -> list[Record
     held = [key for key in steps if row.has(key)]
     most = max((row.number_at(key) for key in held), default=0.0) or 1.0
     place = " · ".join(filter(None, (row.place((*SETTING, "arm")), row.word("library"))))
-    return [
-        {
-            "group": f"{place}: {what}",
-            "label": steps[key],
-            "series": what,
-            "value": row.number_at(key) / most,
-            "end": row.number_at(key) / most,
-            "shown": row.shown(key),
-            **row.behind(key, f"{row.word('library')}, {row.word('arm')}: {row.shown(key)} {what} {steps[key]}"),
-        }
-        for key in held
-    ]
+    bars = []
+    for key in held:
+        shown, share = row.shown(key), row.number_at(key) / most
+        words = f"{row.word('library')}, {row.word('arm')}: {shown} {what} {steps[key]}"
+        bar = {"group": f"{place}: {what}", "label": steps[key], "series": what, "shown": shown}
+        bars.append({**bar, "value": share, "end": share, **row.behind(key, words)})
+    return bars
 
 
 def _bar_chart(pieces: list[Record], series: dict[str, str], *, width: int, legend: bool = True) -> alt.FacetChart:
     import altair as alt
 
-    labels: dict[int, str] = {}
-    for piece in pieces:
-        piece |= {"label": _cut(piece["label"], 30), "group": _cut(piece["group"], 100)}
-        labels[piece["row"]] = piece["label"]
+    pieces = [piece | {"label": _cut(piece["label"], 30), "group": _cut(piece["group"], 100)} for piece in pieces]
+    labels = {piece["row"]: piece["label"] for piece in pieces}
     axis = alt.Axis(labelExpr=_labels(list(labels.values())), labelLimit=220, ticks=False, domain=False)
     y = alt.Y("row:O", title=None, axis=axis)
     color = alt.Color(
@@ -530,9 +484,9 @@ def _bar_chart(pieces: list[Record], series: dict[str, str], *, width: int, lege
     return _in_groups(chart, [piece["group"] for piece in pieces])
 
 
-_CHARTS: dict[str, Callable[[Table, Sequence[TableRow]], Figure | None]] = {
-    "main": _draw_calls,
-    "curve": _draw_curve,
+_CHARTS: dict[str, Callable[[Table, Sequence[TableRow]], ChartFigure | None]] = {
+    "main": _draw_cost,
+    "curve": _draw_cost,
     "ladder": _draw_ladder,
     "primary": _draw_differences,
     "comparisons": _draw_differences,
@@ -596,7 +550,5 @@ def _describe(mark: ElementTree.Element) -> None:
     mark.insert(0, title)
     if mark.tag == "a":
         shape.attrib.pop("aria-label")
-        mark.attrib |= {
-            "aria-label": f"{words}: list the episodes",
-            "data-set": mark.get("href", "").rpartition("=")[2],
-        }
+        number = mark.get("href", "").rpartition("=")[2]
+        mark.attrib |= {"aria-label": f"{words}: list the episodes", "data-set": number}

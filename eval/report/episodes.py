@@ -32,7 +32,7 @@ from controller.episode import CallRecord, Episode, RoundRecord
 from controller.questions import Question
 from controller.records.conditions import Conditions
 from eval.datasets.items import Item
-from eval.report.pictures import Chosen, FrameKey, Moment, moments_of
+from eval.report.pictures import Chosen, FrameKey, ShownMoment, moments_of
 from eval.runs.run import Run
 from eval.tables.rows import SampleRow
 from eval.tables.table import ranges
@@ -44,12 +44,12 @@ _CHUNK = 200_000  #: characters of JSON in one block of a pool; one value may be
 
 
 def packed(value: Any) -> str:
-    """A value as a block.
+    """A value as a block. Raises ValueError: it is not JSON."""
+    return _packed_text(json_line(value))
 
-    Raises:
-        ValueError: it is not JSON.
-    """
-    return base64.b64encode(gzip.compress(json_line(value).encode(), _LEVEL, mtime=0)).decode("ascii")
+
+def _packed_text(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode(), _LEVEL, mtime=0)).decode("ascii")
 
 
 class Pool:
@@ -69,11 +69,7 @@ class Pool:
         self.refused = 0
 
     def add(self, value: Any) -> int | None:
-        """The number of a value; None if there is no more room.
-
-        Raises:
-            ValueError: it is not JSON.
-        """
+        """The number of a value; None if there is no more room. Raises ValueError: it is not JSON."""
         text = json_line(value)
         key = hashlib.sha256(text.encode()).digest()
         known = self._places.get(key)
@@ -98,8 +94,7 @@ class Pool:
 
     def _close(self) -> None:
         if self._open:
-            joined = f"[{','.join(self._open)}]"
-            block = base64.b64encode(gzip.compress(joined.encode(), _LEVEL, mtime=0)).decode("ascii")
+            block = _packed_text(f"[{','.join(self._open)}]")
             self._blocks.append(block)
             self._written += len(block)
             self._open, self._size = [], 0
@@ -127,7 +122,7 @@ DIMENSIONS: tuple[tuple[str, str, Callable[[SampleRow], str | None]], ...] = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class BlockPlace:
     """The place of a sample's trajectory: the number of its block, and its index in the block."""
 
     block: int
@@ -155,35 +150,39 @@ def index_of(
     rows: Sequence[SampleRow],
     items: Mapping[tuple[str, str], Item],
     answers: Mapping[str, str | None],
-    places: Mapping[str, Place],
+    places: Mapping[str, BlockPlace],
 ) -> dict[str, Any]:
-    """The index, by columns; a sample has the same place in each of them."""
+    """The index, by columns; a sample has the same place in each of them. A mark is 1 right, 0 wrong, 2 without a known answer."""
     numbered = {key: number for number, key in enumerate(dict.fromkeys((row.dataset, row.item) for row in rows))}
+    short = [answers.get(row.sample) for row in rows]
+    spent = [row.spend.get("logical", {}).get("total") for row in rows]
+    found = [places.get(row.sample) for row in rows]
     return {
-        "dimensions": [_dimension(name, title, [read(row) for row in rows]) for name, title, read in DIMENSIONS],
+        "dimensions": [
+            {"name": name, "title": title, **_coded([read(row) for row in rows])} for name, title, read in DIMENSIONS
+        ],
         "items": [_item(items[key]) for key in numbered],
         "tools": _tools(rows),
         "item": [numbered[row.dataset, row.item] for row in rows],
-        "mark": [_mark(row, items[row.dataset, row.item]) for row in rows],
+        "mark": [2 if items[row.dataset, row.item].answer is None else int(row.correct) for row in rows],
         "score": [round(row.score, 4) for row in rows],
-        "answer": [_short(answers.get(row.sample)) for row in rows],
+        "answer": [None if answer is None else cut(single_line(answer), _ANSWER) for answer in short],
         "rounds": [row.rounds for row in rows],
         "calls": [row.calls for row in rows],
         "inner": [row.inner_calls for row in rows],
-        "tokens": [_tokens(row) for row in rows],
-        "details": [_details(row) for row in rows],
-        "place": [
-            None if row.sample not in places else [places[row.sample].block, places[row.sample].at] for row in rows
+        "tokens": [0 if total is None else total.tokens for total in spent],
+        "details": [
+            {
+                key: cut(value, _ANSWER) if isinstance(value, str) else value
+                for key, value in row.details.items()
+                if isinstance(value, str | int | float)
+            }
+            for row in rows
         ],
+        "place": [None if place is None else [place.block, place.at] for place in found],
         "cell": _coded([row.cell for row in rows]),
         "episode": [None if row.episode is None else _BEGAN.sub("*-", row.episode) for row in rows],
     }
-
-
-def reference_text(item: Item) -> str | None:
-    """The reference answer as text; None if there is none."""
-    shown = [text for text in (value_in_words(item.question, value) for value in (item.answer, *item.also)) if text]
-    return " / ".join(dict.fromkeys(shown)) or None
 
 
 def value_in_words(question: Question, value: Any) -> str | None:
@@ -199,20 +198,16 @@ def value_in_words(question: Question, value: Any) -> str | None:
     return str(value)
 
 
-def _dimension(name: str, title: str, values: Sequence[str | None]) -> dict[str, Any]:
-    return {"name": name, "title": title, **_coded(values)}
-
-
 def _coded(values: Sequence[str | None]) -> dict[str, Any]:
     """Values by number: each once, and for every sample which it has; -1 for none."""
-    known = {
-        value: number for number, value in enumerate(dict.fromkeys(value for value in values if value is not None))
-    }
-    return {"values": list(known), "codes": [-1 if value is None else known[value] for value in values]}
+    known = [value for value in dict.fromkeys(values) if value is not None]
+    numbers: dict[str | None, int] = {value: number for number, value in enumerate(known)}
+    return {"values": known, "codes": [numbers.get(value, -1) for value in values]}
 
 
 def _item(item: Item) -> dict[str, Any]:
     question = item.question
+    references = [value_in_words(question, value) for value in (item.answer, *item.also)]
     return {
         "id": item.id,
         "video": item.video_id,
@@ -220,7 +215,7 @@ def _item(item: Item) -> dict[str, Any]:
         "kind": question.kind,
         "options": list(question.options),
         "as_of": question.as_of,
-        "reference": reference_text(item),
+        "reference": " / ".join(dict.fromkeys(filter(None, references))) or None,
         "spans": [[span.start, span.end] for span in item.spans],
     }
 
@@ -232,32 +227,13 @@ def _tools(rows: Sequence[SampleRow]) -> dict[str, Any]:
     return {"values": list(known), "used": used}
 
 
-def _mark(row: SampleRow, item: Item) -> int:
-    """1 right, 0 wrong, 2 for a question without a known answer."""
-    return 2 if item.answer is None else int(row.correct)
-
-
-def _tokens(row: SampleRow) -> int:
-    spent = row.spend.get("logical", {}).get("total")
-    return spent.tokens if spent is not None else 0
-
-
-def _short(answer: str | None) -> str | None:
-    return None if answer is None else cut(single_line(answer), _ANSWER)
-
-
-def _details(row: SampleRow) -> dict[str, Any]:
-    """The details of the scorer that are short."""
-    kept = {key: value for key, value in row.details.items() if isinstance(value, str | int | float | bool)}
-    return {key: cut(value, _ANSWER) if isinstance(value, str) else value for key, value in kept.items()}
-
-
 _MAX_INNER = 400  #: operations inside one call that are shown
 
 
 def trajectory(episode: Episode, conditions: Conditions, pool: Pool) -> dict[str, Any]:
     """The record of an episode for the page."""
     task = episode.task
+    declared = [tool.get("function", {}) for tool in episode.tools]
     return {
         "system": task.system,
         "offered": offered_text(episode, conditions),
@@ -268,7 +244,7 @@ def trajectory(episode: Episode, conditions: Conditions, pool: Pool) -> dict[str
         "prompts": [episode.language, episode.prompt_hash],
         "version": conditions.version,
         "budget": {key: value for key, value in episode.budget.record().items() if value is not None},
-        "tools": pool.add(_declared(episode.tools)),
+        "tools": pool.add([[str(tool.get("name", "")), str(tool.get("description", ""))] for tool in declared]),
         "told": pool.add([message for message in episode.messages[:2] if message.get("role") != "assistant"]),
         "rounds": list(_rounds(episode, pool)),
         "outcome": episode.outcome,
@@ -290,11 +266,6 @@ def _settings(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _declared(tools: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    functions = [tool.get("function", {}) for tool in tools]
-    return [[str(function.get("name", "")), str(function.get("description", ""))] for function in functions]
-
-
 def _rounds(episode: Episode, pool: Pool) -> Iterator[dict[str, Any]]:
     before = [call for call in episode.calls if call.round == 0]
     if before:
@@ -307,11 +278,12 @@ def _rounds(episode: Episode, pool: Pool) -> Iterator[dict[str, Any]]:
 def _round(episode: Episode, record: RoundRecord) -> dict[str, Any]:
     usage = record.usage
     said = assistant_message(episode, record).get("content")
+    is_shown = isinstance(said, str) and said.strip() and not SILENT.intersection(record.problems)
     shown = {
         "number": record.number,
         "tokens": [usage.prompt, usage.completion, usage.cached, int(usage.estimated)],
         "thought": record.thought,
-        "says": said if isinstance(said, str) and said.strip() and not SILENT.intersection(record.problems) else None,
+        "says": said if is_shown else None,
         "problems": list(record.problems),
         "folded": record.folded,
         "bare": not record.tools_offered,
@@ -335,15 +307,8 @@ def _call(call: CallRecord, pool: Pool) -> dict[str, Any]:
         "made_of": outputs_text(call.origins),
         "spent": spent_text(call.spent) if call.spent else "",
     }
-    return {
-        key: value
-        for key, value in shown.items()
-        if value not in (None, "", [], 0, False) or (value == 0 and key in _IDS)
-    }
-
-
-#: Numbers in the pool: 0 is one like any other.
-_IDS = frozenset({"arguments", "whole"})
+    # Numbers in the pool: 0 is one like any other.
+    return {key: value for key, value in shown.items() if value or (value == 0 and key in ("arguments", "whole"))}
 
 
 def _inner(call: Mapping[str, Any]) -> list[Any]:
@@ -367,9 +332,9 @@ class Gathered:
     """The episodes on the page, by sample. ``damaged`` are those that could not be read, with the reason."""
 
     blocks: list[str] = field(default_factory=list)
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, BlockPlace] = field(default_factory=dict)
     answers: dict[str, str | None] = field(default_factory=dict)
-    moments: dict[str, list[Moment]] = field(default_factory=dict)
+    moments: dict[str, list[ShownMoment]] = field(default_factory=dict)
     damaged: dict[str, str] = field(default_factory=dict)
 
 
@@ -391,7 +356,7 @@ def gather(run: Run, rows: Collection[SampleRow], pool: Pool) -> Gathered:
                 continue
             gathered.answers[sample.sample] = entry.episode.answer
             gathered.moments[sample.sample] = moments_of(entry.episode, run.item(sample))
-            gathered.places[sample.sample] = Place(block=len(gathered.blocks), at=len(records))
+            gathered.places[sample.sample] = BlockPlace(block=len(gathered.blocks), at=len(records))
             records.append(trajectory(entry.episode, entry.conditions, pool))
             if len(records) == _AT_ONCE:
                 gathered.blocks.append(packed(records))
@@ -403,17 +368,14 @@ def gather(run: Run, rows: Collection[SampleRow], pool: Pool) -> Gathered:
 
 def frame_blocks(gathered: Gathered, chosen: Chosen, numbers: Mapping[FrameKey, int]) -> list[str]:
     """For every block of episodes a block with the pictures of their moments; ``numbers`` are those of the pictures."""
+
+    def shown(moment: ShownMoment) -> dict[str, Any]:
+        frame = chosen.frame_of(moment)
+        number = None if frame is None else numbers.get(frame)
+        boxes = [[box.x1, box.y1, box.x2, box.y2, box.label] for box in moment.boxes]
+        return {"frame": number, "time": moment.time, "why": moment.why, "boxes": boxes}
+
     by_block: list[list[list[dict[str, Any]]]] = [[] for _ in gathered.blocks]
     for sample, place in gathered.places.items():
-        by_block[place.block].append([_shown(moment, chosen, numbers) for moment in gathered.moments[sample]])
+        by_block[place.block].append([shown(moment) for moment in gathered.moments[sample]])
     return [packed(moments) for moments in by_block]
-
-
-def _shown(moment: Moment, chosen: Chosen, numbers: Mapping[FrameKey, int]) -> dict[str, Any]:
-    frame = chosen.frame_of(moment)
-    return {
-        "frame": None if frame is None else numbers.get(frame),
-        "time": moment.time,
-        "why": moment.why,
-        "boxes": [box.record() for box in moment.boxes],
-    }

@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any
 from eval.datasets.files import ENDINGS
 from eval.datasets.items import SCHEMA_VERSION, BadItem, Item, item_from_record, item_record
 from eval.datasets.loading import read_items
-from eval.report.writing import Choices, Written, write_report
-from eval.runs.experiment import Outcome, open_experiment, run_experiment
+from eval.report.writing import Choices, WrittenReport, write_report
+from eval.runs.experiment import RunOutcome, open_experiment, run_experiment
 from eval.runs.scoring import score_run
-from eval.runs.worlds import store_for
 from eval.scoring.judge import answer_judge
 from world_api.api import text_embedder, world_of_file
 from world_api.core.canonical import json_line
@@ -99,16 +98,16 @@ class OwnComparison:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class OwnOutcome:
     """The outcome of the run, and the page if the run is complete."""
 
-    outcome: Outcome
-    written: Written | None
+    outcome: RunOutcome
+    written: WrittenReport | None
 
 
 def compare_own(
     wanted: OwnComparison, *, clock: Clock, environment: Mapping[str, str], shown: ProgressDisplay, building: Progress
-) -> Compared:
+) -> OwnOutcome:
     """Ask, score, write the page; earlier answers are kept.
 
     Raises:
@@ -117,21 +116,15 @@ def compare_own(
         VideoWorldError: as building the world names it.
     """
     _must_be_a_video(wanted.video)
-    config = write_configuration(wanted)
+    experiment = open_experiment(write_configuration(wanted), out=wanted.out / "run")
     _take_stored_world(wanted, building)
-    outcome = run_experiment(
-        open_experiment(config, out=wanted.out / "run"),
-        clock=clock,
-        environment=environment,
-        display=shown,
-        building=building,
-    )
+    outcome = run_experiment(experiment, clock=clock, environment=environment, display=shown, building=building)
     if not outcome.complete:
-        return Compared(outcome=outcome, written=None)
+        return OwnOutcome(outcome=outcome, written=None)
     judge = answer_judge(wanted.judge, record=outcome.folder.verdicts, clock=clock, environment=environment)
     score_run(outcome.folder, judge=judge)
     written = write_report(outcome.folder.root, wanted.out, choices=Choices(store=wanted.store, first_view="questions"))
-    return Compared(outcome=outcome, written=written)
+    return OwnOutcome(outcome=outcome, written=written)
 
 
 def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
@@ -140,7 +133,7 @@ def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
     The copy does not change if a session is committed to the original. Earlier commits are left out, so that no arm reads an
     earlier answer. A world that cannot be copied is built.
     """
-    place = store_for(wanted.store, wanted.world)
+    place = wanted.store / wanted.world
     world = None if (place / wanted.video_id).exists() else world_of_file(wanted.video, wanted.store)
     if world is None or world.manifest.profile != wanted.world:
         return
@@ -164,8 +157,7 @@ def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
 def _leave_out_committed(folder: Path, manifest: Manifest) -> bool:
     """Remove from a copied world what sessions committed; return whether there was any.
 
-    Raises:
-        OSError, StoreFault: a file cannot be removed, read or written.
+    Raises OSError, StoreFault: a file cannot be removed, read or written.
     """
     files = [entry for entry in manifest.files if entry.table not in SESSION_TABLES]
     if len(files) == len(manifest.files):
@@ -181,9 +173,7 @@ def _leave_out_committed(folder: Path, manifest: Manifest) -> bool:
 def _must_be_a_video(path: Path) -> None:
     """Probe the file in a process of its own, and check its name, by which a run finds it.
 
-    Raises:
-        EvalFault: ``no_such_video``.
-        MediaFault: as probing names it.
+    Raises EvalFault: ``no_such_video``; MediaFault: as probing names it.
     """
     if not path.is_file():
         raise EvalFault("no_such_video", f"there is no video {str(path)[:200]}", hint="give a video file")
@@ -193,43 +183,27 @@ def _must_be_a_video(path: Path) -> None:
     finally:
         worker.close()
     if path.suffix.lower() not in ENDINGS:
-        raise EvalFault(
-            "no_such_video",
-            f"{path.name[:200]} is a video, but its name does not end like one",
-            hint=f"give it one of the usual endings: {', '.join(ENDINGS)}",
-        )
+        what = f"{path.name[:200]} is a video, but its name does not end like one"
+        raise EvalFault("no_such_video", what, hint=f"give it one of the usual endings: {', '.join(ENDINGS)}")
 
 
 def write_configuration(wanted: OwnComparison) -> Path:
     """Write the questions as a dataset, and the configuration; its path.
 
-    Raises:
-        EvalFault: as ``own_questions``.
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises EvalFault: as ``own_questions``; StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    items = own_questions(wanted.questions, wanted.video_id)
     folder = wanted.out / "questions"
-    _write_dataset(folder, wanted, items)
-    path = wanted.out / "config.yaml"
-    # JSON is YAML, and needs no care for what a name may hold.
-    write_atomically(path, (json.dumps(_document(wanted, folder), indent=1, ensure_ascii=False) + "\n").encode())
-    return path
-
-
-def _write_dataset(folder: Path, wanted: OwnComparison, items: Sequence[Item]) -> None:
+    items = own_questions(wanted.questions, wanted.video_id)
     lines = "".join(json_line(item_record(item)) + "\n" for item in items)
     write_atomically(folder / "questions.jsonl", lines.encode())
-    record = {
+    dataset = {
         "schema_version": SCHEMA_VERSION,
         "name": "own",
         "questions": "questions.jsonl",
         "videos": {wanted.video_id: {"file": wanted.video.name}},
     }
-    write_atomically(folder / "dataset.json", (json_line(record) + "\n").encode())
-
-
-def _document(wanted: OwnComparison, folder: Path) -> dict[str, Any]:
-    hier = {"name": "hier", "system": "hier", "libraries": list(wanted.libraries)}
+    write_atomically(folder / "dataset.json", (json_line(dataset) + "\n").encode())
+    hier = {"name": "hier", "system": "hier", "libraries": list(wanted.libraries), "exposure": wanted.exposure}
     document: dict[str, Any] = {
         "schema_version": 1,
         "name": f"{wanted.video_id}-flat-against-hier"[:64],
@@ -237,17 +211,18 @@ def _document(wanted: OwnComparison, folder: Path) -> dict[str, Any]:
         "wire": wanted.wire,
         "datasets": [{"path": str(folder.resolve()), "videos": str(wanted.video.resolve().parent)}],
         "libraries": [_library(name) for name in wanted.libraries],
-        "arms": ["flat", hier | ({} if wanted.exposure is None else {"exposure": wanted.exposure})],
+        "arms": ["flat", hier],
         "worlds": [wanted.world],
         "seeds": list(wanted.seeds),
         "budgets": {"usual": dict(wanted.budget)},
         "store": str(wanted.store.resolve()),
+        "prices": None if wanted.prices is None else str(wanted.prices.resolve()),
+        "judge": wanted.judge,
     }
-    if wanted.prices is not None:
-        document["prices"] = str(wanted.prices.resolve())
-    if wanted.judge is not None:
-        document["judge"] = wanted.judge
-    return document
+    path = wanted.out / "config.yaml"
+    # JSON is YAML, and needs no care for what a name may hold.
+    write_atomically(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
+    return path
 
 
 def _library(name: str) -> str:

@@ -20,10 +20,9 @@ from typing import Any
 from markupsafe import Markup
 
 from controller.display import plural
-from eval.report.charts import SETTING, Figure, Primary, TableRow, arms_figure, figure_of
+from eval.report.charts import SETTING, ChartFigure, Primary, TableRow, arms_figure, figure_of
 from eval.report.episodes import Gathered, Pool, Sets
 from eval.report.pictures import Gallery
-from eval.runs.records import Arm, Provenance
 from eval.runs.run import Run
 from eval.tables.table import Column, Table
 from eval.tables.writing import cell_text, heading, remarks, value_text
@@ -33,7 +32,7 @@ _SCRIPTS = ("data.js", "browsing.js", "episodes.js", "start.js")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fact:
+class RunFact:
     """A name with its values; ``is_code`` marks hashes and ids."""
 
     name: str
@@ -46,7 +45,7 @@ class FactGroup:
     """Facts that belong together."""
 
     title: str
-    facts: Sequence[Fact]
+    facts: Sequence[RunFact]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,17 +79,9 @@ def html_of(page: Page, blocks: Mapping[str, str]) -> str:
 
 def policy(*, style: str, script: str) -> str:
     """The page's content security policy: its own style and script, pictures that it holds, and nothing else."""
-    return "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src '{_source_hash(script)}'",
-            f"style-src '{_source_hash(style)}'",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
-        ]
+    return (
+        f"default-src 'none'; script-src '{_source_hash(script)}'; style-src '{_source_hash(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
 
 
@@ -129,7 +120,7 @@ class Section:
     """A table with its figure. ``classes`` are those of its columns: ``figure`` is right-aligned, ``aside`` is not printed."""
 
     table: Table
-    figure: Figure | None
+    figure: ChartFigure | None
     columns: Sequence[Column]
     rows: Sequence[Sequence[PageCell]]
     remarks: str  #: why cells are blank, and what their signs mean
@@ -154,38 +145,36 @@ class Lead:
 
     lines: Sequence[tuple[str, PageCell, str]]
     note: str
-    figure: Figure | None
+    figure: ChartFigure | None
     anchor: str | None
     watermark: str | None
 
 
 def section_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> Section:
     """The section of a table, without columns that say nothing in any row."""
-    kept = [place for place, column in enumerate(table.columns) if _is_shown(table, place, column)]
+    columns = {place: [row.cells[place] for row in table.rows] for place in range(len(table.columns))}
+    said_by = [
+        place for place, cells in columns.items() if any(cell.value not in (None, "") or cell.why for cell in cells)
+    ]
+    kept = [place for place in said_by if table.columns[place].kind != _CSV_ONLY]
     said = sorted({remarks(row.cells[place]) for row in table.rows for place in kept} - {""})
     return Section(
         table=table,
         figure=figure_of(table, sets, primary),
         columns=[table.columns[place] for place in kept],
-        rows=[list(_cells(table, number, kept, sets)) for number in range(len(table.rows))],
+        rows=[_page_row(table, number, kept, sets) for number in range(len(table.rows))],
         remarks="- is blank, * bears a remark: " + "; ".join(said) + "." if said else "",
     )
 
 
-def _is_shown(table: Table, place: int, column: Column) -> bool:
-    cells = [row.cells[place] for row in table.rows]
-    return column.kind != _CSV_ONLY and any(cell.value not in (None, "") or cell.why for cell in cells)
+def _page_row(table: Table, row: int, kept: Sequence[int], sets: Sets) -> list[PageCell]:
+    texts = [(place, table.columns[place]) for place in kept if table.columns[place].kind == "text"]
+    subject = " ".join(filter(None, (cell_text(table.rows[row].cells[place], column) for place, column in texts)))
+    return [_page_cell(table, row, place, sets, subject=subject) for place in kept]
 
 
 def _classes(column: Column) -> str:
     return ("word" if column.kind == "text" else "figure") + (" aside" if column.aside else "")
-
-
-def _cells(table: Table, row: int, kept: Sequence[int], sets: Sets) -> Iterator[PageCell]:
-    words = [(cell_text(table.rows[row].cells[place], table.columns[place]), table.columns[place]) for place in kept]
-    subject = " ".join(word for word, column in words if column.kind == "text" and word)
-    for place in kept:
-        yield _page_cell(table, row, place, sets, subject=subject)
 
 
 def _page_cell(table: Table, row: int, place: int, sets: Sets, *, subject: str) -> PageCell:
@@ -234,7 +223,7 @@ def _lead_line(contrast: Table, number: int, sets: Sets) -> tuple[str, PageCell,
     return f"{names} ({', '.join(about)})", cell, after + "."
 
 
-def _arms(arms: Table, contrast: Table, sets: Sets, primary: Primary) -> Figure | None:
+def _arms(arms: Table, contrast: Table, sets: Sets, primary: Primary) -> ChartFigure | None:
     """Accuracy by arm, in the world and budget of the contrast if one was named."""
     rows = [TableRow(table=arms, number=number, sets=sets, primary=primary) for number in range(len(arms.rows))]
     settings = {(world, budget) for _, world, budget in primary}
@@ -254,59 +243,50 @@ _MANY = 24  #: values of one fact that are shown
 
 def overview_of(run: Run) -> list[FactGroup]:
     """The facts of a run, in groups."""
-    groups = [
-        FactGroup(title="Run", facts=list(_run(run))),
-        FactGroup(title="Questions", facts=list(_questions(run))),
-        FactGroup(title="Arms", facts=list(_arm_facts(run))),
-        FactGroup(title="Tool libraries", facts=list(_libraries(run))),
-        FactGroup(title="Worlds", facts=list(_worlds(run))),
-        FactGroup(
-            title="Budgets",
-            facts=[Fact(name=name, values=[_amounts(held)]) for name, held in run.manifest.budgets.items()],
-        ),
-    ]
-    return [group for group in groups if group.facts]
+    groups = {
+        "Run": _run(run),
+        "Questions": _questions(run),
+        "Arms": _arm_facts(run),
+        "Tool libraries": _libraries(run),
+        "Worlds": _worlds(run),
+        "Budgets": _budgets(run),
+    }
+    found = [FactGroup(title=title, facts=list(facts)) for title, facts in groups.items()]
+    return [group for group in found if group.facts]
 
 
-def _run(run: Run) -> Iterator[Fact]:
+def _run(run: Run) -> Iterator[RunFact]:
     manifest = run.manifest
     if manifest.name:
-        yield Fact(name="name", values=[manifest.name])
-    rules = (
-        " (rule-based: it shows that the chain works, and nothing of what a model can do)"
-        if manifest.rule_based
-        else ""
-    )
-    yield Fact(name="model", values=[manifest.model + rules])
-    yield Fact(name="finished", values=[f"{len(run.samples):,} of {plural(run.planned, 'sample')}"])
-    yield Fact(name="seeds", values=[str(seed) for seed in manifest.seeds])
+        yield RunFact(name="name", values=[manifest.name])
+    rules = " (rule-based: it shows that the chain works, and nothing of what a model can do)"
+    yield RunFact(name="model", values=[manifest.model + (rules if manifest.rule_based else "")])
+    yield RunFact(name="finished", values=[f"{len(run.samples):,} of {plural(run.planned, 'sample')}"])
+    yield RunFact(name="seeds", values=[str(seed) for seed in manifest.seeds])
     primary = {key: value for key, value in (manifest.primary or {}).items() if value is not None}
     named = ", ".join(f"{key} {value}" for key, value in primary.items())
-    yield Fact(name="primary contrast", values=[named or "none was named before the run"])
-    yield Fact(name="versions", values=[f"{name} {version}" for name, version in manifest.versions.items()])
+    yield RunFact(name="primary contrast", values=[named or "none was named before the run"])
+    yield RunFact(name="versions", values=[f"{name} {version}" for name, version in manifest.versions.items()])
     if manifest.git is not None:
-        yield Fact(name="git", values=[manifest.git[:40]], is_code=True)
+        yield RunFact(name="git", values=[manifest.git[:40]], is_code=True)
     hashes = [("prompts", manifest.prompts), ("loop", manifest.loop), ("manifest", content_hash(manifest.record()))]
     for name, value in hashes:
         if value:
-            yield Fact(name=name, values=[value[:_HASH]], is_code=True)
-    if len(run.provenance) > 1:
-        values = [_period(one, count) for one, count in run.provenance]
-        yield Fact(name="asked by", values=values)
+            yield RunFact(name=name, values=[value[:_HASH]], is_code=True)
+    asked_by = []
+    for one, count in run.provenance:
+        parts = (one.git[:40] if one.git is not None else "", f"loop {one.loop[:_HASH]}", one.endpoint or "")
+        asked_by.append(f"{plural(count, 'sample')} of {one.planned:,} planned: {', '.join(filter(None, parts))}")
+    if len(asked_by) > 1:
+        yield RunFact(name="asked by", values=asked_by)
     settings = {key: value for key, value in manifest.settings.items() if value not in (None, "", [], {})}
     if settings:
-        yield Fact(name="settings", values=[f"{key} {_plain(value)}" for key, value in settings.items()])
+        yield RunFact(name="settings", values=[f"{key} {_plain(value)}" for key, value in settings.items()])
     if manifest.overrides:
-        yield Fact(name="overridden", values=list(manifest.overrides))
+        yield RunFact(name="overridden", values=list(manifest.overrides))
 
 
-def _period(one: Provenance, count: int) -> str:
-    """The provenance of some of a run's samples."""
-    parts = [one.git[:40] if one.git is not None else "", f"loop {one.loop[:_HASH]}", one.endpoint or ""]
-    return f"{plural(count, 'sample')} of {one.planned:,} planned: " + ", ".join(part for part in parts if part)
-
-
-def _questions(run: Run) -> Iterator[Fact]:
+def _questions(run: Run) -> Iterator[RunFact]:
     counts = Counter(dataset for dataset, _ in run.items)
     for name, record in run.manifest.datasets.items():
         videos = {item.video_id for (dataset, _), item in run.items.items() if dataset == name}
@@ -315,56 +295,49 @@ def _questions(run: Run) -> Iterator[Fact]:
             lost = f"{plural(len(record.missing), 'video')} with {plural(record.missing_questions, 'question')} missing"
             values.append(f"{lost}, {record.missing_hash[:_HASH]}")
         values += [f"left out: {number:,} of its file: {reason}" for reason, number in record.left_out.items()]
-        yield Fact(name=name, values=values)
-        if record.protocol:
-            yield Fact(
-                name=f"protocol of {name}", values=[f"{key}: {_plain(value)}" for key, value in record.protocol.items()]
-            )
+        yield RunFact(name=name, values=values)
+        rules = [f"{key}: {_plain(value)}" for key, value in record.protocol.items()]
+        if rules:
+            yield RunFact(name=f"protocol of {name}", values=rules)
     for title, kinds in (
         ("by domain", Counter(item.domain or "none" for item in run.items.values())),
         ("by answer type", Counter(item.question.kind for item in run.items.values())),
     ):
-        yield Fact(name=title, values=[f"{kind} {number:,}" for kind, number in sorted(kinds.items())])
+        yield RunFact(name=title, values=[f"{kind} {number:,}" for kind, number in sorted(kinds.items())])
 
 
-def _arm_facts(run: Run) -> Iterator[Fact]:
-    arms = {_name_of(cell.arm): cell.arm for cell in run.cells.values()}
-    for name, arm in arms.items():
-        values = [f"system {arm.system}"]
-        if arm.library is not None:
-            values.append(f"library {arm.library}")
+def _arm_facts(run: Run) -> Iterator[RunFact]:
+    arms = {
+        cell.arm.name + (f"@{cell.arm.library}" if cell.arm.library else ""): cell.arm for cell in run.cells.values()
+    }
+    for name, arm in arms.items():  # an arm with two libraries is two, as in the tables
+        values = [f"system {arm.system}", f"library {arm.library}" if arm.library is not None else ""]
         values += [f"{key} {_plain(value)}" for key, value in arm.settings.items()]
         values += [f"with {group}" for group in arm.groups]
-        yield Fact(name=name, values=values)
+        yield RunFact(name=name, values=[value for value in values if value])
 
 
-def _name_of(arm: Arm) -> str:
-    """The name of an arm in the tables: an arm with two libraries is two."""
-    return arm.name if arm.library is None else f"{arm.name}@{arm.library}"
-
-
-def _libraries(run: Run) -> Iterator[Fact]:
+def _libraries(run: Run) -> Iterator[RunFact]:
     for name, record in run.manifest.libraries.items():
         values = [record.hash[:_HASH], f"domain {record.domain}" if record.domain else "", record.arm or ""]
         values += [f"of {record.of}" if record.of else "", f"seed {record.seed}" if record.seed is not None else ""]
-        yield Fact(name=name, values=[part for part in values if part])
+        yield RunFact(name=name, values=[part for part in values if part])
 
 
-def _worlds(run: Run) -> Iterator[Fact]:
+def _worlds(run: Run) -> Iterator[RunFact]:
     """The worlds by how they were made; many are named by one hash over all."""
-    by_profile: dict[str, dict[str, str]] = {}
-    for video, made in run.manifest.worlds.items():
-        for profile, value in made.items():
-            by_profile.setdefault(profile, {})[video] = value
-    for profile, hashes in by_profile.items():
+    profiles = dict.fromkeys(profile for made in run.manifest.worlds.values() for profile in made)
+    for profile in profiles:
+        hashes = {video: made[profile] for video, made in run.manifest.worlds.items() if profile in made}
         values = [f"{video} {value[:_HASH]}" for video, value in list(hashes.items())[:_MANY]]
-        if len(hashes) > _MANY:
-            values.append(f"and {len(hashes) - _MANY:,} more")
-        yield Fact(name=f"{profile}, {content_hash(hashes)[:_HASH]}", values=values)
+        values += [f"and {len(hashes) - _MANY:,} more"] if len(hashes) > _MANY else []
+        yield RunFact(name=f"{profile}, {content_hash(hashes)[:_HASH]}", values=values)
 
 
-def _amounts(held: Mapping[str, float | None]) -> str:
-    return ", ".join(f"{value:,g} {name}" for name, value in held.items() if value is not None) or "the usual one"
+def _budgets(run: Run) -> Iterator[RunFact]:
+    for name, held in run.manifest.budgets.items():
+        limits = ", ".join(f"{value:,g} {limit}" for limit, value in held.items() if value is not None)
+        yield RunFact(name=name, values=[limits or "the usual one"])
 
 
 def _plain(value: Any) -> str:
@@ -386,9 +359,8 @@ def notes_of(
     for reason, number in sorted(Counter(gathered.damaged.values()).items()):
         yield f"{plural(number, 'episode')} cannot be read ({reason}): counted as the tables say, and not shown."
     if pool.refused:
-        yield (
-            f"{plural(pool.refused, 'result')} shown in one line only, so that the page stays small; the run's folder holds all whole."
-        )
+        shown = f"{plural(pool.refused, 'result')} shown in one line only, so that the page stays small"
+        yield f"{shown}; the run's folder holds all whole."
     if left_out:
         yield f"The page holds {most_frames:,} pictures at most; {plural(left_out, 'moment')} shown without one."
     for reason, number in sorted(Counter(gallery.absent.values()).items()):

@@ -13,14 +13,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from controller.episode import CallRecord, Episode
 from eval.datasets.items import Item
 from eval.runs.records import configuration_of
 from eval.runs.run import Run
-from eval.runs.worlds import store_for
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.files import open_regular, write_atomically
 from world_api.core.identifiers import is_name
@@ -56,24 +56,28 @@ class LabelledBox:
     y2: float
     label: str
 
-    def record(self) -> list[Any]:
-        """The wire form."""
-        return [self.x1, self.y1, self.x2, self.y2, self.label]
-
 
 _Boxes = list[tuple[float, LabelledBox]]
+Why = Literal["cited", "reference", "seen"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class ShownMoment:
     """A moment of a video, to a tenth of a second. Any frame from ``start`` to ``end`` shows it; with boxes, only its own does."""
 
     video_id: str
     time: float
-    why: Literal["cited", "reference", "seen"]
+    why: Why
     start: float
     end: float
     boxes: tuple[LabelledBox, ...] = ()
+
+    @classmethod
+    def at(
+        cls, video: str, time: float, why: Why, start: float, end: float, boxes: tuple[LabelledBox, ...] = ()
+    ) -> Self:
+        """A moment at a time that is rounded, and not before the beginning."""
+        return cls(video_id=video, time=round(max(0.0, time), 1), why=why, start=start, end=end, boxes=boxes)
 
     def is_shown_by(self, time: float) -> bool:
         """Whether a frame of that time shows it."""
@@ -82,17 +86,21 @@ class Moment:
         return self.start - _SAME < time < self.end + _SAME
 
 
-def moments_of(episode: Episode, item: Item) -> list[Moment]:
+def moments_of(episode: Episode, item: Item) -> list[ShownMoment]:
     """The moments that were cited, that the reference names, that tools saw; each time once, the most important first."""
     boxes = {call.id: list(_boxes(call.result)) for call in episode.calls}
-    kept: list[Moment] = []
-    for moment in (*_cited(episode, boxes), *_reference(item), *_seen(episode, boxes)):
+    kept: list[ShownMoment] = []
+    reference = (
+        ShownMoment.at(item.video_id, (span.start + span.end) / 2, "reference", span.start, span.end)
+        for span in item.spans[:_REFERENCE]
+    )
+    for moment in (*_cited(episode, boxes), *reference, *islice(_seen(episode, boxes), _SEEN)):
         if not any(moment.is_shown_by(other.time) and other.why == moment.why for other in kept):
             kept.append(moment)
     return kept
 
 
-def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[Moment]:
+def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[ShownMoment]:
     """The frame in which a tool saw it, if one says so; else the middle."""
     for span in episode.spans[:_CITED]:
         calls = [call for call in episode.calls if call.id in span.returned_by]
@@ -101,34 +109,14 @@ def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[Moment]:
         times = [time for call in calls for time, _, _ in _evidence(call) if span.start_time <= time < end]
         time = next(iter(boxed or times), (span.start_time + span.end_time) / 2)
         drawn = _boxes_at(time, (box for call in calls for box in boxes[call.id]))
-        yield _moment(episode.task.video_id, time, "cited", span.start_time, span.end_time, drawn)
+        yield ShownMoment.at(episode.task.video_id, time, "cited", span.start_time, span.end_time, drawn)
 
 
-def _reference(item: Item) -> Iterator[Moment]:
-    for span in item.spans[:_REFERENCE]:
-        yield _moment(item.video_id, (span.start + span.end) / 2, "reference", span.start, span.end)
-
-
-def _seen(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[Moment]:
-    number = 0
+def _seen(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[ShownMoment]:
     for call in episode.calls:
         boxed = dict.fromkeys(time for time, _ in boxes[call.id])
         for time, start, end in [*((time, time, time) for time in boxed), *_evidence(call)][:2]:
-            if number == _SEEN:
-                return
-            number += 1
-            yield _moment(episode.task.video_id, time, "seen", start, end, _boxes_at(time, boxes[call.id]))
-
-
-def _moment(
-    video: str,
-    time: float,
-    why: Literal["cited", "reference", "seen"],
-    start: float,
-    end: float,
-    boxes: tuple[LabelledBox, ...] = (),
-) -> Moment:
-    return Moment(video_id=video, time=round(max(0.0, time), 1), why=why, start=start, end=end, boxes=boxes)
+            yield ShownMoment.at(episode.task.video_id, time, "seen", start, end, _boxes_at(time, boxes[call.id]))
 
 
 def _boxes_at(time: float, boxes: Iterable[tuple[float, LabelledBox]]) -> tuple[LabelledBox, ...]:
@@ -152,11 +140,11 @@ def _boxes(value: Any, depth: int = 0) -> Iterator[tuple[float, LabelledBox]]:
         return
     if isinstance(value, Mapping):
         box, time = value.get("bbox"), _number(value.get("timestamp"))
-        sides = [_number(side) for side in box] if isinstance(box, Sequence) and len(box) == 4 else []
-        known = [side for side in sides if side is not None]
-        if time is not None and len(known) == 4:
+        sides = [_number(side) for side in box] if isinstance(box, Sequence) else []
+        if time is not None and len(sides) == 4 and None not in sides:
+            x1, y1, x2, y2 = (float(side or 0.0) for side in sides)
             label = str(value.get("entity_hint") or value.get("category") or "")[:80]
-            yield time, LabelledBox(x1=known[0], y1=known[1], x2=known[2], y2=known[3], label=label)
+            yield time, LabelledBox(x1=x1, y1=y1, x2=x2, y2=y2, label=label)
     for inner in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
         yield from _boxes(inner, depth + 1)
 
@@ -173,13 +161,13 @@ class Chosen:
     left_out: int
     _by_video: Mapping[str, list[float]] = field(repr=False)
 
-    def frame_of(self, moment: Moment) -> FrameKey | None:
+    def frame_of(self, moment: ShownMoment) -> FrameKey | None:
         """The frame that shows a moment; the nearest of several."""
         times = [time for time in self._by_video.get(moment.video_id, ()) if moment.is_shown_by(time)]
         return (moment.video_id, min(times, key=lambda time: (abs(time - moment.time), time))) if times else None
 
 
-def choose(moments: Mapping[str, Sequence[Moment]], *, most: int) -> Chosen:
+def choose(moments: Mapping[str, Sequence[ShownMoment]], *, most: int) -> Chosen:
     """Frames for the moments of all samples, at most ``most``.
 
     First the first moment of every sample is served, then the second, and so on; a moment that a chosen frame shows already
@@ -202,7 +190,7 @@ def choose(moments: Mapping[str, Sequence[Moment]], *, most: int) -> Chosen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picture:
+class ReportPicture:
     """A JPEG, when it plays, the size of the displayed frame, and whether it is a key frame near the moment instead."""
 
     jpeg: bytes
@@ -217,53 +205,42 @@ class PictureCache:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._names: dict[str, dict[int, str]] = {}
 
-    def get(self, frame: FrameKey) -> Picture | None:
-        """A kept picture; None if there is none, or the file is no picture."""
+    def get(self, frame: FrameKey) -> ReportPicture | None:
+        """A kept picture, of the video before a key frame; None if there is none, or the file is no picture."""
         video, time = frame
-        name = self._names_of(video).get(_milliseconds(time), "")
-        matched = _NAME.fullmatch(name)
-        if matched is None:
+        folder = self._folder / video
+        if not is_name(video) or folder.is_symlink():
             return None
+        names = sorted(path.name for path in folder.glob(f"{_milliseconds(time)}-*.jpg"))
+        matched = [found for name in names if (found := _NAME.fullmatch(name))]
+        if not matched:
+            return None
+        size_and_source = matched[-1]
         try:
-            with open_regular(self._folder / video / name) as file:
+            with open_regular(folder / size_and_source[0]) as file:
                 jpeg = file.read(_MOST_BYTES + 1)
         except OSError:
             return None
         if not jpeg.startswith(_JPEG) or len(jpeg) > _MOST_BYTES:
             return None
-        return Picture(
+        _, width, height, key_frame = size_and_source.groups()
+        return ReportPicture(
             jpeg=jpeg,
-            time=time if matched[4] is None else int(matched[4]) / 1000,
-            width=max(1, int(matched[2])),
-            height=max(1, int(matched[3])),
-            is_key_frame=matched[4] is not None,
+            time=time if key_frame is None else int(key_frame) / 1000,
+            width=max(1, int(width)),
+            height=max(1, int(height)),
+            is_key_frame=key_frame is not None,
         )
 
-    def put(self, frame: FrameKey, picture: Picture) -> None:
-        """Keep a picture.
-
-        Raises:
-            StoreFault: ``store_not_writable``, ``disk_full``.
-        """
+    def put(self, frame: FrameKey, picture: ReportPicture) -> None:
+        """Keep a picture. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
         video, time = frame
         if not is_name(video):
             return
         source = f"key_{_milliseconds(picture.time)}" if picture.is_key_frame else "video"
         name = f"{_milliseconds(time)}-{picture.width}x{picture.height}-{source}.jpg"
         write_atomically(self._folder / video / name, picture.jpeg)
-        self._names_of(video)[_milliseconds(time)] = name
-
-    def _names_of(self, video: str) -> dict[int, str]:
-        """The names of a video's pictures by their moments; a frame of the video comes before a key frame."""
-        if video not in self._names:
-            folder = self._folder / video
-            is_ours = is_name(video) and folder.is_dir() and not folder.is_symlink()
-            names = sorted(path.name for path in folder.iterdir()) if is_ours else []
-            matched = [(found, name) for name in names if (found := _NAME.fullmatch(name))]
-            self._names[video] = {int(found[1]): name for found, name in matched}
-        return self._names[video]
 
 
 def _milliseconds(time: float) -> int:
@@ -274,13 +251,13 @@ def _milliseconds(time: float) -> int:
 class Gallery:
     """The pictures that were found, and why others were not, by video."""
 
-    pictures: Mapping[FrameKey, Picture]
+    pictures: Mapping[FrameKey, ReportPicture]
     absent: Mapping[str, str] = field(default_factory=dict)
 
 
 def pictures_of(frames: Sequence[FrameKey], cache: PictureCache, worlds: Worlds) -> Gallery:
     """The pictures of these frames: kept ones, else from the world's video, else its key frames. New ones are kept."""
-    found: dict[FrameKey, Picture] = {}
+    found: dict[FrameKey, ReportPicture] = {}
     absent: dict[str, str] = {}
     by_video: dict[str, list[FrameKey]] = defaultdict(list)
     for frame in frames:
@@ -304,7 +281,7 @@ def pictures_of(frames: Sequence[FrameKey], cache: PictureCache, worlds: Worlds)
 
 def _from_world(
     world: World | None, wanted: Sequence[FrameKey], *, needed: Sequence[FrameKey]
-) -> tuple[dict[FrameKey, Picture], str]:
+) -> tuple[dict[FrameKey, ReportPicture], str]:
     """Frames of the video, else key frames for those that have no picture; and why some are missing."""
     if world is None:
         return {}, "its world is not on this machine"
@@ -322,23 +299,23 @@ def _from_world(
         return {}, why
 
 
-def _from_video(source: Path, world: World, wanted: Sequence[FrameKey]) -> dict[FrameKey, Picture]:
+def _from_video(source: Path, world: World, wanted: Sequence[FrameKey]) -> dict[FrameKey, ReportPicture]:
     from world_api.media.decoder import VideoFrames
 
     video = world.manifest.video
     frames = VideoFrames(source)
-    made: dict[FrameKey, Picture] = {}
+    made: dict[FrameKey, ReportPicture] = {}
     try:
         for first in range(0, len(wanted), _AT_ONCE):
             some = wanted[first : first + _AT_ONCE]
             for frame, image in zip(some, frames.pictures_played_at([time for _, time in some], _SIDE), strict=True):
-                made[frame] = Picture(jpeg=_jpeg(image), time=frame[1], width=video.width, height=video.height)
+                made[frame] = ReportPicture(jpeg=_jpeg(image), time=frame[1], width=video.width, height=video.height)
     finally:
         frames.close()
     return made
 
 
-def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey, Picture]:
+def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey, ReportPicture]:
     """The nearest key frame of each, if the world has any."""
     import cv2
     import numpy as np
@@ -346,19 +323,19 @@ def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey,
     from world_api.world.storage import read_image
 
     rows, video = world.rows("key_frames"), world.manifest.video
-    times, names = rows.column("time").to_pylist(), rows.column("image").to_pylist()
-    made: dict[FrameKey, Picture] = {}
-    for frame in needed if times else ():
-        nearest = min(range(len(times)), key=lambda place: abs(times[place] - frame[1]))
-        stored = read_image(world.folder, names[nearest])
-        image = None if stored is None else cv2.imdecode(np.frombuffer(stored, dtype=np.uint8), cv2.IMREAD_COLOR)
+    stored = list(zip(rows.column("time").to_pylist(), rows.column("image").to_pylist(), strict=True))
+    made: dict[FrameKey, ReportPicture] = {}
+    for frame in needed if stored else ():
+        time, name = min(stored, key=lambda one: abs(one[0] - frame[1]))
+        data = read_image(world.folder, name)
+        image = None if data is None else cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR)
         if image is None:
             continue
         scale = min(1.0, _SIDE / max(image.shape[:2]))
         size = (max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
         small = image if scale == 1 else cv2.resize(image, size, interpolation=cv2.INTER_AREA)
-        made[frame] = Picture(
-            jpeg=_jpeg(small), time=times[nearest], width=video.width, height=video.height, is_key_frame=True
+        made[frame] = ReportPicture(
+            jpeg=_jpeg(small), time=time, width=video.width, height=video.height, is_key_frame=True
         )
     return made
 
@@ -384,9 +361,8 @@ def worlds_of(run: Run, store: Path | None) -> Worlds:
         from world_api.api import source_path
 
         known = run.manifest.worlds.get(video_id, {})
-        found = [] if place is None else [_world(place, profile, video_id, known[profile]) for profile in sorted(known)]
-        there = [world for world in found if world is not None]
-        return min(there, key=lambda world: source_path(world) is None, default=None)
+        found = [_world(place, profile, video_id, known[profile]) for profile in sorted(known) if place is not None]
+        return min(filter(None, found), key=lambda world: source_path(world) is None, default=None)
 
     return find
 
@@ -394,7 +370,7 @@ def worlds_of(run: Run, store: Path | None) -> Worlds:
 def _world(store: Path, profile: str, video_id: str, known: str) -> World | None:
     from world_api.world.store import open_world
 
-    for place in (store_for(store, profile), store):
+    for place in (store / profile, store):
         with suppress(VideoWorldError):
             world = open_world(place, video_id)
             if world.manifest.world_hash == known:

@@ -49,7 +49,7 @@ class Choices:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class WrittenReport:
     """A report that was written: how many episodes and pictures its page holds, and how many episodes could not be read."""
 
     page: Path
@@ -60,7 +60,7 @@ class Written:
     damaged: int
 
 
-def write_report(folder: Path, out: Path | None = None, *, choices: Choices | None = None) -> Written:
+def write_report(folder: Path, out: Path | None = None, *, choices: Choices | None = None) -> WrittenReport:
     """Read a run, or a bundle of one, and write its report; equal runs give equal pages.
 
     It is written into ``out``, else into the run's own folder, else beside the bundle.
@@ -87,7 +87,7 @@ def write_report(folder: Path, out: Path | None = None, *, choices: Choices | No
 
 def _write_page(
     run: Run, rows: Sequence[SampleRow], tables: Sequence[Table], out: Path, choices: Choices, worlds: Worlds
-) -> Written:
+) -> WrittenReport:
     pool = Pool(choices.most_bytes)
     gathered = gather(run, rows, pool)
     chosen = choose(gathered.moments, most=choices.most_frames)
@@ -125,14 +125,8 @@ def _write_page(
         blocks |= {f"{letter}{number}": text for number, text in enumerate(held)}
     content = html_of(page, blocks).encode()
     write_atomically(out / PAGE, content)
-    return Written(
-        page=out / PAGE,
-        tables=len(tables),
-        episodes=len(gathered.places),
-        pictures=len(pictures),
-        bytes=len(content),
-        damaged=len(gathered.damaged),
-    )
+    counts = {"tables": tables, "episodes": gathered.places, "pictures": pictures, "damaged": gathered.damaged}
+    return WrittenReport(page=out / PAGE, bytes=len(content), **{name: len(held) for name, held in counts.items()})
 
 
 def _primary_of(tables: Sequence[Table]) -> Primary:

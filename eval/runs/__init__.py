@@ -2,51 +2,30 @@
 
 ``open_experiment`` reads a configuration (or the folder of a run), ``run_experiment`` builds missing worlds, asks the questions
 that are not finished and records every episode. ``read_run`` reads a run back, ``score_run`` scores it, ``estimate_run`` says what it
-would cost, ``pack`` and ``open_bundle`` turn it into one file and back. Names load when they are first used.
+would cost, ``pack`` and ``open_bundle`` turn it into one file and back.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from eval.runs.bundle import CONTENTS, FILES, Contents, Part, contents_of, head, open_bundle, pack
-    from eval.runs.configuration import EXAMPLE, ConfigurationDocument, DatasetPart, read_configuration
-    from eval.runs.estimate import Estimate, building_of, estimate_run
-    from eval.runs.executor import SampleRunner, SubprocessWorker
-    from eval.runs.experiment import Experiment, Outcome, open_experiment, run_experiment
-    from eval.runs.plan import Picked, Plan, WorldNeeded, make_plan, pick_all, spread
-    from eval.runs.records import (
-        Arm,
-        Cell,
-        DatasetRecord,
-        Manifest,
-        RunFolder,
-        SampleLine,
-        ScoreLine,
-        read_lines,
-        read_manifest,
-    )
-    from eval.runs.run import Run, read_run
-    from eval.runs.scheduler import ProgressDisplay, RunEnd, Tally
-    from eval.runs.scoring import score_run, scored_now
-    from eval.runs.worlds import build_for_run, open_for, open_ladder, operations_on
-
-_MODULES = {
-    "bundle": "CONTENTS FILES Contents Part contents_of head open_bundle pack",
-    "configuration": "EXAMPLE ConfigurationDocument DatasetPart read_configuration",
-    "estimate": "Estimate building_of estimate_run",
-    "executor": "SampleRunner SubprocessWorker",
-    "experiment": "Experiment Outcome open_experiment run_experiment",
-    "plan": "Picked Plan WorldNeeded make_plan pick_all spread",
-    "records": "Arm Cell DatasetRecord Manifest RunFolder SampleLine ScoreLine read_lines read_manifest",
-    "run": "Run read_run",
-    "scheduler": "ProgressDisplay RunEnd Tally",
-    "scoring": "score_run scored_now",
-    "worlds": "build_for_run open_for open_ladder operations_on",
-}
-_HOMES = {name: f"eval.runs.{module}" for module, names in _MODULES.items() for name in names.split()}
+from eval.runs.bundle import CONTENTS, FILES, Contents, PackedFile, contents_of, head, open_bundle, pack
+from eval.runs.configuration import EXAMPLE, ConfigurationDocument, DatasetPart, read_configuration
+from eval.runs.estimate import RunEstimate, building_of, estimate_run
+from eval.runs.executor import SampleRunner, SubprocessWorker
+from eval.runs.experiment import Experiment, RunOutcome, open_experiment, run_experiment
+from eval.runs.plan import Picked, RunPlan, WorldNeeded, make_plan, pick_all, spread
+from eval.runs.records import (
+    Arm,
+    Cell,
+    DatasetRecord,
+    RunFolder,
+    RunManifest,
+    SampleLine,
+    ScoreLine,
+    read_lines,
+    read_manifest,
+)
+from eval.runs.run import Run, read_run
+from eval.runs.scheduler import ProgressDisplay, RunEnd, Tally
+from eval.runs.scoring import score_run, scored_now
+from eval.runs.worlds import build_for_run, open_for, open_ladder, operations_on
 
 __all__ = [
     "CONTENTS",
@@ -58,17 +37,17 @@ __all__ = [
     "Contents",
     "DatasetPart",
     "DatasetRecord",
-    "Estimate",
     "Experiment",
-    "Manifest",
-    "Outcome",
-    "Part",
+    "PackedFile",
     "Picked",
-    "Plan",
     "ProgressDisplay",
     "Run",
     "RunEnd",
+    "RunEstimate",
     "RunFolder",
+    "RunManifest",
+    "RunOutcome",
+    "RunPlan",
     "SampleLine",
     "SampleRunner",
     "ScoreLine",
@@ -97,9 +76,3 @@ __all__ = [
     "scored_now",
     "spread",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'eval.runs' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)

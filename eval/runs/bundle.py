@@ -29,7 +29,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from uuid import uuid4
@@ -58,18 +58,12 @@ _HEAD = re.compile(rb"videoworld-bundle (\d{1,4}) ([0-9a-f]{64})\n")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,254}")
 #: What a bundle holds of a run's folder; files, and folders with all that is in them.
 FILES = (
-    "config.yaml",
-    "manifest.json",
-    "items.jsonl",
-    "samples.jsonl",
-    "scores.jsonl",
-    "verdicts.jsonl",
-    "labels.json",
-)
+    "config.yaml", "manifest.json", "items.jsonl", "samples.jsonl", "scores.jsonl", "verdicts.jsonl", "labels.json",
+)  # fmt: skip
 FOLDERS = ("episodes", "libraries", "report/frames")
 
 
-class Part(BaseModel):
+class PackedFile(BaseModel):
     """A file of the bundle: how many bytes it has, and their SHA-256."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -84,7 +78,7 @@ class Contents(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     run: str = Field(max_length=300)
-    parts: dict[str, Part] = Field(max_length=MOST_PARTS)
+    parts: dict[str, PackedFile] = Field(max_length=MOST_PARTS)
 
     @property
     def hash(self) -> str:
@@ -113,15 +107,13 @@ def _check_sizes(contents: Contents, *, packed: int) -> None:
 def read_contents(data: bytes) -> Contents:
     """Read ``bundle.json``.
 
-    Raises:
-        EvalFault: ``bundle_damaged``, ``other_schema_version``, ``bundle_refused``: a path leads out, or too much.
+    Raises EvalFault: ``bundle_damaged``, ``other_schema_version``, ``bundle_refused``: a path leads out, or too much.
     """
     try:
         record: Any = parse_json(data.decode())
     except ValueError:
         raise _damaged(f"{CONTENTS} is not JSON") from None
-    version = record.pop("schema_version", None) if isinstance(record, dict) else None
-    _check_version(version)
+    _check_version(record.pop("schema_version", None) if isinstance(record, dict) else None)
     digest = record.pop("hash", None)
     try:
         read = Contents.model_validate(record)
@@ -137,18 +129,11 @@ def read_contents(data: bytes) -> Contents:
 
 
 def read_head(line: bytes) -> str:
-    """The hash in the first line of a bundle.
-
-    Raises:
-        EvalFault: ``not_a_bundle``, ``other_schema_version``.
-    """
+    """The hash in the first line of a bundle. Raises EvalFault: ``not_a_bundle``, ``other_schema_version``."""
     found = _HEAD.fullmatch(line)
     if found is None:
-        raise EvalFault(
-            "not_a_bundle",
-            "the file does not begin as a bundle does",
-            hint="give a file that `videoworld eval bundle` wrote, whole and unchanged",
-        )
+        hint = "give a file that `videoworld eval bundle` wrote, whole and unchanged"
+        raise EvalFault("not_a_bundle", "the file does not begin as a bundle does", hint=hint)
     _check_version(int(found[1]))
     return found[2].decode()
 
@@ -160,11 +145,8 @@ def head(digest: str) -> bytes:
 
 def _check_version(version: Any) -> None:
     if version != SCHEMA_VERSION:
-        raise EvalFault(
-            "other_schema_version",
-            f"the bundle has schema version {str(version)[:20]!r}; this version reads {SCHEMA_VERSION}",
-            hint="open it with the version of video-world-api that wrote it",
-        )
+        what = f"the bundle has schema version {str(version)[:20]!r}; this version reads {SCHEMA_VERSION}"
+        raise EvalFault("other_schema_version", what, hint="open it with the version of video-world-api that wrote it")
 
 
 def _check_path(path: str) -> None:
@@ -198,29 +180,35 @@ def pack(folder: RunFolder, out: Path) -> Contents:
     """
     run = read_run(folder.root)
     if run.unscored or not run.samples:
-        raise EvalFault(
-            "not_scored",
-            f"{run.unscored} of {len(run.samples)} samples have no score" if run.samples else "no sample is finished",
-            hint="`videoworld eval score RUN` scores what is finished",
-        )
+        what = f"{run.unscored} of {len(run.samples)} samples have no score" if run.samples else "no sample is finished"
+        raise EvalFault("not_scored", what, hint="`videoworld eval score RUN` scores what is finished")
     if out.exists():
         raise EvalFault("bundle_exists", f"{out.name} is there already", hint="give another name with --out")
     parts = {
-        path: Part.model_construct(bytes=file.stat().st_size, sha256=hash_file(file)) for path, file in _files(folder)
+        path: PackedFile.model_construct(bytes=file.stat().st_size, sha256=hash_file(file))
+        for path, file in _files(folder)
     }
     contents = Contents.model_construct(run=run.manifest.name, parts=dict(sorted(parts.items())))
     read_contents(contents.encoded())  # a bundle that would be refused is not written
-    unfinished = out.with_name(f".{out.name}.{uuid4().hex[:8]}.part")
-    try:
+    with _unfinished(out) as part:
         out.parent.mkdir(parents=True, exist_ok=True)
-        _write(unfinished, folder, contents)
-        unfinished.replace(out)
+        _write(part, folder, contents)
+        part.replace(out)
+    return contents
+
+
+@contextmanager
+def _unfinished(out: Path) -> Iterator[Path]:
+    """A path beside ``out`` to write to first; what is left there is removed."""
+    part = out.with_name(f".{out.name}.{uuid4().hex[:8]}.part")
+    try:
+        yield part
     except OSError as error:
         raise not_writable(out, error) from error
     finally:
+        shutil.rmtree(part, ignore_errors=True)
         with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
-    return contents
+            part.unlink(missing_ok=True)
 
 
 def _files(folder: RunFolder) -> Iterator[tuple[str, Path]]:
@@ -235,28 +223,20 @@ def _files(folder: RunFolder) -> Iterator[tuple[str, Path]]:
     for name in FOLDERS:
         for place in (Path(name), *Path(name).parents):
             _refuse_link(folder.root, place.as_posix())
-        yield from sorted(_inside(folder.root, folder.root / name))
-
-
-def _inside(root: Path, folder: Path) -> Iterator[tuple[str, Path]]:
-    for at, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in (*folders, *files):
-            file = Path(at, name)
-            path = file.relative_to(root).as_posix()
-            if name.startswith("."):
-                continue
-            _refuse_link(root, path)
-            if file.is_file():
-                _check_path(path)
-                yield path, file
+        for at, folders, files in os.walk(folder.root / name):
+            folders[:] = [inner for inner in folders if not inner.startswith(".")]
+            for file in (Path(at, inner) for inner in (*folders, *files) if not inner.startswith(".")):
+                path = file.relative_to(folder.root).as_posix()
+                _refuse_link(folder.root, path)
+                if file.is_file():
+                    _check_path(path)
+                    yield path, file
 
 
 def _refuse_link(root: Path, path: str) -> None:
     if path != "." and (root / path).is_symlink():
-        raise EvalFault(
-            "bundle_refused", f"{path} is a link", hint="put the file or folder itself there: bundles follow no links"
-        )
+        hint = "put the file or folder itself there: bundles follow no links"
+        raise EvalFault("bundle_refused", f"{path} is a link", hint=hint)
 
 
 def _write(target: Path, folder: RunFolder, contents: Contents) -> None:
@@ -286,7 +266,7 @@ def _digest(file: IO[bytes]) -> str:
     return digest.hexdigest()
 
 
-def _add(archive: zipfile.ZipFile, path: str, source: Path, part: Part) -> None:
+def _add(archive: zipfile.ZipFile, path: str, source: Path, part: PackedFile) -> None:
     entry = _entry(path)
     entry.file_size = part.bytes
     with open_regular(source) as file, archive.open(entry, "w") as target:
@@ -306,16 +286,10 @@ def _entry(path: str) -> zipfile.ZipInfo:
 _MOST_HEAD = 200
 #: What reading a damaged archive may raise.
 _UNREADABLE = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OverflowError, ValueError,
     OSError,  # a place before its beginning
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    EOFError,
-    OverflowError,
-    ValueError,
     RuntimeError,  # it wants a password, or is packed in a way that is not read here
-)
+)  # fmt: skip
 
 
 def open_bundle(bundle: Path, out: Path) -> Contents:
@@ -327,31 +301,24 @@ def open_bundle(bundle: Path, out: Path) -> Contents:
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise EvalFault(
-            "bundle_exists", f"{out.name} is there already", hint="give a folder that is empty or not there"
-        )
-    unfinished = out.with_name(f".{out.name}.{uuid4().hex[:8]}.part")
-    try:
+        hint = "give a folder that is empty or not there"
+        raise EvalFault("bundle_exists", f"{out.name} is there already", hint=hint)
+    with _unfinished(out) as folder:
         with _checked(bundle) as (archive, contents):
-            unfinished.mkdir(parents=True)
-            _refuse_full(unfinished, contents)
+            folder.mkdir(parents=True)
+            _refuse_full(folder, contents)
             for path, part in contents.parts.items():
-                _unpack(archive, path, part, unfinished / path)
+                _unpack(archive, path, part, folder / path)
         if out.exists():
             out.rmdir()
-        unfinished.rename(out)
-    except OSError as error:
-        raise not_writable(out, error) from error
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        folder.rename(out)
     return contents
 
 
 def contents_of(bundle: Path) -> Contents:
     """Check every byte of a bundle and return its contents; nothing is unpacked.
 
-    Raises:
-        EvalFault: as ``open_bundle``.
+    Raises EvalFault: as ``open_bundle``.
     """
     with _checked(bundle) as (archive, contents):
         for path, part in contents.parts.items():
@@ -363,8 +330,7 @@ def contents_of(bundle: Path) -> Contents:
 def unpacked(bundle: Path) -> Path:
     """The folder of a bundle's run, unpacked for as long as this process lives.
 
-    Raises:
-        EvalFault, StoreFault: as ``open_bundle``.
+    Raises EvalFault, StoreFault: as ``open_bundle``.
     """
     holder = Path(tempfile.mkdtemp(prefix="videoworld-bundle-"))
     atexit.register(shutil.rmtree, holder, ignore_errors=True)
@@ -375,15 +341,12 @@ def unpacked(bundle: Path) -> Path:
 
 @contextmanager
 def _checked(bundle: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
-    """Open the archive of a bundle whose checksum is right, with its contents."""
+    """Open the archive of a bundle with its contents; the parts are checked first, then the hash of the whole."""
     try:
         file = open_regular(bundle)
     except OSError as error:
-        raise EvalFault(
-            "no_such_bundle",
-            f"cannot read {bundle.name}: {error.strerror}",
-            hint="give a file of `videoworld eval bundle`",
-        ) from None
+        what = f"cannot read {bundle.name}: {error.strerror}"
+        raise EvalFault("no_such_bundle", what, hint="give a file of `videoworld eval bundle`") from None
     with file:
         wanted = read_head(file.readline(_MOST_HEAD))
         whole = _digest(file) == wanted
@@ -392,9 +355,9 @@ def _checked(bundle: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
             contents = _contents(archive)
         except _UNREADABLE as error:
             raise _damaged(f"the archive of {bundle.name} is not what was written: {str(error)[:120]}") from None
-        if not whole:
-            raise _changed(archive, contents)
         yield archive, contents
+        if not whole:
+            raise _damaged("something around the parts is not what was written: the hash of the whole differs")
 
 
 def _contents(archive: zipfile.ZipFile) -> Contents:
@@ -422,31 +385,24 @@ def _refuse_full(folder: Path, contents: Contents) -> None:
     """Refuse a bundle that is larger than the free space."""
     free = shutil.disk_usage(folder).free
     if contents.size > free:
-        raise StoreFault(
-            "disk_full",
-            f"the bundle unpacks to {contents.size:,} bytes, {free:,} are free",
-            hint="free some space, or another --out",
-        )
+        what = f"the bundle unpacks to {contents.size:,} bytes, {free:,} are free"
+        raise StoreFault("disk_full", what, hint="free some space, or another --out")
 
 
-def _unpack(archive: zipfile.ZipFile, path: str, part: Part, target: Path | None) -> None:
+def _unpack(archive: zipfile.ZipFile, path: str, part: PackedFile, target: Path | None) -> None:
     """Unpack a part and compare it with its size and hash; no more than that size is unpacked."""
     digest, left = hashlib.sha256(), part.bytes
-    sink: IO[bytes] | None = None
-    if target is not None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        sink = os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), "wb")
-    try:
+    with ExitStack() as closing:
+        sink: IO[bytes] | None = None
+        if target is not None:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            sink = closing.enter_context(os.fdopen(handle, "wb"))
         for block in _blocks(archive, path, most=left + 1):
             left -= len(block)
-            if left < 0:
-                break
             digest.update(block)
-            if sink is not None:
+            if sink is not None and left >= 0:
                 sink.write(block)
-    finally:
-        if sink is not None:
-            sink.close()
     if left != 0 or digest.hexdigest() != part.sha256:
         raise _damaged(f"{path} is not what was packed")
 
@@ -460,13 +416,3 @@ def _blocks(archive: zipfile.ZipFile, path: str, *, most: int) -> Iterator[bytes
                 yield block
     except _UNREADABLE:
         raise _damaged(f"{path} is not what was packed") from None
-
-
-def _changed(archive: zipfile.ZipFile, contents: Contents) -> EvalFault:
-    """The fault of a changed archive, with the changed part if it is in one."""
-    for path, part in contents.parts.items():
-        try:
-            _unpack(archive, path, part, None)
-        except EvalFault as fault:
-            return fault
-    return _damaged("something around the parts is not what was written: the hash of the whole differs")

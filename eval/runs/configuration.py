@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -34,13 +34,13 @@ Count = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Amount = Annotated[float, Field(ge=0, le=1_000_000_000, allow_inf_nan=False)]
 
 
-class Part(BaseModel):
+class ConfigurationPart(BaseModel):
     """A part of the file. Unknown keys and values of another type are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class DatasetPart(Part):
+class DatasetPart(ConfigurationPart):
     """Which questions are asked. Given as one word, it is the ``path``."""
 
     path: Text
@@ -52,7 +52,7 @@ class DatasetPart(Part):
     domains: Annotated[list[Name], Field(min_length=1)] | None = None
 
 
-class ArmPart(Part):
+class ArmPart(ConfigurationPart):
     """A system under a name of its own. Given as one word, it is the system, and the name too."""
 
     name: Name
@@ -63,7 +63,7 @@ class ArmPart(Part):
     libraries: Annotated[list[Name], Field(min_length=1)] | None = None
 
 
-class LibraryPart(Part):
+class LibraryPart(ConfigurationPart):
     """A tool library by name or folder, or one that the run makes as an arm of another. One word is the ``path``."""
 
     name: Name | None = None
@@ -73,7 +73,7 @@ class LibraryPart(Part):
     seed: Count = 1
 
 
-class BudgetPart(Part):
+class BudgetPart(ConfigurationPart):
     """Limits of one episode, as ``controller.budgets.Budget`` has them; what is left out is as there."""
 
     rounds: Count | None = None
@@ -85,7 +85,7 @@ class BudgetPart(Part):
     digest_tokens: Count | None = None
 
 
-class PrimaryPart(Part):
+class PrimaryPart(ConfigurationPart):
     """The one contrast that is named before anything is run; without a dataset it is made in each by itself."""
 
     arm: Name
@@ -97,21 +97,21 @@ class PrimaryPart(Part):
     library: Name | None = None
 
 
-class JudgePart(Part):
+class JudgePart(ConfigurationPart):
     """The judge of open answers when a run is scored. One word is the ``model``."""
 
     model: Text
     wire: WireChoice = "auto"
 
 
-class ToolJudgePart(Part):
+class ToolJudgePart(ConfigurationPart):
     """The model that answers the judge steps of tools. One word is the ``model``."""
 
     model: Text | None = None
     record: Text | None = None
 
 
-class PerceptionPart(Part):
+class PerceptionPart(ConfigurationPart):
     """A vision model for operations that ask for what the stored rows do not say."""
 
     vision_model: Text
@@ -122,14 +122,14 @@ class PerceptionPart(Part):
     looks: Count = 60
 
 
-class LimitsPart(Part):
+class LimitsPart(ConfigurationPart):
     """Limits of the whole run: USD that are really paid, and failures of the set-up in a row."""
 
     money: Amount | None = None
     failures: Annotated[int, Field(ge=1)] = 5
 
 
-class RequestPart(Part):
+class RequestPart(ConfigurationPart):
     """What is put into each request to the answering model, beside the seed."""
 
     temperature: Annotated[float, Field(ge=0, le=10)] | None = None
@@ -160,7 +160,7 @@ ArmOrName = Annotated[ArmPart, BeforeValidator(_arm)]
 Library = Annotated[LibraryPart, _short("path")]
 
 
-class ConfigurationDocument(Part):
+class ConfigurationDocument(ConfigurationPart):
     """A whole file."""
 
     schema_version: int
@@ -213,8 +213,7 @@ class Configuration:
     def path(self, value: str) -> Path:
         """A path of the file, made absolute.
 
-        Raises:
-            EvalFault: ``bad_configuration`` if it begins with an unknown home folder.
+        Raises EvalFault: ``bad_configuration`` if it begins with an unknown home folder.
         """
         try:
             return self.folder / Path(value).expanduser()
@@ -253,11 +252,8 @@ def read_configuration(path: Path, *, overrides: Sequence[str] = (), folder: Pat
         with open_regular(path) as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise EvalFault(
-            "configuration_missing",
-            f"cannot read {str(path)[:200]}: {error.strerror}",
-            hint="give a YAML file, or the folder of a run",
-        ) from None
+        what = f"cannot read {str(path)[:200]}: {error.strerror}"
+        raise EvalFault("configuration_missing", what, hint="give a YAML file, or the folder of a run") from None
     try:
         text = read_yaml(content, path.name)
     except ToolFault as fault:
@@ -279,11 +275,9 @@ def read_configuration(path: Path, *, overrides: Sequence[str] = (), folder: Pat
 def _validated(text: YamlText, name: str, places: Mapping[Place, str]) -> ConfigurationDocument:
     version = text.value.get("schema_version")
     if isinstance(version, int) and version != SCHEMA_VERSION:
-        raise EvalFault(
-            "other_schema_version",
-            f"{name}, line {text.line(('schema_version',))}: schema version {version}; this program reads {SCHEMA_VERSION}",
-            hint="docs/runs.md shows the form that this version reads",
-        )
+        where = f"{name}, line {text.line(('schema_version',))}"
+        what = f"{where}: schema version {version}; this program reads {SCHEMA_VERSION}"
+        raise EvalFault("other_schema_version", what, hint="docs/runs.md shows the form that this version reads")
     try:
         return ConfigurationDocument.model_validate(text.value)
     except ValidationError as error:
@@ -347,27 +341,23 @@ def _place(location: tuple[str | int, ...]) -> Place:
 
 def _explained(place: Place, error: Mapping[str, Any]) -> str:
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
-    if error["type"] == "missing":
-        return f"{path} is missing"
-    if error["type"] == "extra_forbidden":
-        known = tuple(_keys_at(place))
-        hint = did_you_mean(str(place[-1]), known) or f"the keys are {', '.join(known)}"
-        return f"{path} is not a key here; {hint}"
-    if error["type"] == "string_pattern_mismatch":
-        return f"{path}: {str(error['input'])[:60]!r} is no name; use letters, digits and . _ + -"
-    if error["type"] == "too_short":
-        return f"{path} is empty; give at least one"
+    match error["type"]:
+        case "missing":
+            return f"{path} is missing"
+        case "extra_forbidden":
+            kind: type[BaseModel] = ConfigurationDocument
+            for part in place[:-1]:
+                if isinstance(part, str) and part in kind.model_fields:
+                    kind = _model_in(kind.model_fields[part].annotation) or kind
+            known = tuple(kind.model_fields)
+            hint = did_you_mean(str(place[-1]), known) or f"the keys are {', '.join(known)}"
+            return f"{path} is not a key here; {hint}"
+        case "string_pattern_mismatch":
+            return f"{path}: {str(error['input'])[:60]!r} is no name; use letters, digits and . _ + -"
+        case "too_short":
+            return f"{path} is empty; give at least one"
     given = json.dumps(error["input"], ensure_ascii=False, default=str)[:60]
     return f"{path}: {error['msg'][0].lower()}{error['msg'][1:]}, not {given}"
-
-
-def _keys_at(place: Place) -> Iterator[str]:
-    """The keys that are allowed where a place's last key is."""
-    kind: type[BaseModel] = ConfigurationDocument
-    for part in place[:-1]:
-        if isinstance(part, str) and part in kind.model_fields:
-            kind = _model_in(kind.model_fields[part].annotation) or kind
-    yield from kind.model_fields
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from controller.accounts import accounts_of, total
 from controller.budgets import Budget
@@ -26,8 +26,8 @@ from controller.systems.baselines import (
     transcript_tokens,
 )
 from eval.datasets.items import Item
-from eval.runs.experiment import Experiment, check_same_run, limits_of, resume_state
-from eval.runs.plan import Plan, WorldNeeded, make_plan
+from eval.runs.experiment import Experiment, check_limits, check_same_run, resume_state
+from eval.runs.plan import RunPlan, WorldNeeded, make_plan
 from eval.runs.records import Cell, RunFolder
 from eval.runs.run import read_run
 from eval.runs.scheduler import duration
@@ -71,12 +71,10 @@ def building_of(worlds: Sequence[WorldNeeded]) -> Building:
         return Building()
     filmed = [world for world in missing if world.video.text is None and world.video.path is not None]
     rates = {world.profile: _BUILD_SECONDS.get(world.profile, _BUILD_SECONDS[PERCEIVED]) for world in filmed}
-    minutes = _mean_minutes(list({world.video.video_id: world.video.path for world in filmed}.values()))
+    minutes = _mean_minutes(list(dict.fromkeys(world.video.path for world in filmed if world.video.path is not None)))
     basis = [f"{rate:g} s a minute of {profile} world" for profile, rate in rates.items()]
-    if rates:
-        basis.append(
-            f"films of {minutes:.1f} minutes" if minutes is not None else "no film could be read, so without them"
-        )
+    films = "no film could be read, so without them" if minutes is None else f"films of {minutes:.1f} minutes"
+    basis += [films] if filmed else []
     return Building(
         worlds=Counter(world.profile for world in missing),
         seconds=_WORLD_SECONDS * len(missing) + sum(rates[world.profile] for world in filmed) * (minutes or 0.0),
@@ -84,39 +82,36 @@ def building_of(worlds: Sequence[WorldNeeded]) -> Building:
     )
 
 
-def _mean_minutes(films: Sequence[Path | None]) -> float | None:
+def _mean_minutes(films: Sequence[Path]) -> float | None:
     """The mean length of some films, as their files state it; None if none does."""
-    step = max(1, -(-len(films) // _MAX_FILMS))
-    worker, found = MediaWorker(), list[float]()
+    worker, found = MediaWorker(), list[float | None]()
     try:
-        for film in filter(None, films[::step]):
+        for film in films[:: max(1, -(-len(films) // _MAX_FILMS))]:
             with suppress(MediaFault):  # building it will name it
-                length = worker.probe(film).declared_duration
-                found += [length / 60] if length is not None else []
+                found.append(worker.probe(film).declared_duration)
     finally:
         worker.close()
-    return _mean(found)
+    seconds = _mean(found)
+    return None if seconds is None else seconds / 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected:
+class SampleEstimate:
     """Expected tokens, USD and seconds of a sample; ``basis`` says where they come from, ``time_basis`` where the seconds do."""
 
-    prompt: float
-    completion: float
-    money: float | None
-    seconds: float | None
-    basis: str
+    prompt: float = 0.0
+    completion: float = 0.0
+    money: float | None = None
+    seconds: float | None = None
+    basis: str = ""
     time_basis: str = ""
 
 
-def pilot_means(folder: Path, *, model: str, needed: bool) -> Mapping[str, Expected]:
+def pilot_means(folder: Path, *, model: str, needed: bool) -> Mapping[str, SampleEstimate]:
     """The mean costs of a run's episodes by arm and library, and by system for arms that are not in it.
 
     Empty if the run has another model, or if it is not ``needed`` and the folder has no run.
-
-    Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``; ``no_pilot``: it has no episode.
+    Raises EvalFault: ``no_such_run``, ``run_damaged``; ``no_pilot``: it has no episode.
     """
     if not needed and not (folder / "manifest.json").exists():
         return {}
@@ -133,9 +128,9 @@ def pilot_means(folder: Path, *, model: str, needed: bool) -> Mapping[str, Expec
     return {label: _mean_cost(episodes) for label, episodes in found.items()} if run.manifest.model == model else {}
 
 
-def _mean_cost(episodes: Sequence[Episode]) -> Expected:
+def _mean_cost(episodes: Sequence[Episode]) -> SampleEstimate:
     spent = [total(accounts_of(episode).logical) for episode in episodes]
-    return Expected(
+    return SampleEstimate(
         prompt=_mean(one.prompt for one in spent) or 0.0,
         completion=_mean(one.completion for one in spent) or 0.0,
         money=_mean(one.money for one in spent),
@@ -150,15 +145,20 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
 def _expected(
     cell: Cell,
     budget: Budget,
-    pilot: Mapping[str, Expected],
+    pilot: Mapping[str, SampleEstimate],
     *,
     price: Price | None,
     store: Path,
     items: Sequence[Item],
-) -> Expected:
+) -> SampleEstimate:
     """The expected cost of one sample of a cell."""
 
     def money(prompt: float, completion: float) -> float | None:
@@ -168,14 +168,9 @@ def _expected(
     if known is not None:
         return known if known.money is not None else replace(known, money=money(known.prompt, known.completion))
     if cell.model == RULE_BASED:
-        return Expected(
-            prompt=0,
-            completion=0,
-            money=None,
-            seconds=_RULE_BASED_SECONDS,
-            basis="the rule-based model counts no tokens",
-            time_basis=f"assumed: {_RULE_BASED_SECONDS:g} s a question",
-        )
+        time_basis = f"assumed: {_RULE_BASED_SECONDS:g} s a question"
+        basis = "the rule-based model counts no tokens"
+        return SampleEstimate(seconds=_RULE_BASED_SECONDS, basis=basis, time_basis=time_basis)
     parts = _request_parts(cell, budget, store=store, items=items)
     if parts is None:
         rounds = max(1, min(_ROUNDS, budget.rounds))
@@ -185,7 +180,7 @@ def _expected(
         prompt = _BARE_TOKENS + sum(tokens for tokens, _ in parts)
         basis = ", ".join(["1 request", *(what for _, what in parts)])
     prompt, completion = min(prompt, budget.tokens), _REPLY_TOKENS * rounds
-    return Expected(
+    return SampleEstimate(
         prompt=prompt,
         completion=completion,
         money=money(prompt, completion),
@@ -241,9 +236,22 @@ class ArmEstimate:
     basis: str
     time_basis: str
 
+    @classmethod
+    def of(cls, label: str, parts: Sequence[tuple[int, SampleEstimate]]) -> Self:
+        """The sum over the cells of an arm; each part is a number of samples and what one of them costs."""
+        return cls(
+            label=label,
+            left=sum(count for count, _ in parts),
+            tokens=round(sum(count * (one.prompt + one.completion) for count, one in parts)),
+            money=_sum(None if one.money is None else count * one.money for count, one in parts),
+            seconds=_sum(None if one.seconds is None else count * one.seconds for count, one in parts),
+            basis=parts[0][1].basis,
+            time_basis=parts[0][1].time_basis,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class RunEstimate:
     """The result of a dry run."""
 
     name: str
@@ -267,8 +275,7 @@ class Estimate:
     @property
     def money(self) -> float | None:
         """Expected USD; None unless the price of every unfinished arm is known."""
-        known = [arm.money for arm in self.arms if arm.money is not None]
-        return sum(known) if known and not self.unpriced else None
+        return None if self.unpriced else _sum(arm.money for arm in self.arms)
 
     @property
     def unpriced(self) -> tuple[str, ...]:
@@ -278,8 +285,8 @@ class Estimate:
     @property
     def asking(self) -> float | None:
         """Seconds of wall time for the samples, with the run's number of workers, and for starting."""
-        known = [arm.seconds for arm in self.arms if arm.seconds is not None]
-        return sum(known) / self.parallel + (_START_SECONDS if sum(known) else 0.0) if known else None
+        seconds = _sum(arm.seconds for arm in self.arms)
+        return seconds / self.parallel + _START_SECONDS if seconds else seconds
 
     @property
     def seconds(self) -> float | None:
@@ -289,18 +296,13 @@ class Estimate:
     def record(self) -> dict[str, Any]:
         """The wire form."""
         return {
-            "name": self.name,
+            **{key: getattr(self, key) for key in ("name", "samples", "finished", "tokens", "money", "seconds")},
             "cells": list(self.cell_ids),
-            "samples": self.samples,
-            "finished": self.finished,
             "worlds_to_build": dict(self.building.worlds),
             "missing_videos": {name: list(videos) for name, videos in self.missing.items()},
             "arms": [asdict(arm) for arm in self.arms],
-            "tokens": self.tokens,
-            "money": self.money,
             "not_priced": list(self.unpriced),
             "not_estimated": list(self.without),
-            "seconds": self.seconds,
             "seconds_building": self.building.seconds,
             "seconds_asking": self.asking,
             "building_basis": self.building.basis,
@@ -343,19 +345,17 @@ class Estimate:
     def _money_text(self) -> str:
         if self.money is not None:
             return f"{self.money:.2f} USD"
-        known = sum(arm.money for arm in self.arms if arm.money is not None)
+        known = _sum(arm.money for arm in self.arms)
         return f"{known:.2f} USD and what {', '.join(self.unpriced)} take" if known else "money not known (no `prices`)"
 
 
 def estimate_run(
     what: Experiment, *, pilot: Path | None, effect: float, clock: Clock, environment: Mapping[str, str]
-) -> Estimate:
+) -> RunEstimate:
     """Estimate a run. Nothing is asked, built, or written into the run's folder.
 
     ``pilot`` is a run whose mean costs are used; by default the finished part of the run itself.
-
-    Raises:
-        VideoWorldError: what would refuse the run; the faults of reading the pilot.
+    Raises VideoWorldError: what would refuse the run; the faults of reading the pilot.
     """
     with tempfile.TemporaryDirectory(prefix="videoworld-dry-run-") as scratch:
         # Control arms are made for the checks of the plan, and are not kept.
@@ -365,7 +365,7 @@ def estimate_run(
         plan, runner = make_plan(
             what.configuration, folder, clock=clock, environment=environment, copies=what.continues
         )
-    limits_of(plan, runner)
+    check_limits(plan, runner)
     check_same_run(plan, what.folder)
     known = resume_state(plan, what.folder) if what.folder.manifest.exists() else None
     finished = known.finished if known is not None else {}
@@ -377,22 +377,21 @@ def estimate_run(
         (document.tool_judge, "the judge steps of tools"),
         (document.perception, "the model that looks at frames"),
     )
-    by_label: dict[str, list[tuple[int, Expected]]] = {}
+    store = what.configuration.store
+    by_label: dict[str, list[tuple[int, SampleEstimate]]] = {}
     for cell in plan.cells:
         items = plan.items[cell.dataset]
         left = sum(cell.sample_key(item.id) not in finished for item in items)
-        one = _expected(
-            cell, runner.budget(cell.budget), costs, price=price, store=what.configuration.store, items=items
-        )
+        one = _expected(cell, runner.budget(cell.budget), costs, price=price, store=store, items=items)
         by_label.setdefault(cell.label, []).append((left, one))
-    return Estimate(
+    return RunEstimate(
         name=document.name or what.configuration.name,
         cells=len(plan.cells),
         samples=plan.count,
         finished=len(finished),
         building=building_of(plan.worlds),
         missing=plan.missing,
-        arms=tuple(_arm(label, parts) for label, parts in by_label.items()),
+        arms=tuple(ArmEstimate.of(label, parts) for label, parts in by_label.items()),
         parallel=what.workers,
         without=tuple(name for part, name in others if part is not None),
         primary=_primary(plan),
@@ -401,42 +400,23 @@ def estimate_run(
     )
 
 
-def _arm(label: str, parts: list[tuple[int, Expected]]) -> ArmEstimate:
-    """The sum over the cells of an arm; each part is a number of samples and what one of them costs."""
-    monies = [count * one.money for count, one in parts if one.money is not None]
-    seconds = [count * one.seconds for count, one in parts if one.seconds is not None]
-    return ArmEstimate(
-        label=label,
-        left=sum(count for count, _ in parts),
-        tokens=round(sum(count * (one.prompt + one.completion) for count, one in parts)),
-        money=sum(monies) if monies else None,
-        seconds=sum(seconds) if seconds else None,
-        basis=parts[0][1].basis,
-        time_basis=parts[0][1].time_basis,
-    )
-
-
-def _primary(plan: Plan) -> str | None:
+def _primary(plan: RunPlan) -> str | None:
     part = plan.configuration.document.primary
     if part is None:
         return None
+    named = {key: getattr(part, key) for key in ("dataset", "domain", "library")}
     where = [f"budget {part.budget}", f"{part.world} worlds"]
-    where += [f"dataset {part.dataset}"] if part.dataset is not None else []
-    where += [f"domain {part.domain}"] if part.domain is not None else []
-    where += [f"library {part.library}"] if part.library is not None else []
+    where += [f"{key} {value}" for key, value in named.items() if value is not None]
     return f"{part.arm} against {part.against}, {', '.join(where)}"
 
 
-def _power(plan: Plan, effect: float) -> Power | None:
+def _power(plan: RunPlan, effect: float) -> Power | None:
     """The power of the primary contrast over the videos of its questions."""
     part = plan.configuration.document.primary
     if part is None:
         return None
-    videos: Counter[tuple[str, str]] = Counter()
-    for name, items in plan.items.items():
-        for item in items if part.dataset in (None, name) else ():
-            if part.domain is None or item.domain == part.domain:
-                videos[name, item.video_id] += 1
+    asked = ((name, item) for name, items in plan.items.items() for item in items if part.dataset in (None, name))
+    videos = Counter((name, item.video_id) for name, item in asked if part.domain in (None, item.domain))
     if not videos:
         return None
     document = plan.configuration.document

@@ -1,14 +1,13 @@
 """Running one sample at a time: the runner, and workers that call it in threads or in processes of their own.
 
 A model behind an endpoint keeps no core busy, so threads wait for it. The rule-based model keeps a core busy, so only further
-processes make it faster. ``python -m eval.runs.executor RUN`` is such a process: one request a line on stdin, one outcome a
+processes make it faster. ``main`` serves such a process: one request a line on stdin, one outcome a
 line on stdout.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import os
 import signal
 import subprocess
@@ -19,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from controller.accounts import accounts_of, total
 from controller.budgets import Budget
@@ -30,7 +29,7 @@ from controller.systems.base import SystemContext
 from eval.datasets.items import Item
 from eval.runs.configuration import Configuration
 from eval.runs.libraries import load_run_libraries
-from eval.runs.records import Cell, Cost, RunFolder, configuration_of, fault_record, read_manifest
+from eval.runs.records import Cell, RunFolder, SampleCost, configuration_of, read_manifest
 from eval.runs.worlds import open_for
 from tool_induction.domains.domain import Domain
 from tool_induction.domains.domain_file import load_domain, packaged_domains
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from tool_induction.judge.port import Judge
     from world_api.session.vision import VisionConfig
 
+_SERVE = "from eval.runs.executor import main; main()"  #: what a worker process executes
 #: Each process is to keep one core busy; libraries that start a thread for every core would slow each other down.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -57,7 +57,7 @@ class SampleOutcome:
     episode: str | None = None
     fault: Mapping[str, str] | None = None
     failed: str | None = None
-    cost: Cost = field(default_factory=Cost)
+    cost: SampleCost = field(default_factory=SampleCost)
     value: Any = None
     answer: str | None = None
     checksum: str = ""
@@ -66,11 +66,15 @@ class SampleOutcome:
 _OUTCOME = TypeAdapter(SampleOutcome)
 
 
-class SeededModel:
-    """Adds the seed of a cell, and the request settings of the configuration, to every request.
+def _failed(fault: VideoWorldError) -> SampleOutcome:
+    kept = {"code": fault.code, "message": fault.message, "hint": fault.hint}
+    return SampleOutcome(fault=kept, failed=fault.code)
 
-    It wraps a cache of requests, so that another seed is another draw, and is wrapped by the recording, so that a replay
-    builds the requests as the loop does.
+
+class SeededModel:
+    """Adds the seed of a cell and the request settings of the configuration to every request.
+
+    It is outside the request cache, so that another seed is another draw, and inside the recording, for replay.
     """
 
     def __init__(self, model: ChatModel, *, seed: int, request: Mapping[str, Any]) -> None:
@@ -79,19 +83,14 @@ class SeededModel:
         self._settings = {**request, "seed": seed}
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The other model's reply.
-
-        Raises:
-            BackendFault: the other model's.
-        """
+        """The other model's reply. Raises BackendFault: the other model's."""
         return self._model.complete({**request, **self._settings})
 
 
 class SampleRunner:
-    """Runs samples of a run in this process; as a ``Worker`` for threads, which share one.
+    """Runs samples of a run in this process; as a ``SampleWorker`` for threads, which share one.
 
-    Raises:
-        BackendFault: the model, the prices or the judge are not available.
+    Raises BackendFault if the model, the prices or the judge are not available.
     """
 
     def __init__(
@@ -107,11 +106,8 @@ class SampleRunner:
         from world_api.chat.usage import Prices
 
         document = configuration.document
-        self._configuration = configuration
-        self._folder = folder
-        self._libraries = libraries
-        self._clock = clock
-        self._environment = environment
+        self._configuration, self._folder, self._libraries = configuration, folder, libraries
+        self._clock, self._environment = clock, environment
         cache = configuration.path(document.cache) if document.cache is not None else None
         self.model: ChatModel = chat_model(
             document.model, clock=clock, environment=environment, wire=document.wire, cache=cache
@@ -140,10 +136,7 @@ class SampleRunner:
         part = self._configuration.document.perception
         if part is None:
             return None
-        chosen = VisionChoices(
-            profile="endpoint", model=None, vision_model=part.vision_model, embedding_model=part.embedding_model,
-            frames=part.frames, side=part.side, looks=part.looks, language=part.language,
-        )  # fmt: skip
+        chosen = VisionChoices(profile="endpoint", model=None, **part.model_dump())
         return vision_config(chosen, clock=self._clock, environment=self._environment)
 
     def budget(self, name: str) -> Budget:
@@ -154,9 +147,7 @@ class SampleRunner:
     def context(self, cell: Cell, item: Item) -> SystemContext:
         """The context from which the system of a cell is built for a question.
 
-        Raises:
-            ToolFault: what loading a domain raises.
-            BackendFault: the judge is not available.
+        Raises ToolFault: what loading a domain raises; BackendFault: the judge is not available.
         """
         document, arm = self._configuration.document, cell.arm
         domain = domain_named(item.domain)
@@ -191,20 +182,20 @@ class SampleRunner:
                 journal=Journal(self._folder.journal(cell.id)),
             )
         except VideoWorldError as fault:
-            return SampleOutcome(fault=fault_record(fault), failed=fault.code)
+            return _failed(fault)
         episode = answered.episode
         spent = total(accounts_of(episode).physical)
         return SampleOutcome(
             episode=answered.name,
             failed=episode.fault.code if episode.fault is not None else None,
-            cost=Cost(tokens=spent.tokens, money=spent.money),
+            cost=SampleCost(tokens=spent.tokens, money=spent.money),
             value=episode.value,
             answer=episode.answer,
             checksum=content_hash(episode.record()),
         )
 
     def close(self, *, kill: bool = False) -> None:
-        """Do nothing: as a ``Worker`` it has no process to end."""
+        """Do nothing: as a ``SampleWorker`` it has no process to end."""
 
 
 @functools.cache
@@ -213,15 +204,11 @@ def domain_named(name: str | None) -> Domain | None:
     return load_domain(name) if name is not None and name in packaged_domains() else None
 
 
-class Worker(Protocol):
+class SampleWorker(Protocol):
     """Runs one sample at a time."""
 
     def run(self, cell: Cell, item: Item) -> SampleOutcome:
-        """Run a sample.
-
-        Raises:
-            VideoWorldError: no further sample can be run.
-        """
+        """Run a sample. Raises VideoWorldError: no further sample can be run."""
         ...
 
     def close(self, *, kill: bool = False) -> None:
@@ -230,16 +217,10 @@ class Worker(Protocol):
 
 
 class SubprocessWorker:
-    """Runs samples in a process of its own, which is restarted if it dies.
-
-    The process inherits the run's lock and holds it as long as it lives, so that no other process continues the run while this
-    one still records.
-    """
+    """Runs samples in a process of its own, which is restarted if it dies and holds the run's lock while it lives."""
 
     def __init__(self, folder: RunFolder, *, lock: int, environment: Mapping[str, str]) -> None:
-        self._folder = folder
-        self._lock = lock
-        self._environment = dict(environment)
+        self._folder, self._lock, self._environment = folder, lock, environment
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
 
@@ -253,7 +234,7 @@ class SubprocessWorker:
         try:
             self._process = subprocess.Popen(
                 # -P keeps the current folder out of the import path, where a file could shadow a module.
-                [sys.executable, "-P", "-m", "eval.runs.executor", str(self._folder.root.resolve())],
+                [sys.executable, "-P", "-c", _SERVE, str(self._folder.root.resolve())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env={**self._environment, **_ONE_THREAD, "PYTHONPATH": path},
@@ -276,7 +257,7 @@ class SubprocessWorker:
             f"the process that asked {item.id} in {cell.id} ended, twice",
             hint="ask it alone with `videoworld ask`; it may want more memory than there is",
         )
-        return SampleOutcome(fault=fault_record(fault), failed=fault.code)
+        return _failed(fault)
 
     def close(self, *, kill: bool = False) -> None:
         """End the process after the sample under way; with ``kill`` at once, which costs that sample's episode."""
@@ -289,10 +270,9 @@ class SubprocessWorker:
             return
         if kill:
             process.kill()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with suppress(OSError):  # the process is gone, and its end of the pipe too
-                    pipe.close()
+        for pipe in filter(None, (process.stdin, process.stdout)):
+            with suppress(OSError):  # the process is gone, and its end of the pipe too
+                pipe.close()
         process.wait()
 
     def _exchange(self, request: dict[str, Any]) -> bytes | None:
@@ -313,50 +293,36 @@ class SubprocessWorker:
 def _read_outcome(line: bytes) -> SampleOutcome:
     try:
         record = parse_json(line.decode())
-    except ValueError:
-        record = None
-    if isinstance(record, dict) and "unusable" in record:
-        fault = record["unusable"]
-        raise EvalFault(fault["code"], fault["message"], hint=fault["hint"])
-    try:
+        if "unusable" in record:
+            fault = record["unusable"]
+            raise EvalFault(fault["code"], fault["message"], hint=fault["hint"])
         return _OUTCOME.validate_python(record)
-    except ValidationError as error:
-        raise EvalFault(
-            "worker_ended", f"a process that asks answered what cannot be read: {json.dumps(record)[:80]}"
-        ) from error
-
-
-def open_runner(folder: RunFolder, *, environment: Mapping[str, str]) -> SampleRunner:
-    """The runner of a run that was begun.
-
-    Raises:
-        EvalFault: as ``configuration_of``; ``run_changed`` if a library is not what it was.
-        ToolFault, BackendFault: what libraries and models name.
-    """
-    configuration = configuration_of(folder)
-    records = read_manifest(folder.manifest).libraries
-    libraries = load_run_libraries(configuration, folder.libraries, records)
-    return SampleRunner(configuration, folder, libraries=libraries, clock=SystemClock(), environment=environment)
+    except (ValueError, TypeError) as error:
+        raise EvalFault("worker_ended", f"a process that asks answered what cannot be read: {line[:80]!r}") from error
 
 
 def serve(folder: RunFolder, requests: IO[bytes], outcomes: IO[bytes]) -> None:
     """Run the samples that are requested, one after the other, until ``requests`` ends."""
     from eval.runs.run import read_items
 
+    def reply(record: Mapping[str, Any]) -> None:
+        outcomes.write(json_line(record).encode() + b"\n")
+        outcomes.flush()
+
     try:
-        runner = open_runner(folder, environment=os.environ)
-        cells = {cell.id: cell for cell in read_manifest(folder.manifest).cells}
+        configuration, manifest = configuration_of(folder), read_manifest(folder.manifest)
+        libraries = load_run_libraries(configuration, folder.libraries, manifest.libraries)
+        runner = SampleRunner(configuration, folder, libraries=libraries, clock=SystemClock(), environment=os.environ)
+        cells = {cell.id: cell for cell in manifest.cells}
         items = read_items(folder)
     except VideoWorldError as fault:
-        outcomes.write(json_line({"unusable": fault.record()["error"]}).encode() + b"\n")
-        outcomes.flush()
+        reply({"unusable": fault.record()["error"]})
         return
     for line in requests:
         wanted = parse_json(line.decode())
         outcome = runner.run(cells[wanted["cell"]], items[wanted["dataset"], wanted["item"]])
         try:
-            outcomes.write(json_line(asdict(outcome)).encode() + b"\n")
-            outcomes.flush()
+            reply(asdict(outcome))
         except BrokenPipeError:
             return  # the run was killed; the next one adopts what was recorded
 
@@ -368,7 +334,3 @@ def main() -> None:
     outcomes = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not mix with outcomes
     serve(RunFolder(Path(sys.argv[1])), sys.stdin.buffer, outcomes)
-
-
-if __name__ == "__main__":
-    main()

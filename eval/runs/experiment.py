@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +17,15 @@ from controller.questions import Question
 from controller.records.journal import EPISODES, Journal, JournalEntry, is_there, lines_of, recorded
 from eval.datasets.items import Item, item_record
 from eval.runs.configuration import Configuration, read_configuration
-from eval.runs.executor import SampleRunner, SubprocessWorker, Worker
+from eval.runs.executor import SampleRunner, SampleWorker, SubprocessWorker
 from eval.runs.libraries import copy_libraries
-from eval.runs.plan import Plan, make_plan
+from eval.runs.plan import RunPlan, make_plan
 from eval.runs.records import (
-    Cell,
-    Cost,
     ItemLine,
-    Manifest,
     RunFolder,
+    RunManifest,
     Sample,
+    SampleCost,
     SampleLine,
     ScoreLine,
     append_samples,
@@ -39,7 +37,7 @@ from eval.runs.records import (
     write_manifest,
 )
 from eval.runs.run import read_items
-from eval.runs.scheduler import SET_UP_FAULTS, Limits, RunEnd, RunScheduler, Tally
+from eval.runs.scheduler import SET_UP_FAULTS, RunEnd, RunScheduler, Tally
 from eval.runs.worlds import build_for_run
 from eval.scoring.scorers import score_value
 from world_api.chat.rule_based import RULE_BASED
@@ -72,7 +70,7 @@ class Experiment:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class RunOutcome:
     """The state of a run when this process leaves it."""
 
     folder: RunFolder
@@ -80,11 +78,6 @@ class Outcome:
     adopted: int
     again: int
     ended: RunEnd
-
-    @property
-    def ran(self) -> int:
-        """How many samples this process ran."""
-        return self.tally.ran
 
     @property
     def complete(self) -> bool:
@@ -108,14 +101,12 @@ class Outcome:
 def open_experiment(path: Path, *, overrides: tuple[str, ...] = (), out: Path | None = None) -> Experiment:
     """The experiment of a configuration file, or of the folder of a run.
 
-    Raises:
-        EvalFault: ``bad_override`` if overrides or ``out`` are given with a folder; what reading either raises.
+    Raises EvalFault: ``bad_override`` if overrides or ``out`` are given with a folder; what reading either raises.
     """
     if path.is_dir():
         if overrides or out is not None:
-            raise EvalFault(
-                "bad_override", "a run is continued as it began", hint="give its configuration to change it"
-            )
+            what = "a run is continued as it began"
+            raise EvalFault("bad_override", what, hint="give its configuration to change it")
         folder = RunFolder(path)
         return Experiment(configuration=configuration_of(folder), folder=folder, continues=True)
     configuration = read_configuration(path, overrides=overrides)
@@ -132,7 +123,7 @@ def run_experiment(
     environment: Mapping[str, str],
     display: ProgressDisplay,
     building: Progress,
-) -> Outcome:
+) -> RunOutcome:
     """Build missing worlds and run the samples that are not finished; what was recorded is kept.
 
     Raises:
@@ -144,12 +135,11 @@ def run_experiment(
         plan, runner = make_plan(
             experiment.configuration, folder, clock=clock, environment=environment, copies=experiment.continues
         )
-        limits = limits_of(plan, runner)
+        check_limits(plan, runner)
         manifest = begin(plan, folder, progress=building, clock=clock)
         state = resume_state(plan, folder)
         append_samples(folder, state.adopted)
-        tally = _tally(plan, state)
-        _say_state(state, tally, display.say)
+        tally = _resumed_tally(plan, state, say=display.say)
         samples = [sample for sample in plan.samples() if sample.key not in state.finished]
         ended = RunEnd()
         if samples:
@@ -159,35 +149,45 @@ def run_experiment(
             count = min(experiment.workers, len(samples))
             with _workers(runner, folder, count, lock=lock, environment=environment) as workers:
                 scheduler = RunScheduler(
-                    folder, workers, tally=tally, limits=limits, is_right=correctness(plan), clock=clock,
-                    show=display.update, say=display.say,
+                    folder, workers, tally=tally, limits=plan.configuration.document.limits,
+                    is_right=correctness(plan), clock=clock, show=display.update, say=display.say,
                 )  # fmt: skip
                 ended = scheduler.run(samples)
-    return Outcome(folder=folder, tally=tally, adopted=len(state.adopted), again=len(state.lost), ended=ended)
+    return RunOutcome(folder=folder, tally=tally, adopted=len(state.adopted), again=len(state.lost), ended=ended)
 
 
-def limits_of(plan: Plan, runner: SampleRunner) -> Limits:
-    """The limits of the whole run.
+def _resumed_tally(plan: RunPlan, state: ResumeState, *, say: Callable[[str], object]) -> Tally:
+    """Count the finished samples, and say what was found."""
+    tally = Tally(planned=plan.count)
+    cells = {cell.id: cell for cell in plan.cells}
+    for key, line in state.finished.items():
+        tally.pay(line.cost)
+        tally.add(cells[line.cell], correct=state.correct.get(key), failed=line.failed)
+    for cost in state.other_costs:
+        tally.pay(cost)
+    if tally.done:
+        say(f"{tally.done:,} of {tally.planned:,} questions were asked before and are kept")
+    if state.adopted:
+        say(f"{len(state.adopted):,} of them had been recorded and not noted")
+    if state.lost:
+        say(f"{len(state.lost):,} episodes or their recordings are not there any more; their questions are asked again")
+    return tally
 
-    Raises:
-        EvalFault: ``bad_configuration`` if a limit of money needs a price that is not known.
-    """
-    part = plan.configuration.document.limits
-    if part.money is not None and runner.prices.of(runner.model.name) is None:
-        raise plan.configuration.bad(
-            ("limits", "money"),
-            f"a limit of money needs the price of {runner.model.name!r}",
-            hint="give `prices`, or no limit of money",
-        )
-    return Limits(money=part.money, failures=part.failures)
+
+def check_limits(plan: RunPlan, runner: SampleRunner) -> None:
+    """Refuse a limit of money for a model whose price is not known. Raises EvalFault: ``bad_configuration``."""
+    name = runner.model.name
+    if plan.configuration.document.limits.money is not None and runner.prices.of(name) is None:
+        what = f"a limit of money needs the price of {name!r}"
+        raise plan.configuration.bad(("limits", "money"), what, hint="give `prices`, or no limit of money")
 
 
 @contextmanager
 def _workers(
     runner: SampleRunner, folder: RunFolder, count: int, *, lock: int, environment: Mapping[str, str]
-) -> Iterator[list[Worker]]:
+) -> Iterator[list[SampleWorker]]:
     """Threads for a model behind an endpoint or for a single worker, else processes."""
-    workers: list[Worker]
+    workers: list[SampleWorker]
     if runner.model.name == RULE_BASED and count > 1:
         processes = [SubprocessWorker(folder, lock=lock, environment=environment) for _ in range(count)]
         for process in processes:
@@ -205,27 +205,6 @@ def _workers(
         worker.close()
 
 
-def _tally(plan: Plan, state: ResumeState) -> Tally:
-    """Count the finished samples."""
-    tally = Tally(planned=plan.count)
-    cells = {cell.id: cell for cell in plan.cells}
-    for key, line in state.finished.items():
-        tally.pay(line.cost)
-        tally.add(cells[line.cell], correct=state.correct.get(key), failed=line.failed)
-    for cost in state.other_costs:
-        tally.pay(cost)
-    return tally
-
-
-def _say_state(state: ResumeState, tally: Tally, say: Callable[[str], object]) -> None:
-    if tally.done:
-        say(f"{tally.done:,} of {tally.planned:,} questions were asked before and are kept")
-    if state.adopted:
-        say(f"{len(state.adopted):,} of them had been recorded and not noted")
-    if state.lost:
-        say(f"{len(state.lost):,} episodes or their recordings are not there any more; their questions are asked again")
-
-
 #: Worker processes of a run that was killed end with their sample; the lock is waited for so long (seconds).
 _LOCK_TIMEOUT, _LOCK_RETRY = 20.0, 0.1
 #: Ends of episodes that are no result of the model.
@@ -236,24 +215,24 @@ _NO_RESULT = SET_UP_FAULTS | {"interrupted"}
 def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
     """Hold the run's lock; yields its file descriptor, which worker processes inherit.
 
-    Raises:
-        EvalFault: ``run_busy`` if another process holds it.
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises EvalFault: ``run_busy`` if another process holds it; StoreFault: ``store_not_writable``, ``disk_full``.
     """
     try:
         folder.root.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise not_writable(folder.lock, error) from error
+    until = clock.monotonic() + _LOCK_TIMEOUT
     try:
-        until = clock.monotonic() + _LOCK_TIMEOUT
-        while not _try_lock(handle):
-            if _holder_lives(handle) or clock.monotonic() >= until:
-                raise EvalFault(
-                    "run_busy",
-                    f"another process asks in {folder.root.name}",
-                    hint="wait until it is through, or give another folder with --out",
-                )
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if clock.monotonic() >= until or _holder_lives(handle):
+                    what = f"another process asks in {folder.root.name}"
+                    hint = "wait until it is through, or give another folder with --out"
+                    raise EvalFault("run_busy", what, hint=hint) from None
             time.sleep(_LOCK_RETRY)
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
@@ -262,31 +241,13 @@ def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
         os.close(handle)
 
 
-def _try_lock(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in (errno.EAGAIN, errno.EACCES):
-            raise
-        return False
-    return True
-
-
 def _holder_lives(handle: int) -> bool:
     """Whether the process that took the lock is alive; if not, its worker processes hold it and are about to end."""
-    try:
-        holder = int(os.pread(handle, 32, 0) or b"0")
-        if holder <= 0:
-            return False
-        os.kill(holder, 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
+    holder = os.pread(handle, 32, 0).strip()
+    return holder.isdigit() and Path(f"/proc/{int(holder)}").exists()
 
 
-def begin(plan: Plan, folder: RunFolder, *, progress: Progress, clock: Clock) -> Manifest:
+def begin(plan: RunPlan, folder: RunFolder, *, progress: Progress, clock: Clock) -> RunManifest:
     """Build missing worlds and write the run's files; a run that was begun must still be the same.
 
     Raises:
@@ -297,32 +258,33 @@ def begin(plan: Plan, folder: RunFolder, *, progress: Progress, clock: Clock) ->
     worlds = _build_worlds(plan, progress=progress, clock=clock)
     manifest = plan.manifest(worlds)
     if before is not None:
-        _check_worlds(before, worlds)
+        for video, made in before.worlds.items():
+            for profile in (profile for profile, known in made.items() if worlds.get(video, {}).get(profile) != known):
+                what = f"the {profile} world of {video} is not the one that the run was begun with"
+                hint = "begin a new run with another --out, or bring the world back"
+                raise EvalFault("run_changed", what, hint=hint)
         kept = {name: getattr(before, name) for name in ("versions", "git", "loop", "provenance")}
         manifest = replace(manifest, **kept)
-    lines = [
-        ItemLine(dataset=name, item=item_record(item)).record() for name, items in plan.items.items() for item in items
-    ]
+    items = [ItemLine(dataset=name, item=item_record(item)) for name, held in plan.items.items() for item in held]
     local = {"configuration_folder": str(plan.configuration.folder)}
     copy_libraries(plan.configuration, folder.libraries, plan.library_records)
     write_atomically(folder.config, plan.configuration.content)
     write_atomically(folder.local, json_line(local).encode() + b"\n")
-    write_atomically(folder.items, b"".join(json_line(line).encode() + b"\n" for line in lines))
+    write_atomically(folder.items, b"".join(json_line(line.record()).encode() + b"\n" for line in items))
     write_manifest(folder.manifest, manifest)
     return manifest
 
 
-def _build_worlds(plan: Plan, *, progress: Progress, clock: Clock) -> dict[str, dict[str, str]]:
+def _build_worlds(plan: RunPlan, *, progress: Progress, clock: Clock) -> dict[str, dict[str, str]]:
     """The hashes of all worlds, by video and profile; missing worlds are built."""
     found: dict[str, dict[str, str]] = {}
     for world in plan.worlds:
         known = world.hash
         if known is None:
             progress.say(f"building the {world.profile} world of {world.video.video_id} ...")
+            store = plan.configuration.store
             try:
-                known = build_for_run(
-                    plan.configuration.store, world.profile, world.video, progress=progress, clock=clock
-                )
+                known = build_for_run(store, world.profile, world.video, progress=progress, clock=clock)
             except VideoWorldError as fault:
                 fault.message = f"the {world.profile} world of {world.video.video_id}: {fault.message}"
                 raise
@@ -330,13 +292,11 @@ def _build_worlds(plan: Plan, *, progress: Progress, clock: Clock) -> dict[str, 
     return found
 
 
-def check_same_run(plan: Plan, folder: RunFolder) -> Manifest | None:
+def check_same_run(plan: RunPlan, folder: RunFolder) -> RunManifest | None:
     """The manifest that a folder's run was begun with, if there is one; the plan must continue that run.
 
     More arms, seeds, budgets, worlds or questions do not make another run.
-
-    Raises:
-        EvalFault: ``run_changed``, naming what differs; ``run_damaged``.
+    Raises EvalFault: ``run_changed``, naming what differs; ``run_damaged``.
     """
     if not folder.manifest.exists():
         return None
@@ -344,16 +304,15 @@ def check_same_run(plan: Plan, folder: RunFolder) -> Manifest | None:
     _check_parts(before, now)
     _check_questions(before, plan, folder)
     has_samples = folder.samples.exists() or any(folder.episodes.glob("*/*"))
-    if has_samples and _primary_text(before) != _primary_text(now):
-        raise EvalFault(
-            "run_changed",
-            f"the run has samples, and its primary contrast was {_primary_text(before)}; now it would be {_primary_text(now)}",
-            hint="put back what was named before, or begin a new run with another --out; `eval compare` compares any arms",
-        )
+    named, wanted = _primary_text(before), _primary_text(now)
+    if has_samples and named != wanted:
+        what = f"the run has samples, and its primary contrast was {named}; now it would be {wanted}"
+        hint = "put back what was named before, or begin a new run with another --out; `eval compare` compares any arms"
+        raise EvalFault("run_changed", what, hint=hint)
     return before
 
 
-def _check_parts(before: Manifest, now: Manifest) -> None:
+def _check_parts(before: RunManifest, now: RunManifest) -> None:
     changed: list[str] = []
     for name, record in before.datasets.items():
         if name not in now.datasets or now.datasets[name].hash != record.hash:
@@ -363,22 +322,16 @@ def _check_parts(before: Manifest, now: Manifest) -> None:
     for library, kept in before.libraries.items():
         if library not in now.libraries or now.libraries[library].hash != kept.hash:
             changed.append(f"the library {library}")
-    if before.model != now.model:
-        changed.append("the model")
-    if before.prompts != now.prompts:
-        changed.append("the prompts")
+    changed += [f"the {name}" for name in ("model", "prompts") if getattr(before, name) != getattr(now, name)]
     if not changed:
         cells = {cell.id for cell in now.cells}
         changed += [f"the cell {cell.id}" for cell in before.cells if cell.id not in cells][:3]
     if changed:
-        raise EvalFault(
-            "run_changed",
-            "the run was begun with another configuration; what is not as it was: " + ", ".join(changed),
-            hint="begin a new run with another --out; what is there stays as it is",
-        )
+        what = f"the run was begun with another configuration; what is not as it was: {', '.join(changed)}"
+        raise EvalFault("run_changed", what, hint="begin a new run with another --out; what is there stays as it is")
 
 
-def _check_questions(before: Manifest, plan: Plan, folder: RunFolder) -> None:
+def _check_questions(before: RunManifest, plan: RunPlan, folder: RunFolder) -> None:
     """No question may leave a run, or its samples would be chosen after they were seen."""
     now = {(name, item.id): item_record(item) for name, picked in plan.items.items() for item in picked}
     begun = {key: item_record(item) for key, item in read_items(folder).items()}
@@ -386,32 +339,19 @@ def _check_questions(before: Manifest, plan: Plan, folder: RunFolder) -> None:
         own = [key for key in begun if key[0] == name]
         left = sum(now.get(key) == begun[key] for key in own)
         if left < max(len(own), record.items):
-            raise EvalFault(
-                "run_changed",
-                f"the run was begun with {record.items} questions of {name}; {left} of them are asked now",
-                hint="give the split, limit and domains that it was begun with, or begin a new run with another --out",
-            )
+            what = f"the run was begun with {record.items} questions of {name}; {left} of them are asked now"
+            hint = "give the split, limit and domains that it was begun with, or begin a new run with another --out"
+            raise EvalFault("run_changed", what, hint=hint)
 
 
-def _primary_text(manifest: Manifest) -> str:
+def _primary_text(manifest: RunManifest) -> str:
     parts = (manifest.primary or {}).items()
     return ", ".join(f"{key} {value}" for key, value in parts if value is not None) or "none"
 
 
-def _check_worlds(before: Manifest, now: Mapping[str, Mapping[str, str]]) -> None:
-    for video, profiles in before.worlds.items():
-        for profile, world_hash in profiles.items():
-            if now.get(video, {}).get(profile) != world_hash:
-                raise EvalFault(
-                    "run_changed",
-                    f"the {profile} world of {video} is not the one that the run was begun with",
-                    hint="begin a new run with another --out, or bring the world back",
-                )
-
-
 @dataclass(frozen=True, kw_only=True)
 class ResumeState:
-    """Which samples of a run are finished, by key, and whether they are right as far as that is known without a judge.
+    """Which samples of a run are finished, by key, and which of them ``scores.jsonl`` says are right.
 
     ``adopted`` are finished samples that a process recorded and did not note before it died. ``lost`` were finished, and their
     episode or its recording is gone. ``other_costs`` were paid for samples that do not count; a limit of money includes them.
@@ -419,23 +359,24 @@ class ResumeState:
     """
 
     finished: Mapping[str, SampleLine]
-    correct: Mapping[str, bool | None] = field(default_factory=dict)
-    adopted: tuple[SampleLine, ...] = ()
-    lost: tuple[SampleLine, ...] = ()
-    other_costs: tuple[Cost, ...] = ()
-    lines: int = 0
+    correct: Mapping[str, bool]
+    adopted: Sequence[SampleLine]
+    lost: Sequence[SampleLine]
+    other_costs: Sequence[SampleCost]
+    lines: int
 
 
-def resume_state(plan: Plan, folder: RunFolder) -> ResumeState:
-    """Compare ``samples.jsonl`` with the journals of a run. The episodes of a journal are read once at most.
+def resume_state(plan: RunPlan, folder: RunFolder) -> ResumeState:
+    """Compare ``samples.jsonl`` with the journals of a run; episodes are read only of cells that lack samples.
 
-    Raises:
-        EvalFault: ``run_damaged``, ``other_schema_version``.
+    Raises EvalFault: ``run_damaged``, ``other_schema_version``.
     """
     lines = list(read_lines(folder.samples, SampleLine))
     noted = {line.sample: line for line in lines if not line.held}
-    correct = _stored_scores(folder, noted)
-    is_right = correctness(plan)
+    correct: dict[str, bool] = {}
+    with suppress(EvalFault):  # a damaged scores.jsonl is written again at the end
+        scores = read_lines(folder.scores, ScoreLine)
+        correct = {line.sample: line.correct for line in scores if line.is_of(noted.get(line.sample))}
     by_cell: dict[str, list[Sample]] = {}
     for sample in plan.samples():
         by_cell.setdefault(sample.cell.id, []).append(sample)
@@ -444,77 +385,43 @@ def resume_state(plan: Plan, folder: RunFolder) -> ResumeState:
     lost: list[SampleLine] = []
     for cell_id, samples in by_cell.items():
         journal = folder.journal(cell_id)
-        unused = _recorded_episodes(journal)
-        missing: list[Sample] = []
-        unscored: dict[str, Sample] = {}  # by episode
-        for sample in samples:
-            line = noted.get(sample.key)
-            if line is not None and (line.episode is None or line.episode in unused):
-                finished[sample.key] = line
-                if line.episode is None:
-                    correct[sample.key] = None if sample.item.answer is None else False
-                elif sample.key not in correct:
-                    unscored[line.episode] = sample
-                continue
-            lost += [line] if line is not None else []
-            missing.append(sample)
-        unused -= {str(finished[sample.key].episode) for sample in samples if sample.key in finished}
-        for entry, sample in _matched(journal, unused if missing else set(), missing, unscored):
-            if entry.name in unused:
-                line = _adopted_line(entry, sample)
-                adopted.append(line)
-                finished[sample.key] = line
-            correct[sample.key] = is_right(sample.item, entry.episode.value, entry.episode.answer)
-        for sample in unscored.values():  # what is left has a damaged episode
-            correct.setdefault(sample.key, None if sample.item.answer is None else False)
+        # Finished episodes whose recording is there; the episodes themselves are not read.
+        lines_there = lines_of(journal / EPISODES) if is_there(journal / EPISODES) else ()
+        there = {str(line.name) for line in lines_there} & recorded(journal)
+        known = {sample.key: noted[sample.key] for sample in samples if sample.key in noted}
+        kept = {key: line for key, line in known.items() if line.episode is None or line.episode in there}
+        lost += [line for key, line in known.items() if key not in kept]
+        missing = [sample for sample in samples if sample.key not in kept]
+        unused = there - {str(line.episode) for line in kept.values()}
+        found = [_adopted_line(entry, sample) for entry, sample in _matched(journal, unused, missing)]
+        adopted += found
+        finished |= kept | {line.sample: line for line in found}
     return ResumeState(
         finished=finished,
         correct=correct,
-        adopted=tuple(adopted),
-        lost=tuple(lost),
-        other_costs=tuple(line.cost for line in lines if finished.get(line.sample) is not line),
+        adopted=adopted,
+        lost=lost,
+        other_costs=[line.cost for line in lines if finished.get(line.sample) is not line],
         lines=sum(not line.held for line in lines) + len(adopted),
     )
 
 
-def _stored_scores(folder: RunFolder, noted: Mapping[str, SampleLine]) -> dict[str, bool | None]:
-    try:
-        lines = read_lines(folder.scores, ScoreLine)
-        return {line.sample: line.correct for line in lines if line.is_of(noted.get(line.sample))}
-    except EvalFault:
-        return {}  # a damaged scores.jsonl is written again at the end
-
-
-def _recorded_episodes(journal: Path) -> set[str]:
-    """The names of finished episodes whose recording is there; the episodes themselves are not read."""
-    path = journal / EPISODES
-    if not is_there(path):
-        return set()
-    return {line.name for line in lines_of(path) if line.name is not None} & recorded(journal)
-
-
-def _matched(
-    journal: Path, unused: set[str], missing: Sequence[Sample], unscored: Mapping[str, Sample]
-) -> Iterator[tuple[JournalEntry, Sample]]:
-    """Read the ``unscored`` episodes with their samples, and ``unused`` ones matched with a missing sample of their question.
-
-    Each episode is used once. A damaged one is left out.
-    """
+def _matched(journal: Path, unused: set[str], missing: Sequence[Sample]) -> Iterator[tuple[JournalEntry, Sample]]:
+    """Match ``unused`` episodes with missing samples of their question, each once. A damaged episode is left out."""
     waiting: dict[tuple[Question, str], deque[Sample]] = {}
     for sample in missing:
         waiting.setdefault((sample.item.question, sample.item.video_id), deque()).append(sample)
-    names = unused | set(unscored)
-    for entry in Journal(journal).scan(only=names) if names else ():
+    for entry in Journal(journal).scan(only=unused) if unused and missing else ():
         if not isinstance(entry, JournalEntry):
-            continue
-        if entry.name in unscored:
-            yield entry, unscored[entry.name]
             continue
         episode = entry.episode
         open_samples = waiting.get((episode.task.question, episode.task.video_id))
         failed = episode.fault.code if episode.fault is not None else None
-        is_result = not entry.conditions.broken_off and failed not in _NO_RESULT
-        if is_result and open_samples and _belongs(entry, open_samples[0].cell):
+        if entry.conditions.broken_off or failed in _NO_RESULT or not open_samples:
+            continue
+        arm = open_samples[0].cell.arm
+        library = episode.task.library.hash if episode.task.library is not None else None
+        if episode.task.system == arm.system and library in (None, arm.library_hash):
             yield entry, open_samples.popleft()
 
 
@@ -525,19 +432,13 @@ def _adopted_line(entry: JournalEntry, sample: Sample) -> SampleLine:
         cell=sample.cell.id,
         item=sample.item.id,
         episode=entry.name,
-        cost=Cost(tokens=spent.tokens, money=spent.money),
+        cost=SampleCost(tokens=spent.tokens, money=spent.money),
         checksum=str(entry.sums.get("episode", "")),
         failed=entry.episode.fault is not None,
     )
 
 
-def _belongs(entry: JournalEntry, cell: Cell) -> bool:
-    task = entry.episode.task
-    library = task.library.hash if task.library is not None else None
-    return task.system == cell.arm.system and library in (None, cell.arm.library_hash)
-
-
-def correctness(plan: Plan) -> Callable[[Item, Any, str | None], bool | None]:
+def correctness(plan: RunPlan) -> Callable[[Item, Any, str | None], bool | None]:
     """A function that says whether a value and answer are right; None if the reference is unknown or only a judge can say."""
     judged = plan.configuration.document.judge is not None
     protocols = {id(item): one.dataset.protocol for one in plan.picked for item in one.items}

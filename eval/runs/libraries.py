@@ -56,12 +56,13 @@ def libraries_of(configuration: Configuration, kept: Path, *, date: str, copies:
 
     def found_or_copy(place: int, path: str, folder: Path) -> ToolLibrary:
         has_copy = (folder / MANIFEST_FILE).is_file()
-        if not (copies and has_copy):
-            try:
-                return found(place, path)
-            except ToolFault as fault:
-                if not has_copy or fault.code != "no_such_library":
-                    raise
+        if copies and has_copy:
+            return load(folder)
+        try:
+            return found(place, path)
+        except ToolFault as fault:
+            if not has_copy or fault.code != "no_such_library":
+                raise
         return load(folder)
 
     def made(place: int, part: LibraryPart, folder: Path) -> ToolLibrary:
@@ -80,11 +81,8 @@ def libraries_of(configuration: Configuration, kept: Path, *, date: str, copies:
         of = library.manifest.get("of")
         same = isinstance(of, Mapping) and of.get("content_hash") == parent.hash
         if not same or library.manifest.get("arm") != part.arm:
-            raise EvalFault(
-                "run_changed",
-                f"the library in {folder.name} was not made of {parent.name} as it is now",
-                hint="begin a new run in another folder",
-            )
+            what = f"the library in {folder.name} was not made of {parent.name} as it is now"
+            raise EvalFault("run_changed", what, hint="begin a new run in another folder")
         return library
 
     libraries: dict[str, ToolLibrary] = {}
@@ -93,16 +91,12 @@ def libraries_of(configuration: Configuration, kept: Path, *, date: str, copies:
         _check(configuration, place, part)
         name = name_of(part)
         if name in libraries:
-            raise configuration.bad(
-                ("libraries", place), f"two libraries are named {name!r}", hint="give one of them a `name`"
-            )
-        if part.arm is None:
-            libraries[name] = found_or_copy(place, str(part.path), kept / name)
-        else:
-            libraries[name] = made(place, part, kept / name)
-        records[name] = _record(
-            libraries[name], made=part.arm is not None, of=part.of if part.arm is not None else None
+            what = f"two libraries are named {name!r}"
+            raise configuration.bad(("libraries", place), what, hint="give one of them a `name`")
+        libraries[name] = (
+            made(place, part, kept / name) if part.arm else found_or_copy(place, str(part.path), kept / name)
         )
+        records[name] = _record(libraries[name], part)
     return RunLibraries(libraries=libraries, records=records)
 
 
@@ -120,24 +114,20 @@ def load_run_libraries(
 ) -> dict[str, ToolLibrary]:
     """The libraries of a run that was begun; each must have the hash in its manifest.
 
-    Raises:
-        EvalFault: ``run_changed``.
-        ToolFault: what loading a library raises.
+    Raises EvalFault: ``run_changed``; ToolFault: what loading a library raises.
     """
     found = libraries_of(configuration, kept, date="", copies=True).libraries
     for name, record in records.items():
         if name not in found or found[name].hash != record.hash:
-            raise EvalFault(
-                "run_changed", f"the library {name!r} is not what it was when the run began", hint="begin a new run"
-            )
+            what = f"the library {name!r} is not what it was when the run began"
+            raise EvalFault("run_changed", what, hint="begin a new run")
     return dict(found)
 
 
 def copy_libraries(configuration: Configuration, folder: Path, used: Collection[str]) -> None:
     """Copy libraries from elsewhere into the run, so that it stays whole if they are deleted.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
     for part in configuration.document.libraries:
         name = name_of(part)
@@ -157,25 +147,23 @@ def _source(configuration: Configuration, path: str) -> Path | str:
 
 def _check(configuration: Configuration, place: int, part: LibraryPart) -> None:
     if (part.arm is None) == (part.path is None) or (part.arm is not None and part.of is None):
-        raise configuration.bad(
-            ("libraries", place),
-            "a library has either a `path`, or an `arm` and what it is made `of`",
-            hint="for example hand_A, or {arm: placebo, of: hand_A}",
-        )
+        what = "a library has either a `path`, or an `arm` and what it is made `of`"
+        raise configuration.bad(("libraries", place), what, hint="for example hand_A, or {arm: placebo, of: hand_A}")
     if part.arm is not None and part.arm not in ARM_KINDS:
         what = f"there is no arm {part.arm[:64]!r}"
         raise configuration.unknown(("libraries", place, "arm"), what, part.arm, ARM_KINDS, listed="one of")
 
 
-def _record(library: ToolLibrary, *, made: bool, of: str | None) -> LibraryRecord:
+def _record(library: ToolLibrary, part: LibraryPart) -> LibraryRecord:
     manifest = library.manifest
     arm, seed, parent = manifest.get("arm"), manifest.get("seed"), manifest.get("of")
     named = parent.get("name") if isinstance(parent, Mapping) else None
+    of = part.of if part.arm is not None else None
     return LibraryRecord(
         hash=library.hash,
         domain=str(manifest.get("domain") or ""),
         arm=arm if isinstance(arm, str) else None,
         of=of or (named if isinstance(named, str) else None),
         seed=seed if isinstance(seed, int) else None,
-        made=made,
+        made=part.arm is not None,
     )

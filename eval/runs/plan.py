@@ -7,8 +7,8 @@ import platform
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
+from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from eval.datasets.loading import load_dataset
 from eval.runs.configuration import ArmPart, Configuration, ConfigurationDocument, DatasetPart
 from eval.runs.executor import SampleRunner, domain_named
 from eval.runs.libraries import libraries_of
-from eval.runs.records import Arm, Cell, DatasetRecord, LibraryRecord, Manifest, RunFolder, Sample
+from eval.runs.records import Arm, Cell, DatasetRecord, LibraryRecord, RunFolder, RunManifest, Sample
 from eval.runs.worlds import can_be_built, hash_of, profiles_of
 from eval.scoring.scorers import check_protocol
 from tool_induction.domains.domain import SplitName
@@ -68,18 +68,17 @@ def pick_all(configuration: Configuration) -> list[Picked]:
         EvalFault: ``bad_configuration``: a repeated name, a domain without questions, no questions left;
             what loading a dataset raises.
     """
-    found: list[Picked] = []
-    for place, part in enumerate(configuration.document.datasets):
-        picked = _picked(configuration, place, part)
-        if picked.name in {item.name for item in found}:
-            raise configuration.bad(
-                ("datasets", place), f"two datasets are named {picked.name!r}", hint="give one of them a `name`"
-            )
-        found.append(picked)
-    return found
+    found: dict[str, Picked] = {}
+    for number, part in enumerate(configuration.document.datasets):
+        picked = _picked(configuration, number, part)
+        if picked.name in found:
+            what = f"two datasets are named {picked.name!r}"
+            raise configuration.bad(("datasets", number), what, hint="give one of them a `name`")
+        found[picked.name] = picked
+    return list(found.values())
 
 
-def _picked(configuration: Configuration, place: int, part: DatasetPart) -> Picked:
+def _picked(configuration: Configuration, number: int, part: DatasetPart) -> Picked:
     dataset = load_dataset(
         _source(configuration, part.path),
         videos=configuration.path(part.videos) if part.videos is not None else None,
@@ -88,13 +87,16 @@ def _picked(configuration: Configuration, place: int, part: DatasetPart) -> Pick
     items = [item for item in dataset.items if part.split is None or item.split == part.split]
     if not items:
         splits = sorted({item.split or "no split" for item in dataset.items})
-        raise configuration.bad(
-            ("datasets", place),
-            f"{dataset.name} has no question of {part.split!r}",
-            hint="it has: " + ", ".join(splits),
-        )
+        what = f"{dataset.name} has no question of {part.split!r}"
+        raise configuration.bad(("datasets", number), what, hint="it has: " + ", ".join(splits))
     if part.domains is not None:
-        items = _of_domains(configuration, place, part.domains, items)
+        known = sorted({item.domain for item in items if item.domain is not None})
+        for place, name in enumerate(part.domains):
+            if name not in known:
+                what = f"no question is of the domain {name!r}"
+                key = ("datasets", number, "domains", place)
+                raise configuration.unknown(key, what, name, known, listed="the domains are")
+        items = [item for item in items if item.domain in part.domains]
     if part.limit is not None:
         items = spread(items, part.limit)
     return Picked(name=part.name or dataset.name, part=part, dataset=dataset, items=tuple(items))
@@ -109,16 +111,6 @@ def _source(configuration: Configuration, path: str) -> Path | str:
     return f"{adapter}:{configuration.path(file)}" if colon and file else path
 
 
-def _of_domains(configuration: Configuration, place: int, names: Sequence[str], items: list[Item]) -> list[Item]:
-    known = sorted({item.domain for item in items if item.domain is not None})
-    for number, name in enumerate(names):
-        if name not in known:
-            what = f"no question is of the domain {name!r}"
-            place_of_name = ("datasets", place, "domains", number)
-            raise configuration.unknown(place_of_name, what, name, known, listed="the domains are")
-    return [item for item in items if item.domain in names]
-
-
 def spread(items: Sequence[Item], limit: int) -> list[Item]:
     """Pick ``limit`` questions in total, round-robin by video and domain, in input order.
 
@@ -127,11 +119,8 @@ def spread(items: Sequence[Item], limit: int) -> list[Item]:
     groups: dict[tuple[str, str | None], list[int]] = {}
     for number, item in enumerate(items):
         groups.setdefault((item.video_id, item.domain), []).append(number)
-    taken: list[int] = []
-    longest = max(map(len, groups.values()), default=0)
-    for turn in range(longest):
-        taken += [numbers[turn] for numbers in groups.values() if turn < len(numbers)]
-    return [items[number] for number in sorted(taken[:limit])]
+    turns = [number for turn in zip_longest(*groups.values()) for number in turn if number is not None]
+    return [items[number] for number in sorted(turns[:limit])]
 
 
 @functools.cache
@@ -150,15 +139,13 @@ def cells_of(
 ) -> list[Cell]:
     """All cells, in the order of the configuration.
 
-    Raises:
-        EvalFault: ``bad_configuration``: an unknown system, library or world, or a repeated name.
+    Raises EvalFault: ``bad_configuration``: an unknown system, library or world, or a repeated name.
     """
     document = configuration.document
     _check_names(configuration)
     arms = [arm for place, part in enumerate(document.arms) for arm in _arms(configuration, place, part, libraries)]
     cells = []
     for arm, one, world, budget, seed in product(arms, picked, document.worlds, document.budgets, document.seeds):
-        limits = runner.budget(budget)
         decides: dict[str, Any] = {
             "system": arm.system,
             "settings": dict(arm.settings),
@@ -166,7 +153,7 @@ def cells_of(
             "library": arm.library_hash,
             "model": document.model,
             "request": document.request.model_dump(exclude_none=True),
-            "budget": limits.record(),
+            "budget": runner.budget(budget).record(),
             "language": document.language,
             "prompts": prompts_hash(),
             "tool_judge": document.tool_judge.model if document.tool_judge is not None else None,
@@ -176,33 +163,9 @@ def cells_of(
         if kind is not None and kind.shows_domain:
             domains = {item.domain: domain.hash for item in one.items if (domain := domain_named(item.domain))}
             decides["domains"] = dict(sorted(domains.items(), key=lambda pair: str(pair[0])))
-        cells.append(
-            Cell(
-                arm=arm,
-                dataset=one.name,
-                world=world,
-                budget=budget,
-                seed=seed,
-                model=document.model,
-                configuration=content_hash(decides),
-            )
-        )
-    _check_ids(configuration, cells)
+        names = {"dataset": one.name, "world": world, "budget": budget, "model": document.model}
+        cells.append(Cell(arm=arm, seed=seed, configuration=content_hash(decides), **names))
     return cells
-
-
-def _check_ids(configuration: Configuration, cells: Sequence[Cell]) -> None:
-    """Refuse cells that share an id: their episodes would be in one folder, and the run could not be read."""
-    seen: set[str] = set()
-    for cell in cells:
-        if cell.id.casefold() in seen:
-            names = [arm.name for arm in configuration.document.arms]
-            raise configuration.bad(
-                ("arms", names.index(cell.arm.name)),
-                f"two cells of the run would be called {cell.id}",
-                hint="give the arm another name",
-            )
-        seen.add(cell.id.casefold())
 
 
 def _arms(
@@ -219,33 +182,24 @@ def _arms(
         raise configuration.bad(("arms", place, "libraries"), f"the system {part.system!r} takes no library")
     settings = part.settings | ({} if part.exposure is None else {"exposure": part.exposure})
     if "split" in settings:
-        raise configuration.bad(
-            ("arms", place, "settings", "split"), "the split is the question's", hint="give the dataset a `split`"
-        )
-    given: dict[str, Any] = {
-        "name": part.name,
-        "system": part.system,
-        "settings": settings,
-        "groups": tuple(part.groups),
-    }
+        key = ("arms", place, "settings", "split")
+        raise configuration.bad(key, "the split is the question's", hint="give the dataset a `split`")
+    plain = Arm(name=part.name, system=part.system, settings=settings, groups=tuple(part.groups))
     if not takes:
-        yield Arm(**given)
+        yield plain
         return
     names = part.libraries or list(libraries)
     if not names:
-        raise configuration.bad(
-            ("arms", place), f"the system {part.system!r} needs a tool library", hint="add `libraries: [hand_A]`"
-        )
+        what = f"the system {part.system!r} needs a tool library"
+        raise configuration.bad(("arms", place), what, hint="add `libraries: [hand_A]`")
     for number, name in enumerate(names):
         if name not in libraries:
             what = f"no library of this configuration is named {name!r}"
             raise configuration.unknown(("arms", place, "libraries", number), what, name, list(libraries))
-        off = sorted(set(groups_needed(operations_used(libraries[name].tools))) - set(part.groups))
-        if off:
-            raise configuration.bad(
-                ("arms", place), f"the library {name!r} needs the group {off[0]!r}", hint=f"add groups: [{off[0]}]"
-            )
-        yield Arm(**given, library=name, library_hash=libraries[name].hash)
+        for group in sorted(set(groups_needed(operations_used(libraries[name].tools))) - set(part.groups)):
+            what = f"the library {name!r} needs the group {group!r}"
+            raise configuration.bad(("arms", place), what, hint=f"add groups: [{group}]")
+        yield replace(plain, library=name, library_hash=libraries[name].hash)
 
 
 def _check_names(configuration: Configuration) -> None:
@@ -257,9 +211,8 @@ def _check_names(configuration: Configuration) -> None:
     ):
         for place, value in enumerate(values):
             if value in values[:place]:
-                raise configuration.bad(
-                    (key, place), f"{value!r} is there twice", hint="give each once, or another name"
-                )
+                what = f"{value!r} is there twice"
+                raise configuration.bad((key, place), what, hint="give each once, or another name")
     for place, world in enumerate(document.worlds):
         try:
             profiles_of(world)
@@ -268,15 +221,14 @@ def _check_names(configuration: Configuration) -> None:
 
 
 def check_primary(configuration: Configuration, picked: Sequence[Picked], cells: Sequence[Cell]) -> None:
-    """Refuse a primary contrast that names nothing of the run, or more than one pair of arms, before anything is paid for.
+    """Refuse a primary contrast that names nothing of the run, or leaves open which samples are paired.
 
-    Raises:
-        EvalFault: ``bad_configuration``, at the key that names nothing of this run, or leaves open which samples are paired.
+    Raises EvalFault: ``bad_configuration``, at the key.
     """
-    primary = configuration.document.primary
+    document = configuration.document
+    primary = document.primary
     if primary is None:
         return
-    document = configuration.document
     arms = [arm.name for arm in document.arms]
     compared = [one for one in picked if primary.dataset in (None, one.name)]
     domains = sorted({item.domain for one in compared for item in one.items if item.domain})
@@ -292,22 +244,16 @@ def check_primary(configuration: Configuration, picked: Sequence[Picked], cells:
         if value is not None and value not in names:
             raise configuration.unknown(("primary", key), f"{what} {value!r}", value, names)
     if primary.arm == primary.against:
-        raise configuration.bad(
-            ("primary", "against"),
-            f"{primary.against!r} is compared with itself",
-            hint="name another arm; `arms` may have one system twice, under two names",
-        )
+        hint = "name another arm; `arms` may have one system twice, under two names"
+        raise configuration.bad(("primary", "against"), f"{primary.against!r} is compared with itself", hint=hint)
     # Each sample of the arm has one partner: that with the same library, or the only one there is.
     ours, theirs = _libraries_of_arm(cells, primary.arm), _libraries_of_arm(cells, primary.against)
     if primary.library is not None:
         ours = [primary.library]
     if len(theirs) > 1 and not set(ours) & set(theirs):
-        raise configuration.bad(
-            ("primary", "against"),
-            f"the arm {primary.against!r} has {len(theirs)} libraries, and which of them {primary.arm!r} is compared "
-            "with is not said",
-            hint=f"give an arm `libraries: [{theirs[0]}]` and compare with that one",
-        )
+        what = f"the arm {primary.against!r} has {len(theirs)} libraries, and which of them {primary.arm!r} is compared"
+        hint = f"give an arm `libraries: [{theirs[0]}]` and compare with that one"
+        raise configuration.bad(("primary", "against"), f"{what} with is not said", hint=hint)
 
 
 def _libraries_of_arm(cells: Sequence[Cell], arm: str) -> list[str]:
@@ -332,19 +278,11 @@ def check_runnable(
     """
     arms = [arm.name for arm in configuration.document.arms]
     questions = {one.name: one for one in picked}
-    seen: set[tuple[str, str | None, str, str, str | None]] = set()
-    for cell in cells:
+    for cell in {(cell.arm.name, cell.arm.library, cell.dataset, cell.budget): cell for cell in cells}.values():
         if cell.arm.system in _NEED_IMAGES and (cell.model == RULE_BASED or runner.takes_images is False):
-            raise EvalFault(
-                "images_needed",
-                f"the arm {cell.arm.name!r} sends pictures, and {cell.model} takes none",
-                hint="leave the arm out, or name a model that takes pictures",
-            )
-        for item in questions[cell.dataset].items:
-            key = (cell.arm.name, cell.arm.library, cell.dataset, cell.budget, item.domain)
-            if key in seen:
-                continue
-            seen.add(key)
+            what = f"the arm {cell.arm.name!r} sends pictures, and {cell.model} takes none"
+            raise EvalFault("images_needed", what, hint="leave the arm out, or name a model that takes pictures")
+        for item in {item.domain: item for item in questions[cell.dataset].items}.values():
             try:
                 context = runner.context(cell, item)
                 refuse_unpriced(context)
@@ -360,13 +298,10 @@ def check_runnable(
 
 
 def check_splits(picked: Picked, libraries: Sequence[ToolLibrary]) -> None:
-    """Refuse questions whose video or template belongs to another split than theirs, or was seen by a library's induction.
+    """Refuse questions whose video or template belongs to another split, or was seen by a library's induction.
 
-    The first asks for a split and a domain that is packaged; what an induction saw is looked at for every question, one
-    without a split taken for one of ``test``.
-
-    Raises:
-        ToolFault: ``split_leak``, ``no_such_template``.
+    The first needs a split and a packaged domain. For the second, a question without a split counts as one of ``test``.
+    Raises ToolFault: ``split_leak``, ``no_such_template``.
     """
     groups: dict[tuple[str | None, SplitName | None], list[PlannedQuestion]] = {}
     for item in picked.items:
@@ -397,7 +332,7 @@ class WorldNeeded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class RunPlan:
     """The samples of a run. ``items`` are by dataset; ``missing`` are videos whose questions are left out."""
 
     configuration: Configuration
@@ -412,27 +347,19 @@ class Plan:
         """All samples, video by video and world by world, so that an open world is used while it is cached."""
         videos = dict.fromkeys(item.video_id for items in self.items.values() for item in items)
         worlds = dict.fromkeys(cell.world for cell in self.cells)
-        by_video: dict[tuple[str, str], list[Item]] = {}
-        for name, items in self.items.items():
-            for item in items:
-                by_video.setdefault((name, item.video_id), []).append(item)
-        for video in videos:
-            for world in worlds:
-                for cell in self.cells:
-                    if cell.world == world:
-                        for item in by_video.get((cell.dataset, video), ()):
-                            yield Sample(cell=cell, item=item)
+        places = {key: number for number, key in enumerate(product(videos, worlds))}
+        samples = (Sample(cell=cell, item=item) for cell in self.cells for item in self.items[cell.dataset])
+        yield from sorted(samples, key=lambda sample: places[sample.item.video_id, sample.cell.world])
 
     @property
     def count(self) -> int:
         """How many samples there are."""
         return sum(len(self.items[cell.dataset]) for cell in self.cells)
 
-    def manifest(self, worlds: Mapping[str, Mapping[str, str]]) -> Manifest:
+    def manifest(self, worlds: Mapping[str, Mapping[str, str]]) -> RunManifest:
         """The manifest of the run, with the hashes of its worlds by video and profile."""
         document = self.configuration.document
-        primary = document.primary.model_dump() if document.primary is not None else None
-        return Manifest(
+        return RunManifest(
             versions={"video-world-api": project_version(), "python": platform.python_version()},
             git=_commit(Path(__file__)),
             name=document.name or Path(self.configuration.name).stem,
@@ -440,23 +367,8 @@ class Plan:
             rule_based=document.model == RULE_BASED,
             seeds=tuple(document.seeds),
             budgets={name: part.model_dump(exclude_none=True) for name, part in document.budgets.items()},
-            primary=primary,
-            datasets={
-                one.name: DatasetRecord(
-                    hash=one.dataset.hash,
-                    picked=content_hash([item_record(item) for item in self.items[one.name]]),
-                    split=one.part.split,
-                    limit=one.part.limit,
-                    domains=tuple(one.part.domains) if one.part.domains is not None else None,
-                    protocol=dict(one.dataset.protocol),
-                    items=len(self.items[one.name]),
-                    missing=self.missing[one.name],
-                    missing_hash=content_hash(list(self.missing[one.name])),
-                    missing_questions=len(one.items) - len(self.items[one.name]),
-                    left_out=one.left_out,
-                )
-                for one in self.picked
-            },
+            primary=document.primary.model_dump() if document.primary is not None else None,
+            datasets={one.name: self._dataset_record(one) for one in self.picked},
             libraries=self.library_records,
             cells=tuple(self.cells),
             worlds=worlds,
@@ -466,12 +378,28 @@ class Plan:
             settings=_settings(document),
         )
 
+    def _dataset_record(self, one: Picked) -> DatasetRecord:
+        items, missing = self.items[one.name], self.missing[one.name]
+        return DatasetRecord(
+            hash=one.dataset.hash,
+            picked=content_hash([item_record(item) for item in items]),
+            split=one.part.split,
+            limit=one.part.limit,
+            domains=tuple(one.part.domains) if one.part.domains is not None else None,
+            protocol=dict(one.dataset.protocol),
+            items=len(items),
+            missing=missing,
+            missing_hash=content_hash(list(missing)),
+            missing_questions=len(one.items) - len(items),
+            left_out=one.left_out,
+        )
+
 
 def _settings(document: ConfigurationDocument) -> dict[str, Any]:
     """The other settings that decide what an episode does and how it is scored."""
-    parts = {name: getattr(document, name) for name in ("request", "tool_judge", "perception", "judge")}
-    given = {name: part.model_dump(exclude_none=True) for name, part in parts.items() if part is not None}
-    return {"language": document.language, **{name: part for name, part in given.items() if part}}
+    parts = ("request", "tool_judge", "perception", "judge")
+    given = document.model_dump(include={"language", *parts}, exclude_none=True)
+    return {"language": document.language, **{name: given[name] for name in parts if given.get(name)}}
 
 
 def make_plan(
@@ -481,7 +409,7 @@ def make_plan(
     clock: Clock,
     environment: Mapping[str, str],
     copies: bool = False,
-) -> tuple[Plan, SampleRunner]:
+) -> tuple[RunPlan, SampleRunner]:
     """The plan of a configuration, and the runner that its checks used. Control arms are made in the run's folder.
 
     ``copies``: the libraries are those that the run keeps.
@@ -499,18 +427,14 @@ def make_plan(
     check_primary(configuration, picked, cells)
     used = {cell.arm.library for cell in cells}
     profiles = list(dict.fromkeys(profile for cell in cells for profile in profiles_of(cell.world)))
-    store = configuration.store
-    worlds, missing = _worlds(store, profiles, picked)
+    worlds, missing = _worlds(configuration.store, profiles, picked)
     items = {one.name: tuple(item for item in one.items if item.video_id not in missing[one.name]) for one in picked}
     for one in picked:
         if not items[one.name]:
-            raise EvalFault(
-                "nothing_to_ask",
-                f"no question of {one.name} can be asked: its videos are not there, and no worlds of them",
-                hint="`videoworld eval check` names the videos that are missing",
-            )
+            what = f"no question of {one.name} can be asked: its videos are not there, and no worlds of them"
+            raise EvalFault("nothing_to_ask", what, hint="`videoworld eval check` names the videos that are missing")
     check_runnable(configuration, cells, picked, found.libraries, runner)
-    plan = Plan(
+    plan = RunPlan(
         configuration=configuration,
         cells=cells,
         picked=picked,

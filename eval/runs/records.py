@@ -33,7 +33,7 @@ from world_api.chat.rule_based import RULE_BASED
 from world_api.chat.transport import Endpoint
 from world_api.chat.usage import Price
 from world_api.core.canonical import content_hash, json_line, parse_json
-from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.core.faults import EvalFault
 from world_api.core.files import append_line, not_writable, open_regular, write_atomically
 
 SCHEMA_VERSION = 1
@@ -140,7 +140,7 @@ class Sample:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cost:
+class SampleCost:
     """What a sample really cost: tokens, and USD if the price is known."""
 
     tokens: int = 0
@@ -148,7 +148,7 @@ class Cost:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Line:
+class _RunLine:
     """One line of a file of the run."""
 
     def record(self) -> dict[str, Any]:
@@ -157,7 +157,7 @@ class _Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SampleLine(_Line):
+class SampleLine(_RunLine):
     """A finished sample. ``episode`` is its name in the journal of the cell; without one, ``fault`` says why there is none.
 
     ``checksum`` is that of the episode's record; a score with another checksum is of another episode. ``failed``: the episode
@@ -169,14 +169,14 @@ class SampleLine(_Line):
     item: str
     episode: str | None
     fault: Mapping[str, str] | None = None
-    cost: Cost = field(default_factory=Cost)
+    cost: SampleCost = field(default_factory=SampleCost)
     checksum: str = ""
     failed: bool = False
     held: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreLine(_Line):
+class ScoreLine(_RunLine):
     """The score of a sample, and the ``checksum`` of the episode that was scored."""
 
     sample: str
@@ -189,14 +189,7 @@ class ScoreLine(_Line):
     @classmethod
     def of(cls, sample: SampleLine, score: Score) -> ScoreLine:
         """The line of a score."""
-        return cls(
-            sample=sample.sample,
-            correct=score.correct,
-            score=score.score,
-            scorer=score.scorer,
-            details=dict(score.details),
-            checksum=sample.checksum,
-        )
+        return cls(sample=sample.sample, checksum=sample.checksum, **asdict(score))
 
     def is_of(self, sample: SampleLine | None) -> bool:
         """Whether it is the score of this sample's present episode."""
@@ -208,7 +201,7 @@ class ScoreLine(_Line):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ItemLine(_Line):
+class ItemLine(_RunLine):
     """A question of a run with the name of its dataset; ``item`` as ``eval.datasets`` writes one."""
 
     dataset: str
@@ -218,8 +211,7 @@ class ItemLine(_Line):
 def read_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
     """Yield the lines of a file, strictly validated; none if the file does not exist. A last line without its end is ignored.
 
-    Raises:
-        EvalFault: ``run_damaged``, with the line; ``run_not_readable``; ``other_schema_version``.
+    Raises EvalFault: ``run_damaged``, with the line; ``run_not_readable``; ``other_schema_version``.
     """
     adapter = TypeAdapter(kind)
     try:
@@ -244,11 +236,7 @@ def read_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
 
 
 def _read_object(data: bytes, where: str) -> dict[str, Any]:
-    """Parse a JSON object of this schema version.
-
-    Raises:
-        EvalFault: ``run_damaged``, ``other_schema_version``.
-    """
+    """Parse a JSON object of this schema version. Raises EvalFault: ``run_damaged``, ``other_schema_version``."""
     try:
         record = parse_json(data.decode())
     except ValueError:
@@ -257,11 +245,8 @@ def _read_object(data: bytes, where: str) -> dict[str, Any]:
         raise damaged(f"{where} is not a JSON object")
     version = record.pop("schema_version", None)
     if version != SCHEMA_VERSION:
-        raise EvalFault(
-            "other_schema_version",
-            f"{where} has schema version {str(version)[:20]!r}; this version reads {SCHEMA_VERSION}",
-            hint="read it with the version of video-world-api that wrote it",
-        )
+        what = f"{where} has schema version {str(version)[:20]!r}; this version reads {SCHEMA_VERSION}"
+        raise EvalFault("other_schema_version", what, hint="read it with the version of video-world-api that wrote it")
     return record
 
 
@@ -272,20 +257,13 @@ def _place(error: ValidationError) -> str:
 def append_samples(folder: RunFolder, lines: Sequence[SampleLine]) -> None:
     """Append finished samples, in one write that survives a power failure.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    if not lines:
-        return
     try:
-        append_line(folder.samples, b"\n".join(json_line(line.record()).encode() for line in lines), sync=True)
+        if lines:
+            append_line(folder.samples, b"\n".join(json_line(line.record()).encode() for line in lines), sync=True)
     except OSError as error:
         raise not_writable(folder.samples, error) from error
-
-
-def fault_record(fault: VideoWorldError) -> dict[str, str]:
-    """What a line keeps of a fault."""
-    return {"code": fault.code, "message": fault.message, "hint": fault.hint}
 
 
 def cannot_read(path: Path, error: OSError) -> EvalFault:
@@ -367,7 +345,7 @@ _CHANGES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Manifest:
+class RunManifest:
     """A whole manifest. ``worlds`` are hashes by video and by how the world was made.
 
     ``versions``, ``git`` and ``loop`` are those that the run began with; ``provenance`` has those of all its samples.
@@ -398,24 +376,19 @@ class Manifest:
         return {"schema_version": SCHEMA_VERSION, **fields, "cells": [cell.record() for cell in self.cells]}
 
 
-_MANIFEST, _CELL = TypeAdapter(Manifest), TypeAdapter(Cell)
+_MANIFEST = TypeAdapter(RunManifest)
 
 
-def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Write a manifest whole, or not at all.
-
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
-    """
+def write_manifest(path: Path, manifest: RunManifest) -> None:
+    """Write a manifest whole, or not at all. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
     text = json.dumps(manifest.record(), indent=1, ensure_ascii=False, allow_nan=False)
     write_atomically(path, (text + "\n").encode())
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path) -> RunManifest:
     """Read a manifest.
 
-    Raises:
-        EvalFault: ``no_such_run``, ``run_not_readable``, ``run_damaged``, ``other_schema_version``.
+    Raises EvalFault: ``no_such_run``, ``run_not_readable``, ``run_damaged``, ``other_schema_version``.
     """
     try:
         with open_regular(path) as file:
@@ -423,54 +396,45 @@ def read_manifest(path: Path) -> Manifest:
     except PermissionError as error:
         raise cannot_read(path, error) from None
     except OSError as error:
-        raise EvalFault(
-            "no_such_run",
-            f"there is no run in {str(path.parent)[:200]}: {path.name} cannot be read ({error.strerror})",
-            hint="give the folder that `videoworld eval run` made; where only this file is gone, "
-            "`videoworld eval run CONFIG.yaml --out RUN` writes it again and asks nothing twice",
-        ) from None
+        what = f"there is no run in {str(path.parent)[:200]}: {path.name} cannot be read ({error.strerror})"
+        hint = (
+            "give the folder that `videoworld eval run` made; where only this file is gone, "
+            "`videoworld eval run CONFIG.yaml --out RUN` writes it again and asks nothing twice"
+        )
+        raise EvalFault("no_such_run", what, hint=hint) from None
     if len(content) > _MAX_MANIFEST_BYTES:
         raise damaged(f"{path.name} has more than {_MAX_MANIFEST_BYTES:,} bytes")
     record = _read_object(content, path.name)
     try:
-        cells = tuple(_cell(item) for item in record.pop("cells", ()))
-        provenance = record.pop("stretches", ())
-        manifest = _MANIFEST.validate_python({**record, "provenance": provenance})
+        names = [item.pop("id", None) for item in record.get("cells", ())]
+        record["provenance"] = record.pop("stretches", ())
+        manifest = _MANIFEST.validate_python(record)
     except (ValidationError, TypeError, AttributeError) as error:
         where = _place(error) if isinstance(error, ValidationError) else "cells"
         raise damaged(f"{path.name} is not whole: {where}") from None
-    return replace(manifest, cells=cells)
-
-
-def _cell(record: Any) -> Cell:
-    fields = dict(record)
-    name = fields.pop("id", None)
-    cell = _CELL.validate_python(fields)
-    if name != cell.id or not _CELL_ID.fullmatch(cell.id):
-        raise damaged(f"the cell {str(name)[:80]!r} is not the one it says it is")
-    return cell
+    for name, cell in zip(names, manifest.cells, strict=True):
+        if name != cell.id or not _CELL_ID.fullmatch(cell.id):
+            raise damaged(f"the cell {str(name)[:80]!r} is not the one it says it is")
+    return manifest
 
 
 def configuration_of(folder: RunFolder) -> Configuration:
     """The configuration that a run began with, and the overrides that were given with it.
 
-    Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``; what reading a configuration raises.
+    Raises EvalFault: ``no_such_run``, ``run_damaged``; what reading a configuration raises.
     """
     manifest = read_manifest(folder.manifest)
     try:
         base = Path(parse_json(folder.local.read_bytes().decode())["configuration_folder"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise EvalFault(
-            "run_damaged",
-            f"{folder.local.name} does not say where the configuration was",
-            hint="give the configuration in place of the folder: `videoworld eval run CONFIG.yaml --out RUN` continues the run",
-        ) from None
+        what = f"{folder.local.name} does not say where the configuration was"
+        hint = "give the configuration in place of the folder: `videoworld eval run CONFIG.yaml --out RUN` continues the run"
+        raise EvalFault("run_damaged", what, hint=hint) from None
     return read_configuration(folder.config, overrides=manifest.overrides, folder=base)
 
 
 def provenance_of(
-    now: Manifest, document: ConfigurationDocument, *, price: Price | None, environment: Mapping[str, str]
+    now: RunManifest, document: ConfigurationDocument, *, price: Price | None, environment: Mapping[str, str]
 ) -> Provenance:
     """The code and endpoint of this process. ``now`` is the manifest as it would be written for a new run."""
     rules = document.model == RULE_BASED
@@ -488,23 +452,19 @@ def provenance_of(
 
 
 def note_provenance(
-    folder: RunFolder, manifest: Manifest, now: Provenance, *, finished: int, say: Callable[[str], object]
+    folder: RunFolder, manifest: RunManifest, now: Provenance, *, finished: int, say: Callable[[str], object]
 ) -> None:
     """Add provenance to the manifest if code or endpoint changed after ``finished`` samples, and say so.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
     before = manifest.provenance[-1] if manifest.provenance else None
     now = replace(now, first=finished)
     if before is not None and replace(before, first=finished) == now:
         return
-    changed = [
-        name for key, name in _CHANGES.items() if before is not None and getattr(before, key) != getattr(now, key)
-    ]
+    changed = [name for key, name in _CHANGES.items() if before and getattr(before, key) != getattr(now, key)]
     if changed and finished:
-        say(
-            f"{', '.join(changed)} changed since the run was begun; manifest.json tells which samples were asked by which"
-        )
+        names = ", ".join(changed)
+        say(f"{names} changed since the run was begun; manifest.json tells which samples were asked by which")
     kept = [one for one in manifest.provenance if one.first < finished]  # one without samples is dropped
     write_manifest(folder.manifest, replace(manifest, provenance=(*kept, now)))

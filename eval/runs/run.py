@@ -14,9 +14,9 @@ from eval.datasets.items import Item
 from eval.runs.records import (
     Cell,
     ItemLine,
-    Manifest,
     Provenance,
     RunFolder,
+    RunManifest,
     SampleLine,
     ScoreLine,
     damaged,
@@ -45,7 +45,7 @@ class Run:
     """
 
     folder: RunFolder
-    manifest: Manifest
+    manifest: RunManifest
     cells: Mapping[str, Cell]
     items: Mapping[tuple[str, str], Item]  #: by dataset and id
     samples: tuple[SampleLine, ...]
@@ -109,8 +109,7 @@ class Run:
     def entry(self, sample: SampleLine) -> JournalEntry | None:
         """The episode of a sample as its journal holds it; None if the sample ended in a fault without an episode.
 
-        Raises:
-            EpisodeFault: ``recording_damaged``, ``recording_schema``, ``recording_missing``, ``unknown_episode``.
+        Raises EpisodeFault: ``recording_damaged``, ``recording_schema``, ``recording_missing``, ``unknown_episode``.
         """
         if sample.episode is None:
             return None
@@ -122,11 +121,9 @@ class Run:
         if isinstance(found, DamagedEntry):
             raise found.fault
         if found is None:
-            raise EpisodeFault(
-                "unknown_episode",
-                f"the episode {sample.episode[:80]!r} of {sample.cell} is not there",
-                hint="run it again: `videoworld eval run RUN` asks what is missing",
-            )
+            what = f"the episode {sample.episode[:80]!r} of {sample.cell} is not there"
+            hint = "run it again: `videoworld eval run RUN` asks what is missing"
+            raise EpisodeFault("unknown_episode", what, hint=hint)
         return found
 
     def episode(self, sample: SampleLine) -> Episode | None:
@@ -145,8 +142,7 @@ class Run:
     def gone(self) -> Gone:
         """Count what the finished samples lack; reads every journal once.
 
-        Raises:
-            EpisodeFault: ``recording_not_readable``.
+        Raises EpisodeFault: ``recording_not_readable``.
         """
         found, recordings = Counter[str](), 0
         for cell, lines in self.by_cell():
@@ -169,8 +165,7 @@ def refuse_unreadable(fault: EpisodeFault) -> None:
 def read_run(path: Path | str) -> Run:
     """Read a run; a bundle is unpacked first, for as long as this process lives.
 
-    Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``; what opening a bundle names.
+    Raises EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``; what opening a bundle names.
     """
     path = Path(path)
     if path.is_file():
@@ -203,8 +198,7 @@ def read_run(path: Path | str) -> Run:
 def read_items(folder: RunFolder) -> dict[tuple[str, str], Item]:
     """The questions of a run, by dataset and id, in the order in which they are asked.
 
-    Raises:
-        EvalFault: ``run_damaged``, ``other_schema_version``.
+    Raises EvalFault: ``run_damaged``, ``other_schema_version``.
     """
     from eval.datasets.items import BadItem, item_from_record
 

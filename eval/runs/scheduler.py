@@ -8,18 +8,15 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from eval.datasets.items import Item
-from eval.runs.executor import SampleOutcome, Worker
-from eval.runs.records import Cell, Cost, RunFolder, Sample, SampleLine, append_samples
+from eval.runs.configuration import LimitsPart
+from eval.runs.executor import SampleOutcome, SampleWorker
+from eval.runs.records import Cell, RunFolder, Sample, SampleCost, SampleLine, append_samples
 from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, VideoWorldError, internal_fault
 from world_api.core.ports import Clock
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
 
 #: Faults of the set-up: the endpoint, the machine, the configuration. They say nothing of the model.
 SET_UP_FAULTS = frozenset(
@@ -32,14 +29,6 @@ SET_UP_FAULTS = frozenset(
     }
 )  # fmt: skip
 _REFRESH = 0.25  #: seconds between two updates of the progress while nothing finishes
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """Limits of the whole run: USD really paid, and failures of the set-up in a row."""
-
-    money: float | None = None
-    failures: int = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +54,10 @@ class RunScheduler:
     def __init__(
         self,
         folder: RunFolder,
-        workers: Sequence[Worker],
+        workers: Sequence[SampleWorker],
         *,
         tally: Tally,
-        limits: Limits,
+        limits: LimitsPart,
         is_right: Callable[[Item, Any, str | None], bool | None],
         clock: Clock,
         show: Callable[[Tally], object],
@@ -118,10 +107,11 @@ class RunScheduler:
                 self._say("stopping: what is under way is waited for; Ctrl-C again leaves it, and it is asked again")
         fault = fault or self._resolve_held(interrupted=interrupted)
         # Samples that are still held are run again, but their cost is spent.
-        self._append([_line(sample, outcome, held=True) for sample, outcome in self._held if outcome.cost.tokens])
+        held = [_line(sample, outcome, held=True) for sample, outcome in self._held if outcome.cost.tokens]
+        append_samples(self._folder, held)
         return RunEnd(fault=fault, interrupted=interrupted)
 
-    def _work(self, worker: Worker, remaining: Iterator[Sample]) -> None:
+    def _work(self, worker: SampleWorker, remaining: Iterator[Sample]) -> None:
         """Run one sample after the other, in a thread."""
         while not self._stop.is_set():
             with self._next_sample:
@@ -165,7 +155,7 @@ class RunScheduler:
                 continue
             self._any_result = True
             lines += [*self._release_held(), self._count(sample, outcome)]
-        self._append(lines)
+        append_samples(self._folder, lines)
         return fault
 
     def _resolve_held(self, *, interrupted: bool) -> VideoWorldError | None:
@@ -175,7 +165,7 @@ class RunScheduler:
         if not self._any_result:
             return self._set_up_fault()
         if not interrupted:
-            self._append(self._release_held())
+            append_samples(self._folder, self._release_held())
             self._show(self._tally)
         return None
 
@@ -184,13 +174,9 @@ class RunScheduler:
         return [self._count(sample, outcome) for sample, outcome in held]
 
     def _count(self, sample: Sample, outcome: SampleOutcome) -> SampleLine:
-        known = sample.item, outcome.value, outcome.answer
-        correct = False if outcome.episode is None else self._is_right(*known)
-        self._tally.add(sample.cell, correct=correct, failed=outcome.failed is not None)
+        right = outcome.episode is not None and self._is_right(sample.item, outcome.value, outcome.answer)
+        self._tally.add(sample.cell, correct=right, failed=outcome.failed is not None)
         return _line(sample, outcome)
-
-    def _append(self, lines: Sequence[SampleLine]) -> None:
-        append_samples(self._folder, lines)
 
     def _set_up_fault(self) -> EvalFault:
         """The last failure of the set-up, as the reason why the run stopped."""
@@ -259,7 +245,7 @@ class Tally:
     seconds: float = 0.0
     arms: dict[str, ArmTally] = field(default_factory=dict)
 
-    def pay(self, cost: Cost) -> None:
+    def pay(self, cost: SampleCost) -> None:
         """Add a cost, whether its sample counts or not."""
         self.tokens += cost.tokens
         if cost.money is not None:
@@ -288,20 +274,13 @@ class Tally:
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
-        return {
-            "done": self.done,
-            "planned": self.planned,
-            "asked": self.ran,
-            "failed": self.failed,
-            "tokens": self.tokens,
-            "money": _rounded(self.money, 6),
-            "seconds": round(self.seconds, 1),
-            "seconds_left": _rounded(self.left, 1),
-            "accuracy": {
-                name: {"done": arm.done, "right": arm.right, "accuracy": _rounded(arm.accuracy, 4)}
-                for name, arm in self.arms.items()
-            },
+        arms = {
+            name: {"done": arm.done, "right": arm.right, "accuracy": _rounded(arm.accuracy, 4)}
+            for name, arm in self.arms.items()
         }
+        counts = {"done": self.done, "planned": self.planned, "asked": self.ran, "failed": self.failed}
+        spent = {"tokens": self.tokens, "money": _rounded(self.money, 6), "seconds": round(self.seconds, 1)}
+        return {**counts, **spent, "seconds_left": _rounded(self.left, 1), "accuracy": arms}
 
 
 class ProgressDisplay(Protocol):
@@ -320,11 +299,9 @@ class ProgressLog:
     """Writes a line from time to time; with ``as_json`` a JSON object."""
 
     def __init__(self, clock: Clock, *, as_json: bool) -> None:
-        self._clock = clock
-        self._as_json = as_json
+        self._clock, self._as_json = clock, as_json
         self._interval = _JSON_INTERVAL if as_json else _LOG_INTERVAL
-        self._shown_at = clock.monotonic()
-        self._shown = -1
+        self._shown_at, self._shown = clock.monotonic(), -1
 
     def update(self, tally: Tally) -> None:
         """Write a line if the last one is long enough ago, or if the run is complete."""
@@ -332,17 +309,19 @@ class ProgressLog:
         complete = tally.done >= tally.planned
         if self._shown != tally.done and (complete or now - self._shown_at >= self._interval):
             self._shown_at, self._shown = now, tally.done
-            text = json_line({"progress": tally.record()}) if self._as_json else f"  {progress_text(tally)}"
-            sys.stderr.write(text + "\n")
+            self._write({"progress": tally.record()}, progress_text(tally))
 
     def say(self, text: str) -> None:
         """Write a message on a line of its own."""
-        sys.stderr.write((json_line({"note": text}) if self._as_json else f"  {text}") + "\n")
+        self._write({"note": text}, text)
+
+    def _write(self, record: Mapping[str, Any], text: str) -> None:
+        sys.stderr.write((json_line(record) if self._as_json else f"  {text}") + "\n")
 
 
 @contextmanager
 def progress_display(clock: Clock, *, as_json: bool) -> Iterator[ProgressDisplay]:
-    """A live table if stderr is a terminal, else log lines."""
+    """A live line if stderr is a terminal, else log lines."""
     from rich.console import Console
     from rich.live import Live
 
@@ -352,19 +331,20 @@ def progress_display(clock: Clock, *, as_json: bool) -> Iterator[ProgressDisplay
         return
     with Live(console=console, refresh_per_second=4, transient=True) as live:
 
-        class LiveTable:
+        class LiveText:
             def update(self, tally: Tally) -> None:
-                live.update(_table(tally))
+                live.update(progress_text(tally))
 
             def say(self, text: str) -> None:
                 live.console.print(f"  {text}", markup=False, highlight=False)
 
-        yield LiveTable()
+        yield LiveText()
 
 
 def progress_text(tally: Tally) -> str:
     """The summary and the accuracy of every arm, on one line."""
-    arms = ", ".join(f"{name} {_percent(arm.accuracy)}" for name, arm in tally.arms.items())
+    shares = {name: "-" if arm.accuracy is None else f"{100 * arm.accuracy:.0f} %" for name, arm in tally.arms.items()}
+    arms = ", ".join(f"{name} {share}" for name, share in shares.items())
     return f"{progress_summary(tally)}; right so far: {arms}" if arms else progress_summary(tally)
 
 
@@ -387,21 +367,6 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = seconds / 60
     return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
-
-
-def _table(tally: Tally) -> Table:
-    from rich.table import Table
-
-    table = Table(title=progress_summary(tally), title_justify="left", box=None, padding=(0, 2))
-    for name in ("arm", "done", "right"):
-        table.add_column(name, justify="left" if name == "arm" else "right")
-    for name, arm in tally.arms.items():
-        table.add_row(name, f"{arm.done:,}", _percent(arm.accuracy))
-    return table
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.0f} %"
 
 
 def _rounded(value: float | None, digits: int) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from eval.runs.configuration import JudgePart
-from eval.runs.records import Cell, Manifest, RunFolder, SampleLine, ScoreLine
+from eval.runs.records import Cell, RunFolder, RunManifest, SampleLine, ScoreLine
 from eval.runs.run import Run, read_run, refuse_unreadable
 from eval.scoring.judge import BY_WORDS, answer_judge, same_family
 from eval.scoring.score import AnswerJudge, Score
@@ -28,24 +28,17 @@ JUDGE_WORKERS = 4
 NO_EPISODE = "none/1"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Judging:
-    """A judge (None: scorers that need none), and notes for the user on how it was chosen."""
-
-    judge: AnswerJudge | None
-    notes: tuple[str, ...] = ()
-
-
-def judging_of(
+def configured_judge(
     part: JudgePart | None,
     folder: RunFolder,
     *,
     models: Iterable[str],
     clock: Clock,
     environment: Mapping[str, str],
+    say: Callable[[str], object],
     prompt: Path | None = None,
-) -> Judging:
-    """The judge that a configuration names, or none. ``models`` are those whose answers are judged.
+) -> AnswerJudge | None:
+    """The judge that a configuration names, or none; ``say`` gets notes on the choice. ``models`` gave the judged answers.
 
     Verdicts on file are not requested again. If the configured model is not available, only the verdicts on file are used.
 
@@ -55,29 +48,30 @@ def judging_of(
     """
     record = folder.verdicts
     if part is None:
-        on_file = f"scored without a judge, for the configuration names none; {record.name} is kept for `videoworld eval score`"
-        return Judging(judge=None, notes=(on_file,) if record.exists() else ())
+        if record.exists():
+            kept = f"{record.name} is kept for `videoworld eval score`"
+            say(f"scored without a judge, for the configuration names none; {kept}")
+        return None
     warning = same_family(part.model, models) if part.model != BY_WORDS else None
-    notes = [] if warning is None else [warning]
+    if warning is not None:
+        say(warning)
     try:
-        judge = answer_judge(
+        return answer_judge(
             part.model, wire=part.wire, prompt=prompt, record=record, clock=clock, environment=environment
         )
     except BackendFault as fault:
         if fault.code != "endpoint_not_configured" or not record.exists():
             raise
-        notes.append(f"{part.model} cannot be asked, for no endpoint is configured: the verdicts on file are taken")
-        judge = answer_judge(None, prompt=prompt, record=record, clock=clock, environment=environment)
-    return Judging(judge=judge, notes=tuple(notes))
+        say(f"{part.model} cannot be asked, for no endpoint is configured: the verdicts on file are taken")
+        return answer_judge(None, prompt=prompt, record=record, clock=clock, environment=environment)
 
 
-def judge_part_of(manifest: Manifest) -> JudgePart | None:
+def judge_part_of(manifest: RunManifest) -> JudgePart | None:
     """The judge that a run's configuration named, as its manifest records it."""
-    settings = manifest.settings.get("judge")
     try:
-        return None if settings is None else JudgePart.model_validate(settings)
+        return JudgePart.model_validate(manifest.settings.get("judge"))
     except ValidationError:
-        return None  # the settings in a manifest from elsewhere are shown and not relied on
+        return None  # there is none, or it is from elsewhere: shown and not relied on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,12 +89,8 @@ class Scored:
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
-        return {
-            "samples": self.samples,
-            "right": self.right,
-            "scorers": dict(self.scorers),
-            "damaged": list(self.damaged),
-        }
+        counts = {"samples": self.samples, "right": self.right, "scorers": dict(self.scorers)}
+        return {**counts, "damaged": list(self.damaged)}
 
 
 def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: int = 1) -> Scored:
@@ -129,17 +119,15 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
     lines = [line for line in run.samples if line.sample in scores]
     records = [ScoreLine.of(line, scores[line.sample]).record() for line in lines]
     write_atomically(folder.scores, b"".join(json_line(record).encode() + b"\n" for record in records))
-    arms: dict[str, tuple[int, int]] = {}
+    by_arm: dict[str, list[bool]] = {}
     for line in lines:
-        label = run.cells[line.cell].label
-        count, right = arms.get(label, (0, 0))
-        arms[label] = (count + 1, right + scores[line.sample].correct)
+        by_arm.setdefault(run.cells[line.cell].label, []).append(scores[line.sample].correct)
     return Scored(
         samples=len(scores),
         right=sum(score.correct for score in scores.values()),
         scorers=dict(sorted(Counter(score.scorer for score in scores.values()).items())),
         damaged=tuple(unreadable),
-        arms=arms,
+        arms={label: (len(correct), sum(correct)) for label, correct in by_arm.items()},
     )
 
 
@@ -177,12 +165,13 @@ def _answers(
             if episode is None:
                 code = line.fault["code"] if line.fault is not None else "no_episode"
                 yield cell, line, EpisodeFault(code, "there is no episode")
-                continue
-            yield (
-                cell,
-                line,
-                AnswerToScore(item=run.item(line), value=episode.value, answer=episode.answer, protocol=protocol),
-            )
+            else:
+                item = run.item(line)
+                yield (
+                    cell,
+                    line,
+                    AnswerToScore(item=item, value=episode.value, answer=episode.answer, protocol=protocol),
+                )
 
 
 def _wrong(reason: str) -> Score:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -21,8 +20,8 @@ from eval.datasets.items import Item, VideoFile
 from eval.datasets.loading import subtitles_to_build_with
 from world_api.core.faults import EvalFault, OperationFault, StoreFault
 from world_api.core.identifiers import is_name
-from world_api.core.spans import Box, TimeSpan
-from world_api.operations import EVERY_OPERATION, OPERATIONS, Operation, run
+from world_api.core.spans import TimeSpan
+from world_api.operations import EVERY_OPERATION, OPERATIONS, run
 from world_api.session.session import Registration, Session
 from world_api.world.tracks import Track
 
@@ -42,26 +41,14 @@ _SUBTITLES = ".subtitles"
 
 
 def profiles_of(world: str) -> tuple[str, ...]:
-    """The profiles that worlds have to be built with.
-
-    Raises:
-        EvalFault: ``unknown_world``, ``unknown_rung``.
-    """
+    """The profiles that worlds have to be built with. Raises EvalFault: ``unknown_world``, ``unknown_rung``."""
     if world in PROFILES:
         return (world,)
-    if world.startswith(LADDER):
-        operations_on(world.removeprefix(LADDER))
-        return PROFILES
-    raise EvalFault(
-        "unknown_world",
-        f"there is no way {world[:60]!r} of making worlds",
-        hint="one of: oracle, classical, oracle:OPERATION",
-    )
-
-
-def store_for(store: Path, profile: str) -> Path:
-    """The folder of the worlds of a profile."""
-    return store / profile
+    if not world.startswith(LADDER):
+        what = f"there is no way {world[:60]!r} of making worlds"
+        raise EvalFault("unknown_world", what, hint="one of: oracle, classical, oracle:OPERATION")
+    operations_on(world.removeprefix(LADDER))
+    return PROFILES
 
 
 def open_for(
@@ -69,19 +56,17 @@ def open_for(
 ) -> Session:
     """A session on the world of a question's video, as of the question's moment; what it writes is kept in memory.
 
-    Raises:
-        StoreFault: as opening a world names it.
-        OperationFault: ``bad_as_of``, ``unknown_group``.
+    Raises StoreFault: as opening a world names it; OperationFault: ``bad_as_of``, ``unknown_group``.
     """
     from world_api.api import open_session
 
     if world.startswith(LADDER):
         return open_ladder(
-            store_for(store, PERCEIVED), item.video_id, world.removeprefix(LADDER),
-            oracle=store_for(store, TRUE), as_of=item.question.as_of, groups=groups, seeing=seeing,
+            store / PERCEIVED, item.video_id, world.removeprefix(LADDER),
+            oracle=store / TRUE, as_of=item.question.as_of, groups=groups, seeing=seeing,
         )  # fmt: skip
     return open_session(
-        store_for(store, world), item.video_id, as_of=item.question.as_of, name=None, groups=groups, seeing=seeing
+        store / world, item.video_id, as_of=item.question.as_of, name=None, groups=groups, seeing=seeing
     )
 
 
@@ -94,7 +79,7 @@ def hash_of(store: Path, profile: str, video: VideoFile) -> str | None:
     """
     from world_api.world.store import open_world
 
-    there = store_for(store, profile)
+    there = store / profile
     if video.text is not None and not text_world_is_there(there, video.video_id, video.text):
         return None
     try:
@@ -106,11 +91,9 @@ def hash_of(store: Path, profile: str, video: VideoFile) -> str | None:
     size = video.path.stat().st_size if video.path is not None and video.path.is_file() else None
     # A file of another size is another file; one of the same size is taken for the same, as reading it takes long.
     if video.text is None and size is not None and manifest.complete and size != manifest.source.bytes:
-        raise EvalFault(
-            "world_in_the_way",
-            f"the {profile} world of {video.video_id} was made from another file",
-            hint="give another `store`, or build it again: videoworld build FILE --force",
-        )
+        what = f"the {profile} world of {video.video_id} was made from another file"
+        hint = "give another `store`, or build it again: videoworld build FILE --force"
+        raise EvalFault("world_in_the_way", what, hint=hint)
     return manifest.world_hash if manifest.complete else None
 
 
@@ -136,16 +119,15 @@ def build_for_run(store: Path, profile: str, video: VideoFile, *, progress: Prog
     from world_api.options import BuildOptions, Listening
 
     if video.text is not None:
-        write_text_world(store_for(store, profile), video.video_id, video.text)
+        write_text_world(store / profile, video.video_id, video.text)
     elif video.path is None:
-        raise StoreFault(
-            "no_such_video", f"the video {video.video_id} is not there", hint="give the dataset's `videos`"
-        )
+        what = f"the video {video.video_id} is not there"
+        raise StoreFault("no_such_video", what, hint="give the dataset's `videos`")
     else:
         subtitles = subtitles_to_build_with(video, store / _SUBTITLES)
         listening = Listening() if subtitles is None else Listening(subtitles=str(subtitles))
         build_world(
-            video.path, store_for(store, profile), progress=progress, clock=clock, video_id=video.video_id,
+            video.path, store / profile, progress=progress, clock=clock, video_id=video.video_id,
             options=BuildOptions(profile=profile, listening=listening, waits=True),
         )  # fmt: skip
     found = hash_of(store, profile, video)
@@ -163,26 +145,18 @@ _OF_THE_CALLER = "memory"
 def operations_on(step: str) -> tuple[str, ...]:
     """The operations that a step names, in their published order: ``detect_objects``, ``perception``, ``entities+meta``, ``all``.
 
-    Raises:
-        EvalFault: ``unknown_rung``.
+    Raises EvalFault: ``unknown_rung``.
     """
-    offered = {name: item for name, item in OPERATIONS.items() if item.category != _OF_THE_CALLER}
+    offered = {name: item.category for name, item in OPERATIONS.items() if item.category != _OF_THE_CALLER}
     wanted: set[str] = set()
     for part in step.split(JOINT):
-        named = {name for name, item in offered.items() if _is_named(part, name, item)}
+        named = {name for name, category in offered.items() if part in (name, category, EVERYTHING)}
         if not named:
-            categories = list(dict.fromkeys(item.category for item in offered.values()))
-            raise EvalFault(
-                "unknown_rung",
-                f"no operation is answered from the truth as {part[:60]!r}",
-                hint=f"one of: {EVERYTHING}, {', '.join(categories)}, {', '.join(offered)}; several joined by {JOINT}",
-            )
+            known = ", ".join(dict.fromkeys([EVERYTHING, *offered.values(), *offered]))
+            what = f"no operation is answered from the truth as {part[:60]!r}"
+            raise EvalFault("unknown_rung", what, hint=f"one of: {known}; several joined by {JOINT}")
         wanted |= named
     return tuple(name for name in offered if name in wanted)
-
-
-def _is_named(part: str, name: str, operation: Operation) -> bool:
-    return part in (name, operation.category, EVERYTHING)
 
 
 Floats = NDArray[np.float64]
@@ -201,74 +175,52 @@ class Counterparts:
     """
 
     def __init__(self, perceived: Sequence[Track], true: Sequence[Track]) -> None:
-        self._perceived = list(perceived)
         self._true = list(true)
+        self._best: dict[str, str] = {}  #: for each perceived entity the true one that it overlaps longest
+        self._parts: dict[str, list[Track]] = {}
+        for track in perceived:
+            start, end = track.span.start - _NEAR, track.span.end + _NEAR
+            near = [other for other in self._true if start <= other.span.end and other.span.start <= end]
+            shared = [(overlap_seconds(track, other), other.entity_id) for other in near]
+            seconds, entity_id = max(shared, default=(0.0, ""))
+            if seconds > 0:
+                self._best[track.entity_id] = entity_id
+                self._parts.setdefault(entity_id, []).append(track)
 
     def true_of(self, entity_id: str, registered: Sequence[Registration] = ()) -> str | None:
         """The true entity of a perceived one, or of one that was registered at a moment."""
-        if entity_id in self._true_ids:
+        if any(track.entity_id == entity_id for track in self._true):
             return entity_id
-        if (found := self._best.get(entity_id)) is not None:
-            return found
-        for item in registered:
-            if item.entity_id == entity_id:
-                return self._true_at(item)
-        return None
+        moments = (self._true_at(item) for item in registered if item.entity_id == entity_id)
+        return self._best.get(entity_id) or next(moments, None)
 
     def perceived_of(self, entity_id: str, during: TimeSpan | None = None) -> str | None:
         """The perceived entity of a true one: of several the one that is visible longest, within an interval if one is given."""
         tracks = self._parts.get(entity_id, [])
-        if not tracks:
-            return None
-        return max(tracks, key=lambda track: (_seconds(track, during), _seconds(track, None))).entity_id
-
-    @cached_property
-    def _true_ids(self) -> frozenset[str]:
-        return frozenset(track.entity_id for track in self._true)
-
-    @cached_property
-    def _best(self) -> dict[str, str]:
-        """For each perceived entity the true one that it overlaps longest."""
-        found: dict[str, str] = {}
-        for track in self._perceived:
-            shared = [(overlap_seconds(track, other), other.entity_id) for other in self._true if _meet(track, other)]
-            seconds, entity_id = max(shared, default=(0.0, ""))
-            if seconds > 0:
-                found[track.entity_id] = entity_id
-        return found
-
-    @cached_property
-    def _parts(self) -> dict[str, list[Track]]:
-        found: dict[str, list[Track]] = {}
-        for track in self._perceived:
-            if (true := self._best.get(track.entity_id)) is not None:
-                found.setdefault(true, []).append(track)
-        return found
+        longest = max(tracks, key=lambda track: (_seconds(track, during), _seconds(track, None)), default=None)
+        return None if longest is None else longest.entity_id
 
     def _true_at(self, item: Registration) -> str | None:
         """The true entity whose box overlaps a registered one at its moment."""
-        own = Box(x1=item.box[0], y1=item.box[1], x2=item.box[2], y2=item.box[3])
         best, found = _SAME, None
         for track in self._true:
             place = track.nearest(item.time)
             if abs(float(track.times[place]) - item.time) <= _NEAR:
-                x1, y1, x2, y2 = (float(edge) for edge in track.boxes[place])
-                if (shared := own.iou(Box(x1=x1, y1=y1, x2=x2, y2=y2))) >= best:
+                shared = float(_ious(np.array([item.box]), track.boxes[place : place + 1].astype(np.float64))[0])
+                if shared >= best:
                     best, found = shared, track.entity_id
         return found
 
 
 def overlap_seconds(one: Track, other: Track) -> float:
     """Seconds during which the boxes of two tracks overlap, by the sightings of the first."""
-    after = np.clip(np.searchsorted(other.times, one.times), 1, max(1, len(other.times) - 1))
-    before = after - 1
-    after = np.minimum(after, len(other.times) - 1)
-    is_before = np.abs(other.times[before] - one.times) <= np.abs(other.times[after] - one.times)
-    nearest = np.where(is_before, before, after)
-    is_near = np.abs(other.times[nearest] - one.times) <= _NEAR
+    place = np.clip(np.searchsorted(other.times, one.times), 1, max(1, len(other.times) - 1))
+    both = np.stack([place - 1, np.minimum(place, len(other.times) - 1)])
+    gaps = np.abs(other.times[both] - one.times)
+    nearest = both[gaps.argmin(axis=0), np.arange(len(one.times))]
     shared = _ious(one.boxes.astype(np.float64), other.boxes[nearest].astype(np.float64)) >= _SAME
     holds = np.minimum(np.append(np.diff(one.times), 0.0), _HOLDS)
-    return float(holds[is_near & shared].sum())
+    return float(holds[(gaps.min(axis=0) <= _NEAR) & shared].sum())
 
 
 def _ious(one: Floats, other: Floats) -> Floats:
@@ -278,10 +230,6 @@ def _ious(one: Floats, other: Floats) -> Floats:
     both = np.prod(one[:, 2:] - one[:, :2], axis=1) + np.prod(other[:, 2:] - other[:, :2], axis=1) - shared
     found: Floats = shared / np.maximum(both, 1e-9)
     return found
-
-
-def _meet(one: Track, other: Track) -> bool:
-    return one.span.start <= other.span.end + _NEAR and other.span.start <= one.span.end + _NEAR
 
 
 def _seconds(track: Track, during: TimeSpan | None) -> float:
@@ -296,12 +244,11 @@ _TIMES = (("timestamp", "timestamp"), ("time", "time"), ("start_time", "end_time
 _ENTITY = re.compile(r"\bent_\w+")
 
 
-class Oracle:
-    """Answers operations from the true world.
+class TrueWorld:
+    """Answers operations from the true world, with entity ids translated in both directions.
 
-    Entities are translated, to and fro. A thing that the perceived world does not know keeps its true id: operations
-    answered from the truth know it, the others do not. True ids of generated films are numbers: they give away that an entity
-    exists, and neither its name nor its looks.
+    A thing that the perceived world does not know keeps its true id, which only operations answered from the truth know. True
+    ids of generated films are numbers: they tell that an entity exists, and neither its name nor its looks.
     """
 
     def __init__(self, truth: Session) -> None:
@@ -318,8 +265,7 @@ class Oracle:
     def answer(self, session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """What the true world answers, in the ids of the session's.
 
-        Raises:
-            VideoWorldError: what the operation names; ``unknown_entity`` for what is nothing in truth.
+        Raises VideoWorldError: what the operation names; ``unknown_entity`` for what is nothing in truth.
         """
         counterparts = self._counterparts(session)
         own_arguments = dict(arguments)
@@ -342,16 +288,12 @@ class Oracle:
         if any(item.entity_id == entity for item in self._truth.registrations()):
             return entity
         found = counterparts.true_of(entity, registered)
-        is_known = session.view.track_of_entity(entity) is not None or any(
-            item.entity_id == entity for item in registered
-        )
-        if found is None and is_known:
-            raise OperationFault(
-                "unknown_entity",
-                f"{entity[:80]!r} is nothing that is there",
-                hint="list_entities gives the known ids; register_entity makes one from a hint and a moment",
-            )
-        return entity if found is None else found
+        perceived = session.view.track_of_entity(entity) is not None
+        if found is None and (perceived or any(item.entity_id == entity for item in registered)):
+            what = f"{entity[:80]!r} is nothing that is there"
+            hint = "list_entities gives the known ids; register_entity makes one from a hint and a moment"
+            raise OperationFault("unknown_entity", what, hint=hint)
+        return found or entity
 
     def _register(self, session: Session, counterparts: Counterparts, result: Mapping[str, Any]) -> None:
         """What was registered in the true world is known to the session under its own id."""
@@ -371,12 +313,8 @@ def _translated(value: Any, counterparts: Counterparts, during: TimeSpan | None)
     if isinstance(value, list):
         return [_translated(part, counterparts, during) for part in value]
     if isinstance(value, str) and "ent_" in value:
-        return _ENTITY.sub(lambda found: _own(found.group(), counterparts, during), value)
+        return _ENTITY.sub(lambda found: counterparts.perceived_of(found[0], during) or found[0], value)
     return value
-
-
-def _own(entity: str, counterparts: Counterparts, during: TimeSpan | None) -> str:
-    return counterparts.perceived_of(entity, during) or entity
 
 
 def _window(record: Mapping[str, Any]) -> TimeSpan | None:
@@ -404,15 +342,12 @@ def open_ladder(
     ``operation`` names one, several joined by ``+``, a category of them, or ``all``. The session is like any other: flat and
     induced tools call the operations through it, and what they answer is recorded and replayed the same. Episodes name
     in their settings which operations were answered so, and the true world's hash.
-
-    Raises:
-        EvalFault: ``unknown_rung``.
-        StoreFault, OperationFault: as ``open_session`` names them.
+    Raises EvalFault: ``unknown_rung``; StoreFault, OperationFault: as ``open_session`` names them.
     """
     from world_api.api import open_session
 
     wanted = operations_on(operation)
     session = open_session(store, video_id, as_of=as_of, name=name, groups=groups, seeing=seeing)
-    truth = Oracle(open_session(oracle, video_id, as_of=as_of, name=None, groups=groups))
+    truth = TrueWorld(open_session(oracle, video_id, as_of=as_of, name=None, groups=groups))
     session.stand_ins = dict.fromkeys(wanted, truth)
     return session

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from controller.systems import own_system, system_names
 from eval.commands import COMMANDS
-from eval.demo import CONFIGURATION, Ran, ablation_steps, run_ablation
+from eval.demo import CONFIGURATION, ablation_steps, run_ablation
 from eval.runs import read_configuration
 
 
@@ -32,9 +33,9 @@ def test_a_configuration_that_is_there_is_taken_as_it_is_and_a_failure_stops_it(
     (tmp_path / CONFIGURATION).write_text("mine")
     ran: list[Sequence[str]] = []
 
-    def run(arguments: Sequence[str]) -> Ran:
+    def run(arguments: Sequence[str]) -> CompletedProcess[str]:
         ran.append(arguments)
-        return Ran(status=int(len(ran) == 3), output="")
+        return CompletedProcess(arguments, int(len(ran) == 3), stdout="")
 
     assert run_ablation(tmp_path, run, lambda _: None) == 1
     assert len(ran) == 3

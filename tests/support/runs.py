@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.runs import Outcome, Tally, open_experiment, run_experiment, score_run
+from eval.runs import RunOutcome, Tally, open_experiment, run_experiment, score_run
 from world_api import SystemClock
 from world_api.core import json_line
 
@@ -114,7 +114,7 @@ def prepare(folder: Path, *, configuration: str = CONFIGURATION, videos: Sequenc
     return config
 
 
-def run_here(what: Path, *, overrides: Sequence[str] = (), silent: Silent | None = None) -> Outcome:
+def run_here(what: Path, *, overrides: Sequence[str] = (), silent: Silent | None = None) -> RunOutcome:
     """Run a configuration, or go on with a run, in this process."""
     watch = silent or Silent()
     return run_experiment(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.report import Written, write_report
+from eval.report import WrittenReport, write_report
 from tests.support.numbered_film import encode
 from tests.support.reports import run_with_film
 
@@ -25,13 +25,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory, film: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def written(tmp_path_factory: pytest.TempPathFactory, finished: Path) -> Written:
+def written(tmp_path_factory: pytest.TempPathFactory, finished: Path) -> WrittenReport:
     """Its report; only to be looked at."""
     return write_report(finished, tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture
-def own_run(finished: Path, written: Written, tmp_path: Path) -> Path:
+def own_run(finished: Path, written: WrittenReport, tmp_path: Path) -> Path:
     """The run for a test to change, with the pictures that its report was made of. Its worlds stay where they are."""
     assert written.pictures
     return Path(shutil.copytree(finished, tmp_path / "run"))

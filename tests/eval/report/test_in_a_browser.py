@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.report import Choices, Written, write_report
+from eval.report import Choices, WrittenReport, write_report
 from eval.runs import RunFolder, score_run
 from tests.support.browser import Browser, Tab
 from tests.support.reports import hostile_questions, index_of, places_of
@@ -20,7 +20,7 @@ LINES = "#episode-list .line"
 
 
 @pytest.fixture
-def tab(browser: Browser, written: Written) -> Iterator[Tab]:
+def tab(browser: Browser, written: WrittenReport) -> Iterator[Tab]:
     """The report, just opened; at the end nothing may have gone wrong or been fetched."""
     opened = browser.open(written.page)
     yield opened
@@ -67,7 +67,7 @@ def test_filters_change_the_list_and_the_count(tab: Tab) -> None:
     tab.wait_for(f"document.querySelectorAll('{LINES}').length === {everything}")
 
 
-def test_the_address_keeps_what_was_chosen(tab: Tab, browser: Browser, written: Written) -> None:
+def test_the_address_keeps_what_was_chosen(tab: Tab, browser: Browser, written: WrittenReport) -> None:
     tab.click("nav a[href='#episodes']")
     shows(tab, "episodes")
     tab.choose("#by-seed", "2")
@@ -98,7 +98,7 @@ def test_a_trajectory_opens_with_its_rounds_its_calls_and_its_frames(tab: Tab) -
     assert tab.run("JSON.parse(document.querySelector('#episode .calls .later[open] pre').textContent) !== null")
 
 
-def test_the_boxes_of_a_call_lie_over_its_frame(tab: Tab, written: Written) -> None:
+def test_the_boxes_of_a_call_lie_over_its_frame(tab: Tab, written: WrittenReport) -> None:
     tab.run("location.hash = '#episodes?arm=flat&words=first+look&open=0'")
     tab.wait_for("document.querySelector('#episode .over .box') !== null")
     box, frame = (
@@ -112,7 +112,7 @@ def test_the_boxes_of_a_call_lie_over_its_frame(tab: Tab, written: Written) -> N
 
 
 @pytest.mark.parametrize("kind", ["a mark of a chart", "a cell of a table", "a key on a mark"])
-def test_a_figure_lists_the_episodes_behind_it(tab: Tab, written: Written, kind: str) -> None:
+def test_a_figure_lists_the_episodes_behind_it(tab: Tab, written: WrittenReport, kind: str) -> None:
     tab.click("nav a[href='#results']")
     shows(tab, "results")
     selector = "#table-main td button[data-set]" if kind == "a cell of a table" else "#results svg a[data-set]"
@@ -182,7 +182,7 @@ def test_the_page_lets_nothing_be_fetched_and_no_text_become_a_script(tab_alone:
 
 
 @pytest.fixture
-def tab_alone(browser: Browser, written: Written) -> Iterator[Tab]:
+def tab_alone(browser: Browser, written: WrittenReport) -> Iterator[Tab]:
     """The report for a test that makes it complain."""
     opened = browser.open(written.page)
     yield opened

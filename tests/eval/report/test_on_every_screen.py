@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from controller.display import WATERMARK
-from eval.report import Choices, Written, write_report
+from eval.report import Choices, WrittenReport, write_report
 from eval.runs import RunFolder, score_run
 from tests.support.browser import Browser, Tab
 from tests.support.reports import HOSTILE, index_of
@@ -43,7 +43,7 @@ def stretched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def ordinary(written: Written) -> Path:
+def ordinary(written: WrittenReport) -> Path:
     return written.page
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from controller.display import WATERMARK
-from eval.report import Choices, Written, write_report
+from eval.report import Choices, WrittenReport, write_report
 from eval.runs import RunFolder, pack, read_run, score_run
 from eval.tables import tables_of
 from tests.support.numbered_film import number_in
@@ -23,7 +23,7 @@ from tests.support.runs import CONFIGURATION, made_run, prepare, run_here
 from world_api.core import json_line
 
 
-def page_of(written: Written) -> str:
+def page_of(written: WrittenReport) -> str:
     return written.page.read_text(encoding="utf-8")
 
 
@@ -48,7 +48,7 @@ def test_an_episode_that_was_deleted_and_asked_again_gives_the_same_report(small
     assert write_report(small_run, tmp_path / "after").page.read_bytes() == before
 
 
-def test_every_figure_of_a_table_has_as_many_episodes_behind_it_as_it_says(written: Written) -> None:
+def test_every_figure_of_a_table_has_as_many_episodes_behind_it_as_it_says(written: WrittenReport) -> None:
     index, page = index_of(written.page), page_of(written)
     found = 0
     for number, words in re.findall(r'<button type="button" class="cell" data-set="(\d+)" data-words="([^"]*)"', page):
@@ -63,7 +63,7 @@ def test_every_figure_of_a_table_has_as_many_episodes_behind_it_as_it_says(writt
 
 
 def test_every_sample_of_the_run_is_on_the_page_with_its_answer_and_its_trajectory(
-    finished: Path, written: Written
+    finished: Path, written: WrittenReport
 ) -> None:
     index, blocks = index_of(written.page), blocks_of(written.page)
     lines = RunFolder(finished).samples.read_text().count("\n")
@@ -74,7 +74,7 @@ def test_every_sample_of_the_run_is_on_the_page_with_its_answer_and_its_trajecto
         assert record["watermark"] == WATERMARK
 
 
-def test_the_pictures_are_the_frames_of_the_moments_that_are_told(written: Written) -> None:
+def test_the_pictures_are_the_frames_of_the_moments_that_are_told(written: WrittenReport) -> None:
     index, blocks = index_of(written.page), blocks_of(written.page)
     assert written.pictures == len(index["frames"]) > 0
     for number, (_, time, width, height, source) in enumerate(index["frames"]):
@@ -83,7 +83,7 @@ def test_the_pictures_are_the_frames_of_the_moments_that_are_told(written: Writt
         assert (width, height, source) == (640, 360, "video")
 
 
-def test_a_box_that_a_tool_saw_is_drawn_on_the_frame_of_its_moment(written: Written) -> None:
+def test_a_box_that_a_tool_saw_is_drawn_on_the_frame_of_its_moment(written: WrittenReport) -> None:
     index, blocks = index_of(written.page), blocks_of(written.page)
     moments = [moment for block, at in index["place"] for moment in unpacked(blocks[f"m{block}"])[at]]
     boxed = [moment for moment in moments if moment["boxes"] and moment["frame"] is not None]
@@ -93,14 +93,16 @@ def test_a_box_that_a_tool_saw_is_drawn_on_the_frame_of_its_moment(written: Writ
         assert all(len(box) == 5 for box in moment["boxes"])
 
 
-def test_a_later_report_needs_no_video_and_no_world(own_run: Path, written: Written, tmp_path: Path) -> None:
+def test_a_later_report_needs_no_video_and_no_world(own_run: Path, written: WrittenReport, tmp_path: Path) -> None:
     (own_run / "local.json").unlink()
     again = write_report(own_run, tmp_path / "again")
     assert again.pictures == written.pictures
     assert again.page.read_bytes() == written.page.read_bytes()
 
 
-def test_a_second_report_from_a_bundle_has_the_same_bytes(own_run: Path, written: Written, tmp_path: Path) -> None:
+def test_a_second_report_from_a_bundle_has_the_same_bytes(
+    own_run: Path, written: WrittenReport, tmp_path: Path
+) -> None:
     bundle = tmp_path / "packed.vwbundle"
     pack(RunFolder(own_run), bundle)
     again = write_report(bundle)
@@ -149,7 +151,7 @@ def test_a_damaged_episode_costs_the_others_nothing_and_an_unfinished_run_says_h
     assert "The run is not finished: 3 samples still to be asked." in page_of(found)
 
 
-def test_whatever_shows_the_rule_based_model_is_watermarked(written: Written) -> None:
+def test_whatever_shows_the_rule_based_model_is_watermarked(written: WrittenReport) -> None:
     page = page_of(written)
     assert f'<p class="watermark" role="note">{WATERMARK}</p>' in page
     articles = re.findall(r"<article id=.*?</article>", page, re.DOTALL)
@@ -159,7 +161,7 @@ def test_whatever_shows_the_rule_based_model_is_watermarked(written: Written) ->
 
 
 def test_the_page_begins_with_the_contrast_that_was_named_before_and_the_accuracy_of_every_arm(
-    finished: Path, written: Written
+    finished: Path, written: WrittenReport
 ) -> None:
     lead = page_of(written).partition('id="overview-head">The result')[2].partition("What was run</h2>")[0]
     tables = {table.name: table for table in tables_of(read_run(finished))}
@@ -195,7 +197,7 @@ def test_where_the_contrast_is_of_one_domain_its_chart_says_that_it_is_of_all(tm
     assert "over the questions of all domains" in lead
 
 
-def test_the_page_says_what_was_run(finished: Path, written: Written) -> None:
+def test_the_page_says_what_was_run(finished: Path, written: WrittenReport) -> None:
     overview = page_of(written).partition('<section id="results"')[0]
     manifest = read_run(finished).manifest
     for name in ("hier@hand_A", "hier@placebo_hand_A", "flat_again", "blind"):  # an arm with two libraries is two
@@ -206,7 +208,7 @@ def test_the_page_says_what_was_run(finished: Path, written: Written) -> None:
     assert "arm hier, against flat, budget usual, world classical" in overview
 
 
-def test_the_policy_allows_this_page_alone(written: Written) -> None:
+def test_the_policy_allows_this_page_alone(written: WrittenReport) -> None:
     page = page_of(written)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy is not None
@@ -219,7 +221,7 @@ def test_the_policy_allows_this_page_alone(written: Written) -> None:
     assert not re.search(r"""(src|href)=["'](?!#)""", re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
 
 
-def test_charts_are_well_formed_and_tell_what_they_show(written: Written) -> None:
+def test_charts_are_well_formed_and_tell_what_they_show(written: WrittenReport) -> None:
     drawings = re.findall(r"<svg .*?</svg>", page_of(written), re.DOTALL)
     assert len(drawings) >= 3
     for drawing in drawings:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from eval.report.pictures import LabelledBox, Moment, Picture, PictureCache, choose, pictures_of
+from eval.report.pictures import LabelledBox, PictureCache, ReportPicture, ShownMoment, choose, pictures_of
 from tests.conftest import WorldMaker, made_rows
 from tests.support.numbered_film import number_in
 from tests.support.reports import give_video
@@ -21,8 +21,8 @@ BOX = LabelledBox(x1=1, y1=1, x2=9, y2=9, label="a cup")
 
 def moment(
     time: float, *, video: str = "film", start: float | None = None, end: float | None = None, boxed: bool = False
-) -> Moment:
-    return Moment(
+) -> ShownMoment:
+    return ShownMoment(
         video_id=video, time=time, why="cited", start=time if start is None else start, end=time if end is None else end,
         boxes=(BOX,) if boxed else (),
     )  # fmt: skip
@@ -55,7 +55,9 @@ MOMENTS = some.lists(some.builds(moment, some.integers(0, 50).map(float), boxed=
 
 
 @given(some.dictionaries(some.text(max_size=3), MOMENTS, max_size=6), some.integers(0, 12))
-def test_no_more_frames_than_asked_for_and_each_shows_something(wanted: dict[str, list[Moment]], most: int) -> None:
+def test_no_more_frames_than_asked_for_and_each_shows_something(
+    wanted: dict[str, list[ShownMoment]], most: int
+) -> None:
     chosen = choose(wanted, most=most)
     assert len(chosen.frames) == len(set(chosen.frames)) <= most
     everything = [one for held in wanted.values() for one in held]
@@ -65,7 +67,7 @@ def test_no_more_frames_than_asked_for_and_each_shows_something(wanted: dict[str
 
 
 def test_a_kept_picture_is_found_again(tmp_path: Path) -> None:
-    kept = Picture(jpeg=jpeg(), time=11.8, width=640, height=360, is_key_frame=True)
+    kept = ReportPicture(jpeg=jpeg(), time=11.8, width=640, height=360, is_key_frame=True)
     PictureCache(tmp_path).put(("film", 12.3), kept)
     assert PictureCache(tmp_path).get(("film", 12.3)) == kept
     assert PictureCache(tmp_path).get(("film", 12.4)) is None

@@ -9,7 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from eval.runs import CONTENTS, Contents, Part, RunFolder, contents_of, head, open_bundle, pack, read_run, score_run
+from eval.runs import (
+    CONTENTS,
+    Contents,
+    PackedFile,
+    RunFolder,
+    contents_of,
+    head,
+    open_bundle,
+    pack,
+    read_run,
+    score_run,
+)
 from tests.support.runs import made_run
 from world_api.core import EvalFault, json_line, parse_json
 
@@ -82,7 +93,8 @@ def test_a_changed_part_is_named(bundle: Path, tmp_path: Path) -> None:
 def forged(path: Path, parts: dict[str, bytes], *, told: dict[str, bytes] | None = None) -> Path:
     """A bundle whose hashes are right, made by somebody else."""
     listed = {
-        name: Part(bytes=len(data), sha256=hashlib.sha256(data).hexdigest()) for name, data in (told or parts).items()
+        name: PackedFile(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+        for name, data in (told or parts).items()
     }
     with path.open("wb") as file:
         file.write(head("0" * 64))

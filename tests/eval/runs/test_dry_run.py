@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eval.datasets import VideoFile
-from eval.runs import Estimate, WorldNeeded, building_of, estimate_run, open_experiment
+from eval.runs import RunEstimate, WorldNeeded, building_of, estimate_run, open_experiment
 from tests.support.numbered_film import encode
 from tests.support.runs import prepare, run_here
 from world_api import SystemClock
@@ -17,7 +17,7 @@ from world_api.core import VideoWorldError
 FEW = "schema_version: 1\ndatasets: [films]\narms: [blind]\nseeds: [1, 2]\nparallel: 1\n"
 
 
-def dry(config: Path, *overrides: str) -> Estimate:
+def dry(config: Path, *overrides: str) -> RunEstimate:
     return estimate_run(
         open_experiment(config, overrides=overrides), pilot=None, effect=0.1, clock=SystemClock(), environment={}
     )

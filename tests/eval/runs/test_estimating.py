@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.systems import USUAL_TOKENS
-from eval.runs import Estimate, estimate_run, open_experiment
+from eval.runs import RunEstimate, estimate_run, open_experiment
 from tests.support.runs import QUESTIONS, prepare
 from world_api import SystemClock
 from world_api.chat import IMAGE_TOKENS
@@ -34,7 +34,7 @@ def estimated(tmp_path: Path, chat_server: Any, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-some-key-or-other")
     config = prepare(tmp_path, configuration=CONFIGURATION, videos=["made"])
 
-    def told(*overrides: str) -> Estimate:
+    def told(*overrides: str) -> RunEstimate:
         what = open_experiment(config, overrides=overrides)
         found = estimate_run(what, pilot=None, effect=0.1, clock=SystemClock(), environment=dict(os.environ))
         assert not chat_server.received

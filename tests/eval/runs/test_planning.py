@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from eval.datasets import Dataset, SkippedEntry
-from eval.runs import DatasetPart, Picked, Plan, RunFolder, make_plan, open_experiment, spread
+from eval.runs import DatasetPart, Picked, RunFolder, RunPlan, make_plan, open_experiment, spread
 from tests.support.runs import QUESTIONS, prepare, write_dataset
 from tool_induction import Origin, freeze_library, load_library
 from world_api import SystemClock
 from world_api.core import VideoWorldError
 
-Planned = Callable[..., Plan]
+Planned = Callable[..., RunPlan]
 PRIMARY = (
     "arms: [flat, hier, {{name: hints, system: hier}}]\nlibraries: [hand_A, hand_B]\n"
     "primary: {{arm: hier, against: hints, budget: usual, world: classical, {more}}}\n"
@@ -27,7 +27,7 @@ PRIMARY = (
 def planned(tmp_path: Path) -> Planned:
     """Plans a configuration over a made world."""
 
-    def plan(text: str, *, questions: Sequence[dict[str, Any]] = QUESTIONS, overrides: Sequence[str] = ()) -> Plan:
+    def plan(text: str, *, questions: Sequence[dict[str, Any]] = QUESTIONS, overrides: Sequence[str] = ()) -> RunPlan:
         config = prepare(tmp_path, configuration="schema_version: 1\ndatasets: [films]\n" + text, videos=["made"])
         write_dataset(tmp_path / "films", videos=["made"], questions=questions)
         what = open_experiment(config, overrides=tuple(overrides))

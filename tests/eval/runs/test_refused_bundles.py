@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.runs import CONTENTS, FILES, Contents, Part, RunFolder, bundle, contents_of, head, open_bundle, pack
+from eval.runs import CONTENTS, FILES, Contents, PackedFile, RunFolder, bundle, contents_of, head, open_bundle, pack
 from tests.support.runs import made_run
 from world_api.core import EvalFault, StoreFault, json_line, parse_json
 
@@ -36,7 +36,7 @@ def bundle_of(path: Path, contents: bytes, *entries: tuple[zipfile.ZipInfo | str
 
 def told(of: dict[str, bytes], **changed: object) -> bytes:
     """``bundle.json`` of some parts, with keys changed."""
-    listed = {name: Part(bytes=len(data), sha256=hashlib.sha256(data).hexdigest()) for name, data in of.items()}
+    listed = {name: PackedFile(bytes=len(data), sha256=hashlib.sha256(data).hexdigest()) for name, data in of.items()}
     return json_line({**parse_json(Contents(run="forged", parts=listed).encoded().decode()), **changed}).encode()
 
 
@@ -87,7 +87,7 @@ CASES: dict[str, tuple[Callable[[Path], object], str, str]] = {
         "bundle_damaged", "bytes"),
     "more than a disk": (
         lambda path: bundle_of(path, Contents(run="x", parts={
-            name: Part(bytes=bundle.MOST_BYTES, sha256="0" * 64) for name in FILES[:2]}).encoded(), *ITEMS.items()),
+            name: PackedFile(bytes=bundle.MOST_BYTES, sha256="0" * 64) for name in FILES[:2]}).encoded(), *ITEMS.items()),
         "bundle_refused", "more than 64 GiB"),
     "a part twice": (
         lambda path: bundle_of(path, told(ITEMS), ("items.jsonl", b"x"), ("items.jsonl", b"y")), "bundle_refused", "twice"),

@@ -48,8 +48,8 @@ def test_a_primary_contrast_may_be_mended_before_anything_is_asked(tmp_path: Pat
 def test_questions_may_be_added_to_a_run_and_none_may_go(tmp_path: Path) -> None:
     config = prepare(tmp_path, configuration=FEW.format(arm="blind", model="rule-based"))
     few = 'datasets=[{"path": "films", "limit": 4}]'
-    assert run_here(config, overrides=[few]).ran == 4
-    assert run_here(config).ran == 6
+    assert run_here(config, overrides=[few]).tally.ran == 4
+    assert run_here(config).tally.ran == 6
     record = read_manifest(tmp_path / "runs" / "config" / "manifest.json").datasets["films"]
     assert (record.items, record.limit, record.domains) == (10, None, None)
     items = (tmp_path / "runs" / "config" / "items.jsonl").read_bytes()
@@ -130,7 +130,7 @@ def test_a_lost_file_of_samples_reads_each_journal_once(tmp_path: Path, monkeypa
     monkeypatch.setattr(Journal, "scan", counted)
     monkeypatch.delattr(Journal, "find")
     outcome = run_here(run)
-    assert (outcome.ran, outcome.adopted) == (0, outcome.tally.planned)
+    assert (outcome.tally.ran, outcome.adopted) == (0, outcome.tally.planned)
     assert len(scans) <= len(read_run(run).cells)
     score_run(outcome.folder)
     assert (run / "scores.jsonl").read_bytes() == scores
@@ -153,7 +153,7 @@ def test_a_run_goes_on_with_its_copy_of_a_library_that_is_gone(tmp_path: Path, b
     drop_lines(run / "samples.jsonl", 0)
     shutil.rmtree(run / "episodes" / next(name for name in read_run(run).cells if name.startswith("hier.mine")))
     outcome = run_here(run if by_folder else config)
-    assert (outcome.complete, outcome.ran) == (True, 2)
+    assert (outcome.complete, outcome.tally.ran) == (True, 2)
 
 
 def test_a_library_that_became_another_one_is_refused_by_its_configuration_and_not_used_by_its_run(

@@ -45,7 +45,7 @@ def check_random_access(path: Path, *, asked: int) -> None:
 
 
 def decoder_cases() -> list[str]:
-    folder = Path(__file__).resolve().parents[5] / "shared" / "data" / "video" / "decoder_cases"
+    folder = Path(__file__).resolve().parents[4] / "shared" / "data" / "video" / "decoder_cases"
     return sorted(path.name for path in folder.glob("*") if path.suffix in {".mp4", ".mkv", ".webm"})
 
 

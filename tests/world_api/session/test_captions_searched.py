@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.vision_server import VisionServer
-from tests.world_api.seeing.conftest import kept_files
+from tests.world_api.session.conftest import kept_files
 from world_api.api import open_session
 from world_api.core import BackendFault, ledger
 from world_api.operations import run

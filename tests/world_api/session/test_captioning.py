@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.numbered_film import number_in
 from tests.support.vision_server import VisionServer, pictures_of
-from tests.world_api.seeing.conftest import numbers_sent
+from tests.world_api.session.conftest import numbers_sent
 from world_api.core import BackendFault, VideoWorldError, ledger
 from world_api.session import Captioned, LookEstimate, Session, VisionConfig, caption_segments, estimate_captions
 

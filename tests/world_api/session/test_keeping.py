@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.vision_server import VisionServer
-from tests.world_api.seeing.conftest import kept_files, seeing_of
+from tests.world_api.session.conftest import kept_files, seeing_of
 from world_api.core import Box, MediaFault, TimeSpan, content_hash, ledger
 from world_api.session import LookSpot, Session, VisionConfig
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.vision_server import VisionServer, frame_times_of, words_of
-from tests.world_api.seeing.conftest import numbers_sent
+from tests.world_api.session.conftest import numbers_sent
 from world_api.core import BackendFault
 from world_api.operations import OPERATIONS, run
 from world_api.session import Session, VisionConfig

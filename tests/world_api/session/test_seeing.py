@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.support.numbered_film import RATE
 from tests.support.vision_server import VisionServer
-from tests.world_api.seeing.conftest import numbers_sent, seeing_of, together
+from tests.world_api.session.conftest import numbers_sent, seeing_of, together
 from world_api.core import BackendFault, Box, OperationFault, TimeSpan, ledger
 from world_api.session import FrameChoice, LookSpot, Session, VisionConfig
 

@@ -16,8 +16,8 @@ from controller.questions import KINDS, Kind, Question
 from controller.replies import Problem
 from world_api.core import EpisodeFault, json_line
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "controller"
-ROOT = Path(__file__).parents[3]
+GOLDEN = Path(__file__).parents[1] / "golden" / "controller"
+ROOT = Path(__file__).parents[2]
 REASONS = ("rounds", "calls", "tokens", "money", "seconds", "window", "malformed_replies")
 CODES = (*get_args(Problem), "budget_spent", "tool_overtime", "cut", "folded", "dropped")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.vision_server import VisionServer
-from tests.world_api.seeing.conftest import numbers_sent, seeing_of, together
+from tests.world_api.session.conftest import numbers_sent, seeing_of, together
 from world_api.core import (
     BackendFault,
     Expected,
