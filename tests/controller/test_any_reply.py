@@ -17,7 +17,8 @@ from controller.questions import Question, value_of
 from controller.records import Conditions, JournalEntry, replay_entry
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
-from world_api.chat import Exchange, RecordingChatModel, RecordingClock, ScriptedChatModel
+from tests.support.scripted import ScriptedChatModel
+from world_api.chat import Exchange, RecordingChatModel, RecordingClock
 from world_api.core import json_line, parse_json
 from world_api.session import Session
 

@@ -13,9 +13,10 @@ from controller.questions import Question
 from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext, flat, hier
 from controller.toolsets import JudgedItems
+from tests.support.scripted import ScriptedChatModel
 from tool_induction import ToolLibrary, compile_document, limits
 from tool_induction.judge import JUDGEMENT, ScriptedJudge
-from world_api.chat import Call, ScriptedChatModel, completion
+from world_api.chat import Call, completion
 from world_api.operations import OPERATIONS
 
 ASKED = {"question": "Is it about a folder?", "answers": ["yes", "no"], "items": ["a blue folder", "a garden"]}

@@ -14,8 +14,9 @@ from controller.questions import Question
 from controller.records import Conditions, Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
 from controller.toolsets import AtomicTools
+from tests.support.scripted import ScriptedChatModel
 from world_api import SystemClock
-from world_api.chat import Call, ScriptedChatModel, completion
+from world_api.chat import Call, completion
 from world_api.core import EpisodeFault, StoreFault
 
 SEARCH = Call(tool="search_segments_by_text", arguments={"video_id": "made", "query": "red", "top_k": 3}, id="c1")

@@ -9,7 +9,8 @@ import pytest
 
 from controller.budgets import Budget
 from controller.prompts import Preamble
-from world_api.chat import Call, ScriptedChatModel, estimate_tokens
+from tests.support.scripted import ScriptedChatModel
+from world_api.chat import Call, estimate_tokens
 from world_api.core import BackendFault
 
 RESULT = {

@@ -12,8 +12,9 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache as cached
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -21,7 +22,7 @@ from world_api.chat.messages import CARRIED, call_position, first_message, text_
 from world_api.chat.models import OpenAIChatModel
 from world_api.chat.transport import Endpoint, Transport
 from world_api.chat.usage import Usage, is_count, usage_of
-from world_api.chat.wires import WireName, wire_named
+from world_api.chat.wires import ChatCompletionsWire, ResponsesWire, WireName
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import BackendFault, StoreFault
 from world_api.core.files import write_atomically
@@ -91,7 +92,7 @@ class Capabilities:
     Args:
         wire: The API to use.
         checks: The outcomes of what was tried.
-        thorough: Whether everything was tried, or only what chooses the wire.
+        thorough: Whether everything was tried.
         requests: How many requests were sent.
         spent: The tokens they took.
         found_at: When, as ISO 8601.
@@ -176,34 +177,20 @@ def capabilities_of(
     cache: Path | str | None,
     clock: Clock,
     sleep: Callable[[float], None],
-    thorough: bool = False,
     again: bool = False,
 ) -> Capabilities:
-    """Return what is known of the model, and try what is not.
+    """Try what a model supports, with about ten small requests.
 
-    One or two requests choose the wire and try a tool; ``thorough`` tries everything. ``cache`` is the folder in which
-    findings are stored (None: nowhere); ``again`` ignores what is there.
+    ``cache`` is the folder in which findings are stored (None: nowhere); a complete one is returned unless ``again``.
 
     Raises:
         BackendFault: ``endpoint_unreachable``, ``endpoint_bad_url``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
             ``endpoint_rate_limited``, ``endpoint_error``: nothing was learnt, and nothing is stored.
     """
     known = None if cache is None or again else read_finding(cache, endpoint, model)
-    if known is not None and (known.thorough or not thorough):
+    if known is not None and known.thorough:
         return known
-    probe = _Probe(endpoint, model, clock=clock, sleep=sleep)
-    wire = probe.choose_wire()
-    complete = thorough and probe.try_all()
-    window = probe.window() if thorough else None
-    found = Capabilities(
-        wire=wire,
-        checks=tuple(probe.checks[name] for name in CHECKS if name in probe.checks),
-        thorough=complete,
-        requests=probe.requests,
-        spent=probe.spent,
-        found_at=clock.now(),
-        window=window,
-    )
+    found = _Probe(endpoint, model, clock=clock, sleep=sleep).run()
     if cache is not None:
         keep_finding(cache, endpoint, model, found)
     return found
@@ -242,64 +229,35 @@ class _Probe:
     """Tries one model and notes what is seen. A bad outcome is not replaced by a later one."""
 
     def __init__(self, endpoint: Endpoint, model: str, *, clock: Clock, sleep: Callable[[float], None]) -> None:
-        self.checks: dict[CheckName, Check] = {}
-        self.spent = Usage()
+        self._checks: dict[CheckName, Check] = {}
+        self._spent = Usage()
         self._name = model
+        self._clock = clock
         self._transport = Transport(endpoint, clock=clock, sleep=sleep)
-        self._pointed = False  #: whether the server pointed at the Responses API
-        self._models = {
-            name: OpenAIChatModel(
-                endpoint, model, clock=clock, sleep=sleep, wire=wire_named(name), find_wire=self._note_pointing
-            )
-            for name in get_args(WireName)
-        }
-        self._wire: WireName = "chat"
+        chat, responses = ChatCompletionsWire(), ResponsesWire()
+        connect = partial(OpenAIChatModel, endpoint, model, clock=clock, sleep=sleep)
+        self._model = connect(wire=chat, other=responses, on_switch=self._note_switch)
+        self._responses = connect(wire=responses)
 
-    @property
-    def requests(self) -> int:
-        """How many requests were sent, retries included."""
-        return self._transport.requests + sum(model.requests for model in self._models.values())
-
-    def choose_wire(self) -> WireName:
-        """Return the wire on which the model takes tools, Chat Completions if both do; and check whether it calls one.
+    def run(self) -> Capabilities:
+        """Check everything; first whether the model calls a tool, and over which API.
 
         Raises:
-            BackendFault: neither API is there, or the model is not.
+            BackendFault: neither API is there, or the model is not; ``endpoint_refused_key``.
         """
         try:
             self._first_call()
             self._note("chat", "ok", "it answers")
         except BackendFault as fault:
-            if not self._pointed:
-                if fault.code != "endpoint_refused_request":
-                    raise
-                self._note("tools", "not_offered", fault.message)
-                self._note("chat", "ok", fault.message)
-                return self._wire
-            self._wire = "responses"
-            self._note("chat", "wrong" if "responses" in fault.message.lower() else "not_offered", fault.message)
-            try:
-                self._first_call()
-            except BackendFault:
-                raise fault from None
-            self._note("responses", "ok", "it answers")
-        return self._wire
-
-    def try_all(self) -> bool:
-        """Try everything else; whether all of it could be tried.
-
-        Raises:
-            BackendFault: ``endpoint_refused_key``.
-        """
-        tries: dict[CheckName, Callable[[], None]] = {
-            "responses": self._other_wire,
-            "structured_output": self._structured_output,
-            "images": self._images,
-        }
-        if self.checks["tools"].outcome == "ok":
+            if fault.code != "endpoint_refused_request":
+                raise
+            self._note("tools", "not_offered", fault.message)
+            self._note("chat", "ok", fault.message)
+        tries = {"responses": self._other_wire, "structured_output": self._structured_output, "images": self._images}
+        if self._checks["tools"].outcome == "ok":
             tries |= {"tools": self._round_trip, "parallel_calls": self._parallel_calls, "strict": self._strict}
         complete = True
-        for name, check in tries.items():
+        for name, check in cast("dict[CheckName, Callable[[], None]]", tries).items():
             try:
                 check()
             except BackendFault as fault:
@@ -309,9 +267,18 @@ class _Probe:
                 complete = complete and not transient
                 refused: Outcome = "wrong" if name == "tools" else "not_offered"
                 self._note(name, "not_tried" if transient else refused, fault.message)
-        return complete
+        window = self._window()
+        return Capabilities(
+            wire=cast(WireName, self._model.wire_name),
+            checks=tuple(self._checks[name] for name in CHECKS if name in self._checks),
+            thorough=complete,
+            requests=self._transport.requests + self._model.requests + self._responses.requests,
+            spent=self._spent,
+            found_at=self._clock.now(),
+            window=window,
+        )
 
-    def window(self) -> int | None:
+    def _window(self) -> int | None:
         """Return the smallest context window, in tokens, that the server reports for this model; None if it reports none."""
         try:
             answer = self._transport.exchange(
@@ -361,8 +328,8 @@ class _Probe:
             self._note("tools", "wrong", f"the result of a call was not read: it said {said!r}")
 
     def _other_wire(self) -> None:
-        if self._wire == "chat":
-            self._request("Say: ready.", wire="responses")
+        if self._model.wire_name == "chat":
+            self._request("Say: ready.", model=self._responses)
             self._note("responses", "ok", "it answers")
 
     def _parallel_calls(self) -> None:
@@ -398,17 +365,16 @@ class _Probe:
         self._note("images", "ok" if 0 <= left < right else "wrong", f"it saw {said!r}")
 
     def _request(
-        self, content: Any, *history: dict[str, Any], wire: WireName | None = None, **settings: Any
+        self, content: Any, *history: dict[str, Any], model: OpenAIChatModel | None = None, **settings: Any
     ) -> dict[str, Any]:
         """Return the message of the reply.
 
         Raises:
             BackendFault: as ``OpenAIChatModel.complete``; ``endpoint_error`` if a reply has no message.
         """
-        messages = [{"role": "user", "content": content}, *history]
-        request = {"model": self._name, "messages": messages, **settings}
-        reply = self._models[wire or self._wire].complete(request)
-        self.spent += usage_of(request, reply)
+        request = {"model": self._name, "messages": [{"role": "user", "content": content}, *history], **settings}
+        reply = (model or self._model).complete(request)
+        self._spent += usage_of(request, reply)
         message = first_message(reply)
         if message is None:
             raise BackendFault("endpoint_error", "a reply without a message", hint="use another server")
@@ -417,11 +383,12 @@ class _Probe:
     def _note(self, name: CheckName, outcome: Outcome, seen: str) -> None:
         line = " ".join(seen.split())
         short = line if len(line) <= _MOST_SEEN else line[: _MOST_SEEN - 3] + "..."
-        if name not in self.checks or self.checks[name].outcome in ("ok", "not_tried"):
-            self.checks[name] = Check(name=name, outcome=outcome, seen=short)
+        if name not in self._checks or self._checks[name].outcome in ("ok", "not_tried"):
+            self._checks[name] = Check(name=name, outcome=outcome, seen=short)
 
-    def _note_pointing(self) -> None:
-        self._pointed = True
+    def _note_switch(self, refusal: BackendFault) -> None:
+        self._note("chat", "wrong" if "responses" in refusal.message.lower() else "not_offered", refusal.message)
+        self._note("responses", "ok", "it answers")
 
 
 def _functions(message: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -323,7 +323,7 @@ def _spans(result: _Json) -> list[TimeSpan]:
     found = [
         TimeSpan(start=float(start), end=float(end))
         for start, end in times
-        if type(start) in (int, float) and type(end) in (int, float) and 0 <= start <= end < 1e9
+        if isinstance(start, int | float) and isinstance(end, int | float) and 0 <= start <= end < 1e9
     ]
     return found or (_spans({"": result["evidence"]}) if result.get("evidence") else [])
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from world_api.core.canonical import content_hash, parse_json
-from world_api.core.cost import deadline, remaining
+from world_api.core.cost import remaining
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Clock
 
@@ -47,7 +47,7 @@ _IS_MISSING = re.compile(
     r"not (?:found|exist|served|available)|n't exist|no such|unknown|invalid model name|model \S+ is not supported",
     re.IGNORECASE,
 )
-_MOST_ADAPTATIONS = 2  #: of one request: to the other API and to what the server refuses
+_MOST_ADAPTATIONS = 2  #: of one request to what the server refuses
 _SHORTEST_ATTEMPT = 0.001  #: seconds
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0  #: seconds; doubled with each attempt
 _JITTER = 0.25  #: share of a wait
@@ -288,26 +288,18 @@ class Answer:
         return self.garbled or (self.status in _TRANSIENT and self.code != _QUOTA)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Failure:
+class Failure(Exception):
     """A failed attempt.
 
     ``transient``: try again; ``retry_after``: seconds the server asks to wait; ``adapted``: the next attempt is another request,
     without what the server refused.
     """
 
-    fault: BackendFault
-    transient: bool = False
-    retry_after: float | None = None
-    adapted: bool = False
-
-
-class _FailedError(Exception):
-    """An attempt that failed."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.fault.message)
-        self.failure = failure
+    def __init__(
+        self, fault: BackendFault, *, transient: bool = False, retry_after: float | None = None, adapted: bool = False
+    ) -> None:
+        super().__init__(fault.message)
+        self.fault, self.transient, self.retry_after, self.adapted = fault, transient, retry_after, adapted
 
 
 class Transport:
@@ -332,10 +324,11 @@ class Transport:
         self._chance = chance
         self._client = _client(endpoint)
 
-    def exchange(self, send: Send, understand: Callable[[Answer], T | Failure]) -> T:
+    def exchange(self, send: Send, understand: Callable[[Answer], T]) -> T:
         """Send a request, retry while the deadline allows, and return what ``understand`` makes of the answer.
 
-        The deadline is the endpoint's ``total_timeout``, or less if the caller has less (``world_api.core.cost``).
+        ``understand`` raises ``Failure`` for an answer that is no reply. The deadline is the endpoint's ``total_timeout``, or less
+        if the caller has less (``world_api.core.cost``).
 
         Raises:
             BackendFault: that of the last failure; ``endpoint_unreachable`` if nothing was received.
@@ -352,29 +345,26 @@ class Transport:
             nonlocal adaptations
             while True:
                 answer = self._try(send, left=left())
-                if isinstance(answer, Failure):
-                    raise _FailedError(answer)
-                with deadline(left()):  # understanding may send requests, too
-                    outcome = understand(answer)
-                if not isinstance(outcome, Failure):
-                    return outcome
-                if not outcome.adapted or adaptations == _MOST_ADAPTATIONS or left() <= 0:
-                    raise _FailedError(outcome)
-                adaptations += 1
+                try:
+                    return understand(answer)
+                except Failure as failure:
+                    if not failure.adapted or adaptations == _MOST_ADAPTATIONS or left() <= 0:
+                        raise
+                    adaptations += 1
 
         retrying = Retrying(
             sleep=self._sleep,
-            retry=retry_if_exception(lambda error: isinstance(error, _FailedError) and error.failure.transient),
+            retry=retry_if_exception(lambda error: isinstance(error, Failure) and error.transient),
             wait=lambda state: self._wait(state, left=left()),
             stop=lambda state: state.attempt_number > self._endpoint.retries or state.upcoming_sleep >= left(),
             reraise=True,
         )
         try:
             return retrying(attempt)
-        except _FailedError as error:
-            failure, time_left = error.failure, max(0.0, left())
-        fault, wait = failure.fault, failure.retry_after
-        if failure.transient and wait and wait >= time_left:
+        except Failure as failure:
+            fault, time_left = failure.fault, max(0.0, left())
+            wait = failure.retry_after if failure.transient else None
+        if wait and wait >= time_left:
             seconds = f"{round(wait, 1):g} s"
             raise BackendFault(
                 fault.code,
@@ -386,12 +376,12 @@ class Transport:
     def _wait(self, state: RetryCallState, *, left: float) -> float:
         """Return seconds before the next attempt: what the server asks for, else longer each time; with jitter if time allows."""
         error = state.outcome.exception() if state.outcome else None
-        wait = error.failure.retry_after if isinstance(error, _FailedError) else None
+        wait = error.retry_after if isinstance(error, Failure) else None
         seconds = wait or float(min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(state.attempt_number - 1, 16)))
         longer = seconds * (1 + _JITTER * self._chance())
         return longer if longer < left else seconds
 
-    def _try(self, send: Send, *, left: float) -> Answer | Failure:
+    def _try(self, send: Send, *, left: float) -> Answer:
         # The client does not wrap the errors in the middle of a body; they are those of its HTTP library.
         from httpx2 import HTTPError
         from openai import APIConnectionError, APIStatusError, OpenAIError
@@ -401,15 +391,15 @@ class Transport:
         try:
             return self._read(*_within(seconds, lambda given_up: self._fetch(send, seconds, given_up)))
         except TimeoutError:
-            return Failure(fault=self._endpoint.unreachable(f"no whole answer in {seconds:g} s"), transient=True)
+            raise Failure(self._endpoint.unreachable(f"no whole answer in {seconds:g} s"), transient=True) from None
         except APIStatusError as error:
             return self._refusal(error)
         except (APIConnectionError, HTTPError) as error:
             reason = str(error.__cause__ or error) or type(error).__name__
-            return Failure(fault=self._endpoint.unreachable(reason), transient=True)
+            raise Failure(self._endpoint.unreachable(reason), transient=True) from None
         except (OpenAIError, UnicodeError) as error:
             # The client refuses some requests before it sends them, such as text that is not Unicode.
-            return Failure(fault=self._endpoint.unreachable(f"the request cannot be sent: {error}"))
+            raise Failure(self._endpoint.unreachable(f"the request cannot be sent: {error}")) from None
 
     def _fetch(self, send: Send, seconds: float, given_up: Callable[[], bool]) -> tuple[bytes, str]:
         """Return the body, as far as a reply can reasonably go, and its content type."""

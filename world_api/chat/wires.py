@@ -85,8 +85,8 @@ def wire_named(name: WireName) -> Wire:
     return ChatCompletionsWire() if name == "chat" else ResponsesWire()
 
 
-def points_to_responses(answer: Answer) -> bool:
-    """Whether a refusal says to try the Responses API: there is no Chat Completions here, or it names the other one."""
+def points_to_other_api(answer: Answer) -> bool:
+    """Whether a refusal says to try the other API: this one is not there, or the refusal names Responses."""
     return answer.status in _NOT_THERE or (answer.status != 200 and "responses" in answer.message.lower())
 
 

@@ -200,7 +200,6 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict
         cache=cache_folder(os.environ, home=Path.home()),
         clock=SystemClock(),
         sleep=time.sleep,
-        thorough=True,
         again=again,
     )
     return _endpoint_record(endpoint, model, found)

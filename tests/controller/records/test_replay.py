@@ -15,9 +15,10 @@ from controller.questions import Question
 from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
 from tests.support.journals import forge
+from tests.support.scripted import ScriptedChatModel
 from tool_induction import ToolLibrary, load_library
 from world_api import SystemClock
-from world_api.chat import Endpoint, OpenAIChatModel, RuleBasedChatModel, ScriptedChatModel
+from world_api.chat import Endpoint, OpenAIChatModel, RuleBasedChatModel
 from world_api.core import BackendFault, EpisodeFault, json_line
 
 QUESTION = "When does the person in red first appear?"

@@ -16,8 +16,9 @@ from controller.loop import run_episode
 from controller.questions import Question
 from controller.records import Journal, Replayed, answer, conditions, replay_recorded
 from controller.systems import System, SystemContext
+from tests.support.scripted import ScriptedChatModel
 from world_api import SystemClock
-from world_api.chat import RuleBasedChatModel, ScriptedChatModel
+from world_api.chat import RuleBasedChatModel
 from world_api.core import EpisodeFault, OperationFault, json_line, parse_json
 from world_api.session import Session
 

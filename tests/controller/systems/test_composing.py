@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from controller.budgets import Budget
+from tests.support.scripted import ScriptedChatModel
 from tests.support.systems import DOCUMENT, data_in, text_of
 from tool_induction.judge import ScriptedJudge
-from world_api.chat import Call, ScriptedChatModel, completion
+from world_api.chat import Call, completion
 
 GIVEN = {"video_id": "made", "words": "folder"}
 FAULTY = json.loads(json.dumps(DOCUMENT).replace("search_segments_by_text", "search_segments_by_words"))

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from controller.toolsets import FallbackTools
+from tests.support.scripted import ScriptedChatModel
 from tests.support.systems import FOUND
 from tool_induction import ToolDeclaration, load_library
 from tool_induction.judge import ScriptedJudge
-from world_api.chat import Call, ScriptedChatModel, completion
+from world_api.chat import Call, completion
 from world_api.operations import OPERATIONS
 
 SEARCH = Call(tool="search_segments_by_text", arguments={"video_id": "made", "query": "folder", "top_k": 3}, id="s1")

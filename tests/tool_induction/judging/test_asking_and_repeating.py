@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.scripted import ScriptedChatModel
 from tool_induction.judge import JUDGEMENT, ChatJudge, RecordedJudge, RememberedJudge, ScriptedJudge
-from world_api.chat import CachingChatModel, Endpoint, OpenAIChatModel, ScriptedChatModel, completion
+from world_api.chat import CachingChatModel, Endpoint, OpenAIChatModel, completion
 from world_api.core import BackendFault, EpisodeFault, Ledger, ToolFault, ledger
 
 YES_NO = ("yes", "no")
