@@ -39,31 +39,10 @@ if TYPE_CHECKING:
     from world_api.chat import RuleBasedChatModel, chat_model
 
 __all__ = [
-    "OPERATIONS",
-    "Budget",
-    "BuildOptions",
-    "Episode",
-    "Journal",
-    "LibraryTools",
-    "Question",
-    "RuleBasedChatModel",
-    "SystemClock",
-    "SystemContext",
-    "answer_recorded",
-    "build_system",
-    "build_world",
-    "chat_model",
-    "compile_document",
-    "list_worlds",
-    "load_dataset",
-    "load_library",
-    "main",
-    "open_session",
-    "read_run",
-    "replay_recorded",
-    "run",
-    "run_tool",
-    "score_value",
+    "OPERATIONS", "Budget", "BuildOptions", "Episode", "Journal", "LibraryTools", "Question", "RuleBasedChatModel",
+    "SystemClock", "SystemContext", "answer_recorded", "build_system", "build_world", "chat_model",
+    "compile_document", "list_worlds", "load_dataset", "load_library", "main", "open_session", "read_run",
+    "replay_recorded", "run", "run_tool", "score_value",
 ]  # fmt: skip
 
 #: The names of the facade by the package that defines them.

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
 from controller.questions import Kind
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from world_api.chat.models import WireChoice
-from world_api.commands import vision as perception
 from world_api.commands.cli import (
     DEFAULT_STORE,
     AsOfOption,
@@ -25,8 +24,8 @@ from world_api.commands.cli import (
     show,
     under_headings,
 )
+from world_api.commands.vision import DEFAULT_VISION, VisionOptions, with_vision_options
 from world_api.core.faults import EpisodeFault
-from world_api.options import DEFAULT_FRAMES, DEFAULT_LOOKS, DEFAULT_SIDE, VisionChoices
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -157,11 +156,7 @@ RecordOption = Annotated[
 
 
 def system_settings(settings: list[str] | None, *, exposure: str | None) -> dict[str, Any]:
-    """The settings of the system that the options give.
-
-    Raises:
-        OperationFault: ``bad_arguments``.
-    """
+    """The settings of the system that the options give. Raises OperationFault: ``bad_arguments``."""
     return read_arguments(settings, None, {}) | ({} if exposure is None else {"exposure": exposure})
 
 
@@ -171,6 +166,7 @@ ask_app = command_app()
 
 
 @ask_app.command(cls=under_headings(HEADINGS))
+@with_vision_options("prices")
 def ask(
     video: VideoArgument,
     question: QuestionArgument,
@@ -198,14 +194,7 @@ def ask(
     money: MoneyOption = None,
     window: WindowOption = None,
     digest_tokens: DigestOption = _USUAL.digest_tokens,
-    profile: perception.PerceptionOption = perception.Perception.CLASSICAL,
-    vision_model: perception.VisionModelOption = None,
-    embedding_model: perception.EmbeddingModelOption = None,
-    frames: perception.FramesOption = DEFAULT_FRAMES,
-    side: perception.SideOption = DEFAULT_SIDE,
-    look_language: perception.LookLanguageOption = None,
-    looks: perception.LooksOption = DEFAULT_LOOKS,
-    yes: perception.YesOption = False,
+    vision: VisionOptions = DEFAULT_VISION,
     store: StoreOption = DEFAULT_STORE,
     session: OwnSessionOption = None,
     commit: CommitOption = False,
@@ -225,21 +214,14 @@ def ask(
     from world_api.chat.models import chat_model, takes_images, window_of
     from world_api.chat.usage import Prices
     from world_api.commands.cli import progress_bars
-    from world_api.commands.vision import confirm_vision_cost
     from world_api.core.ports import SystemClock
     from world_api.session.overlay import forget_reserved, reserve_session
 
     query = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
     clock, environment = SystemClock(), os.environ
     spoken = language_of(query.text) if language == "auto" else language
-    vision = vision_config(
-        VisionChoices(
-            profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
-            frames=frames, side=side, looks=looks, language=look_language or spoken,
-        ),
-        clock=clock,
-        environment=environment,
-    )  # fmt: skip
+    chosen = vision.choices(model=model, language=spoken)
+    config = vision_config(chosen, clock=clock, environment=environment)
     context = SystemContext(
         model=chat_model(model, clock=clock, environment=environment, wire=wire, cache=cache),
         clock=clock,
@@ -259,14 +241,14 @@ def ask(
     name = system or ("hier" if tools is not None else "flat")
     build_system(name, context)  # refuse what cannot be combined before anything is built
     refuse_unpriced(context)
-    confirm_vision_cost(store, video, vision, context.prices, yes=yes)
+    vision.confirm(store, video, config, prices=context.prices, during="for this question")
     with progress_bars() as bars:
         video_id = ensure_world(video, store, progress=bars, clock=clock)
     # Without a name the session is fresh and lives in memory, unless it has to be stored to be committed.
     fresh = reserve_session(store, video_id, "ask") if session is None and commit else None
     session_name = session if fresh is None else fresh
     try:
-        opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=groups or (), seeing=vision)
+        opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=groups or (), seeing=config)
         opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
         journal = Journal(record) if record is not None else None
         answered = answer(query, opened, system=name, context=context, journal=journal, when_broken_off=_note_name)
@@ -286,11 +268,7 @@ def _note_name(name: str) -> None:
 
 
 def _refuse_failed(answered: Answered) -> None:
-    """Raise the fault of an episode without an answer; if it was recorded, print its name.
-
-    Raises:
-        EpisodeFault: that fault.
-    """
+    """Raise the fault of an episode without an answer; if it was recorded, print its name. Raises EpisodeFault: that fault."""
     fault = answered.episode.fault
     if fault is None:
         return

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
 from controller.evidence import DIGEST, CitedSpan
 from controller.questions import Question
 from controller.replies import Problem
@@ -228,11 +228,7 @@ class Episode:
 
 
 def episode_from_record(record: dict[str, Any]) -> Episode:
-    """Read the wire form.
-
-    Raises:
-        EpisodeFault: ``recording_schema``, ``recording_damaged``.
-    """
+    """Read the wire form. Raises EpisodeFault: ``recording_schema``, ``recording_damaged``."""
     version = record.get("schema_version")
     if version != SCHEMA_VERSION:
         raise EpisodeFault(

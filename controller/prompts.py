@@ -53,11 +53,6 @@ def language_of(text: str) -> Language:
     return "zh" if han and not is_other and han >= len(_LATIN_WORD.findall(text)) else "en"
 
 
-def error(body: ErrorBody) -> dict[str, Any]:
-    """A notice in place of a result."""
-    return {"error": body}
-
-
 @dataclass(frozen=True, kw_only=True)
 class FirstCall:
     """A call that the system makes before the model is asked; it counts as no call of the model's.
@@ -98,11 +93,7 @@ Pictures = Callable[[str], str]
 
 
 def no_pictures(name: str) -> str:
-    """Refuse every picture, for systems whose results have none.
-
-    Raises:
-        EpisodeFault: ``no_such_picture``.
-    """
+    """Refuse every picture, for systems whose results have none. Raises EpisodeFault: ``no_such_picture``."""
     raise EpisodeFault("no_such_picture", f"there is no picture {name[:80]}")
 
 
@@ -140,11 +131,7 @@ def first_call(number: int, first: FirstCall) -> ToolCall:
 
 
 def refuse_failed(first: FirstCall, result: Mapping[str, Any]) -> None:
-    """Raise the fault of a required call of the system.
-
-    Raises:
-        BackendFault: the fault of the call.
-    """
+    """Raise the fault of a required call of the system. Raises BackendFault: the fault of the call."""
     error = result.get("error")
     if first.needed and isinstance(error, Mapping):
         raise BackendFault(str(error.get("code")), str(error.get("message")), hint=str(error.get("hint", "")))

@@ -30,10 +30,7 @@ class Question:
     ``options`` are the choices of a ``choice`` and the things to be ordered of an ``order``; the model sees them under the
     letters A, B, C ... ``as_of`` (seconds) is the moment at which it is asked: nothing later may be seen. Values by kind:
     ``open`` text; ``choice`` a letter; ``interval`` ``{"start_time", "end_time"}`` in seconds; ``count`` a whole number from
-    0; ``order`` all letters, first to last.
-
-    Raises:
-        EpisodeFault: ``bad_question``.
+    0; ``order`` all letters, first to last. Raises EpisodeFault: ``bad_question``.
     """
 
     text: str
@@ -130,11 +127,7 @@ def span_schema(words: Describe) -> dict[str, Any]:
 
 
 def value_of(question: Question, given: Any) -> Any:
-    """The answer as the question's type has it.
-
-    Raises:
-        InvalidAnswer: it is none, and why.
-    """
+    """The answer as the question's type has it. Raises InvalidAnswer: it is none, and why."""
     match question.kind:
         case "choice":
             return _letter(question, given)
@@ -150,11 +143,7 @@ def value_of(question: Question, given: Any) -> Any:
 
 
 def span_of(given: Any) -> TimeSpan:
-    """Parse an interval of the video.
-
-    Raises:
-        InvalidAnswer: it is none, and why.
-    """
+    """Parse an interval of the video. Raises InvalidAnswer: it is none, and why."""
     if not isinstance(given, dict) or given.keys() != {"start_time", "end_time"}:
         raise InvalidAnswer("give an object of start_time and end_time, and nothing else")
     start, end = given["start_time"], given["end_time"]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from controller.budgets import Meter
+from controller.episode_budget import BudgetMeter
 from controller.prompts import PictureBook
 from world_api.chat.messages import checked_reply, first_choice, from_cache
 from world_api.chat.usage import Usage, estimate_tokens, usage_of
@@ -50,7 +50,7 @@ def is_too_long(fault: BackendFault) -> bool:
     return fault.code in _TOO_LONG_CODES and _TOO_LONG.search(fault.message) is not None
 
 
-class Transcript:
+class Conversation:
     """The messages, their sizes in tokens, and which of them can be folded.
 
     Some servers refuse messages that do not take turns. So no turn is empty, and what the
@@ -188,26 +188,17 @@ class ModelReply:
         return reason if isinstance(reason, str) else None
 
 
+@dataclass(kw_only=True)
 class ModelRequests:
     """The requests of one episode."""
 
-    def __init__(
-        self,
-        model: ChatModel,
-        transcript: Transcript,
-        *,
-        offer: Sequence[dict[str, Any]],
-        pictures: PictureBook,
-        meter: Meter,
-        clock: Clock,
-    ) -> None:
-        self._model = model
-        self._transcript = transcript
-        self._offer = list(offer)
-        self._pictures = pictures
-        self._meter = meter
-        self._clock = clock
-        self._folded = 0  #: since the last request that was answered
+    model: ChatModel
+    transcript: Conversation
+    offer: list[Message]
+    pictures: PictureBook
+    meter: BudgetMeter
+    clock: Clock
+    folded: int = 0  #: results, since the last request that was answered
 
     def ask(self) -> ModelReply:
         """Ask with the tools on offer.
@@ -217,7 +208,7 @@ class ModelRequests:
             BackendFault: the model's.
         """
         self._fold(last=False)
-        if not self._transcript.fits(with_tools=True):
+        if not self.transcript.fits(with_tools=True):
             raise WindowExceeded
         try:
             return self._request_in_time()
@@ -231,17 +222,13 @@ class ModelRequests:
         except BackendFault as fault:
             if not is_too_long(fault):
                 raise
-            self._transcript.refused(with_tools=True)
+            self.transcript.refused(with_tools=True)
             raise WindowExceeded from fault
 
     def ask_final(self) -> ModelReply:
-        """Ask without tools; results of the last round may be folded too.
-
-        Raises:
-            BackendFault: the model's.
-        """
+        """Ask without tools; results of the last round may be folded too. Raises BackendFault: the model's."""
         self._fold(last=True)
-        seconds = min(_MOST_AT_LAST, max(_LEAST_AT_LAST, self._meter.budget.seconds))
+        seconds = min(_MOST_AT_LAST, max(_LEAST_AT_LAST, self.meter.budget.seconds))
         try:
             return self._request(with_tools=False, seconds=seconds)
         except BackendFault as fault:
@@ -250,38 +237,38 @@ class ModelRequests:
         return self._request(with_tools=False, seconds=seconds)
 
     def _fold(self, *, last: bool) -> int:
-        folded = self._transcript.fold(with_tools=not last, last_round_too=last)
-        self._folded += folded
+        folded = self.transcript.fold(with_tools=not last, last_round_too=last)
+        self.folded += folded
         return folded
 
     def _shrink(self, *, last: bool) -> bool:
         """Fold after a refusal; return whether the request is shorter now."""
-        self._transcript.refused(with_tools=not last)
+        self.transcript.refused(with_tools=not last)
         return self._fold(last=last) > 0
 
     def _request_in_time(self) -> ModelReply:
         try:
-            return self._request(with_tools=True, seconds=self._meter.left())
+            return self._request(with_tools=True, seconds=self.meter.left())
         except BackendFault as fault:
-            if self._meter.left() <= 0:
+            if self.meter.left() <= 0:
                 raise EpisodeTimeout from fault
             raise
 
     def _request(self, *, with_tools: bool, seconds: float) -> ModelReply:
         request: dict[str, Any] = {
-            "model": self._model.name,
-            "messages": self._pictures.put_into(self._transcript.messages),
+            "model": self.model.name,
+            "messages": self.pictures.put_into(self.transcript.messages),
         }
         if with_tools:
-            request["tools"] = self._offer
-        began = self._clock.monotonic()
+            request["tools"] = self.offer
+        began = self.clock.monotonic()
         with deadline(max(seconds, 0.0)):
-            reply = checked_reply(self._model.complete(request))
-        took = round(self._clock.monotonic() - began, 6)
+            reply = checked_reply(self.model.complete(request))
+        took = round(self.clock.monotonic() - began, 6)
         usage = usage_of({}, reply)
         if usage.estimated:
             # The same estimate, but of what is new only: the whole request would be spelled out again in each round.
-            usage = replace(usage, prompt=self._transcript.estimate(with_tools=with_tools))
-        self._transcript.learn(usage, with_tools=with_tools)
-        folded, self._folded = self._folded, 0
+            usage = replace(usage, prompt=self.transcript.estimate(with_tools=with_tools))
+        self.transcript.learn(usage, with_tools=with_tools)
+        folded, self.folded = self.folded, 0
         return ModelReply(reply=reply, usage=usage, physical=not from_cache(reply), folded=folded, seconds=took)

@@ -15,7 +15,6 @@ import typer
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from tool_induction.library import ToolLibrary
 from tool_induction.limits import AT_A_TIME
-from world_api.commands import vision as looking
 from world_api.commands.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
@@ -33,7 +32,7 @@ from world_api.commands.cli import (
     show,
     to_json,
 )
-from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_LOOKS, DEFAULT_SIDE, VisionChoices
+from world_api.commands.vision import DEFAULT_VISION, VisionOptions, with_vision_options
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compilation import Compilation
@@ -126,6 +125,7 @@ def language(as_json: JsonOption = False) -> None:
 
 
 @app.command()
+@with_vision_options()
 def run(
     source: Source,
     tool: Annotated[str, typer.Argument(help="Which tool of it.")],
@@ -146,15 +146,7 @@ def run(
     judge_model: JudgeModelOption = None,
     judge_record: JudgeRecordOption = None,
     groups: WithOption = None,
-    profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
-    vision_model: looking.VisionModelOption = None,
-    embedding_model: looking.EmbeddingModelOption = None,
-    frames: looking.FramesOption = DEFAULT_FRAMES,
-    side: looking.SideOption = DEFAULT_SIDE,
-    look_language: looking.LookLanguageOption = None,
-    looks: looking.LooksOption = DEFAULT_LOOKS,
-    prices: looking.PricesOption = None,
-    yes: looking.YesOption = False,
+    vision: VisionOptions = DEFAULT_VISION,
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
     from tool_induction.compiler.faces import inputs_schema
@@ -164,8 +156,7 @@ def run(
     from tool_induction.runtime.runner import run_tool
     from tool_induction.runtime.trace import Trace, tree_lines
     from world_api.api import open_session, vision_config
-    from world_api.chat.usage import Prices
-    from world_api.commands.vision import confirm_vision_cost, spent_text
+    from world_api.commands.vision import spent_text
     from world_api.core.cost import ledger
     from world_api.core.ports import SystemClock
     from world_api.operations import run as run_operation
@@ -175,20 +166,13 @@ def run(
     library = load_library(source, wanted=tool, allow_judge=allow_judge, groups=groups or ())
     clock = SystemClock()
     judge = judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
-    vision = vision_config(
-        VisionChoices(
-            profile=profile.value, model=None, vision_model=vision_model, embedding_model=embedding_model,
-            frames=frames, side=side, looks=looks, language=look_language or DEFAULT_LANGUAGE,
-        ),
-        clock=clock,
-        environment=os.environ,
-    )  # fmt: skip
+    config = vision_config(vision.choices(), clock=clock, environment=os.environ)
     compiled = library.tools.get(tool)
     properties: dict[str, Any] = inputs_schema(compiled.tool)["properties"] if compiled else {}
     filled = {"video_id": video} if "video_id" in properties else {}
     arguments = filled | read_arguments(pairs, args, properties)
-    confirm_vision_cost(store, video, vision, Prices.read(prices), yes=yes, during="for this run of the tool")
-    opened = open_session(store, video, as_of=as_of, name=session, groups=groups or (), seeing=vision)
+    vision.confirm(store, video, config, during="for this run of the tool")
+    opened = open_session(store, video, as_of=as_of, name=session, groups=groups or (), seeing=config)
     recorded = Trace()
     call = partial(run_operation, opened)
     with ledger() as book:
@@ -202,8 +186,8 @@ def run(
             trace=recorded if trace else None,
             judge=judge,
         )
-    if vision is not None:
-        note(spent_text(book.items, vision))
+    if config is not None:
+        note(spent_text(book.items, config))
     shown = result | ({"trace": [node.record() for node in recorded.root.children]} if trace else {})
     show(
         shown, as_json=as_json, text=lambda: "\n".join([to_json(result), *(tree_lines(recorded.root) if trace else ())])

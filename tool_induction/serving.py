@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
-from world_api.commands import vision as looking
 from world_api.commands.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
@@ -25,7 +24,7 @@ from world_api.commands.cli import (
     command_app,
     note,
 )
-from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_LOOKS, DEFAULT_SIDE, VisionChoices
+from world_api.commands.vision import DEFAULT_VISION, VisionOptions, with_vision_options
 
 if TYPE_CHECKING:
     from tool_induction.judge.port import Judge
@@ -36,6 +35,7 @@ app = command_app()
 
 
 @app.command()
+@with_vision_options()
 def serve(
     video_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")],
     store: StoreOption = DEFAULT_STORE,
@@ -48,23 +48,13 @@ def serve(
     allow_judge: AllowJudgeOption = False,
     judge_model: JudgeModelOption = None,
     judge_record: JudgeRecordOption = None,
-    profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
-    vision_model: looking.VisionModelOption = None,
-    embedding_model: looking.EmbeddingModelOption = None,
-    frames: looking.FramesOption = DEFAULT_FRAMES,
-    side: looking.SideOption = DEFAULT_SIDE,
-    look_language: looking.LookLanguageOption = None,
-    looks: looking.LooksOption = DEFAULT_LOOKS,
-    prices: looking.PricesOption = None,
-    yes: looking.YesOption = False,
+    vision: VisionOptions = DEFAULT_VISION,
     as_json: JsonOption = False,
 ) -> None:
     """Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout."""
     from tool_induction.judge.options import judge_of
     from tool_induction.library import load_library
     from world_api.api import open_session, vision_config
-    from world_api.chat.usage import Prices
-    from world_api.commands.vision import confirm_vision_cost
     from world_api.core.ports import SystemClock
     from world_api.operations import run
     from world_api.schemas.mcp import serve_stdio
@@ -72,16 +62,9 @@ def serve(
     clock = SystemClock()
     library = None if tools is None else load_library(tools, allow_judge=allow_judge, groups=groups or ())
     judge = judge_of(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
-    vision = vision_config(
-        VisionChoices(
-            profile=profile.value, model=None, vision_model=vision_model, embedding_model=embedding_model,
-            frames=frames, side=side, looks=looks, language=look_language or DEFAULT_LANGUAGE,
-        ),
-        clock=clock,
-        environment=os.environ,
-    )  # fmt: skip
-    confirm_vision_cost(store, video_id, vision, Prices.read(prices), yes=yes, during="as long as this serves")
-    opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=vision)
+    config = vision_config(vision.choices(), clock=clock, environment=os.environ)
+    vision.confirm(store, video_id, config, during="as long as this serves")
+    opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=config)
     if not as_json:
         also = "" if library is None else f" with the tools of {library.name}"
         note(f"serving {video_id}{also} on stdin and stdout; end with the end of input")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.operation_calls import CASES, Draws
-from controller.toolsets import Toolset
+from controller.episode_tools import Toolset
 from tool_induction.toolset import ToolDeclaration
 from world_api.chat.messages import Call, completion
 from world_api.operations import run

@@ -16,12 +16,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from controller.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode, Task
+from controller.episode_tools import TRACE, Toolset
 from controller.questions import Question
 from controller.records.conditions import Conditions
 from controller.records.journal import Journal, JournalEntry, damaged
 from controller.records.recorder import run_system
 from controller.systems.base import SystemBuilder, SystemContext
-from controller.toolsets import TRACE, Toolset
 from tool_induction.toolset import ToolDeclaration
 from world_api.chat.recording import Exchange, ReplayChatModel, ReplayClock, first_difference
 from world_api.chat.usage import Price, Prices
@@ -48,16 +48,15 @@ class RecordedInputs:
         """What was recorded and not used, by kind."""
         return {"call": self._tools.left, "material": len(self._untaken)}
 
+    def start(self, task: Task) -> None:
+        """Nothing is noted."""
+
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
         """The recorded toolset."""
         return self._tools
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """The recorded value.
-
-        Raises:
-            EpisodeFault: ``replay_mismatch``, when none was recorded under the name.
-        """
+        """The recorded value. Raises EpisodeFault: ``replay_mismatch``, when none was recorded under the name."""
         if name not in self._materials:
             raise _mismatch(f"the replay takes the material {name[:64]!r}, which was not recorded")
         self._untaken.discard(name)
@@ -99,33 +98,6 @@ class RecordedTools:
         if not call.inner_calls and not call.origins:
             return call.result
         return {**call.result, TRACE: {"kind": "tool", **call.origins, "children": call.inner_calls}}
-
-
-class RecordedModel(ReplayChatModel):
-    """A model that returns the recorded replies, and counts those that were not requested."""
-
-    def __init__(self, exchanges: Sequence[Exchange], *, name: str) -> None:
-        super().__init__(exchanges, name=name)
-        self._all, self._requests = len(exchanges), 0
-        self._counting = Lock()
-
-    @property
-    def left(self) -> int:
-        """Exchanges that were recorded and not made again."""
-        return self._all - self._requests
-
-    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The recorded reply to this very request.
-
-        Raises:
-            EpisodeFault: ``replay_mismatch``, when no recorded reply is left for the request.
-            BackendFault: the recorded one.
-        """
-        try:
-            return super().complete(request)
-        finally:
-            with self._counting:
-                self._requests += 1
 
 
 class RecordedSession(Session):
@@ -172,18 +144,14 @@ class RecordedSession(Session):
         raise _mismatch(f"the system uses the session's {name[:64]}, which is in no record")
 
 
-class RecordedJudge:
+class NamedJudge:
     """A judge by name; its answers are in the recorded results."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
-        """Refuse: a replay makes no request.
-
-        Raises:
-            EpisodeFault: ``replay_mismatch``.
-        """
+        """Refuse: a replay makes no request. Raises EpisodeFault: ``replay_mismatch``."""
         raise _mismatch("the system asks its judge outside a tool call, which is in no record")
 
 
@@ -259,7 +227,7 @@ def replay_entry(
     """Run an episode again from its entry, exchanges and materials. Raises as ``replay_recorded`` does."""
     recorded, conditions = entry.episode, entry.conditions
     _refuse_what_changed(conditions)
-    model, clock = RecordedModel(exchanges, name=recorded.model), ReplayClock(entry.readings)
+    model, clock = ReplayChatModel(exchanges, name=recorded.model), ReplayClock(entry.readings)
     inputs = RecordedInputs(recorded, materials or {})
     context = SystemContext(
         model=model,
@@ -268,7 +236,7 @@ def replay_entry(
         prices=_prices(recorded),
         language=conditions.language,
         library=_library(conditions),
-        judge=RecordedJudge(conditions.judge) if conditions.judge is not None else None,
+        judge=NamedJudge(conditions.judge) if conditions.judge is not None else None,
         domain=_domain(conditions),
         options=conditions.options,
         takes_images=conditions.takes_images,

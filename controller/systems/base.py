@@ -1,4 +1,13 @@
-"""The system interface, the context a system is built from, and the base class of systems that run the loop."""
+"""The system interface, the context a system is built from, and the base class of systems that run the loop.
+
+A system takes its toolset, and every value that its prompts are built from, through ``EpisodeInputs``::
+
+    tools = context.inputs.tools(lambda: CombinedTools([...]))
+    digest = context.inputs.material("digest", lambda: digest_of(session, ...))
+
+In a live episode both are created. While recording, materials are stored as well. In a replay neither is created: the recorded
+results and materials are returned, and the session is a stub that knows only its names.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cas
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from controller.budgets import Budget
 from controller.digest import digest_of
 from controller.episode import Episode, Library, Task
+from controller.episode_budget import Budget
+from controller.episode_tools import Toolset
 from controller.loop import run_episode
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
-from controller.toolsets import EpisodeInputs, LiveInputs, Toolset
 from tool_induction.domains.domain import SplitName
 from tool_induction.language.diagnostics import closest
 from tool_induction.toolset import ToolDeclaration
@@ -40,6 +49,37 @@ class System(Protocol):
     def answer(self, question: Question, session: Session) -> Episode:
         """One episode; it always ends with an answer or a named reason why there is none."""
         ...
+
+
+class EpisodeInputs(Protocol):
+    """The source of all that a system takes from a session, a library or a domain."""
+
+    def start(self, task: Task) -> None:
+        """Note what the episode is about; called once, before anything is taken."""
+        ...
+
+    def tools(self, make: Callable[[], Toolset]) -> Toolset:
+        """The toolset of the episode; asked for once an episode, before the first call."""
+        ...
+
+    def material(self, name: str, make: Callable[[], Any]) -> Any:
+        """A JSON value that requests are built from, under a name that the episode uses once."""
+        ...
+
+
+class LiveInputs:
+    """Inputs of a live episode, which are created on request."""
+
+    def start(self, task: Task) -> None:
+        """Nothing is noted."""
+
+    def tools(self, make: Callable[[], Toolset]) -> Toolset:
+        """The created toolset."""
+        return make()
+
+    def material(self, name: str, make: Callable[[], Any]) -> Any:
+        """The created value."""
+        return make()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,11 +133,7 @@ Kind = TypeVar("Kind", bound=Options)
 
 
 def read_options(kind: type[Kind], given: Mapping[str, Any], *, system: str) -> Kind:
-    """The settings of a system.
-
-    Raises:
-        EpisodeFault: ``bad_option``, naming the first that is wrong.
-    """
+    """The settings of a system. Raises EpisodeFault: ``bad_option``, naming the first that is wrong."""
     try:
         return kind.model_validate(dict(given))
     except ValidationError as error:
@@ -115,10 +151,7 @@ def refuse_shown(question: Question, session: Session, context: SystemContext, *
 
     The rule is the same for every system, even if it uses neither domain nor library, so that arms with the same context
     are asked the same questions. Without a split the worked examples are refused: those of the domain, and those that the
-    library's manifest says its induction was shown.
-
-    Raises:
-        ToolFault: ``split_leak``.
+    library's manifest says its induction was shown. Raises ToolFault: ``split_leak``.
     """
     from tool_induction.domains.guard import PlannedQuestion, Seen, normal, refuse_leaks
 
@@ -207,11 +240,7 @@ class LoopSystem(ABC, Generic[OptionsT]):
         return self.context.inputs.material(name, make)
 
     def task(self, question: Question, session: Session) -> Task:
-        """What an episode on this session records of its beginning.
-
-        Raises:
-            EpisodeFault: ``as_of_mismatch``.
-        """
+        """What an episode on this session records of its beginning. Raises EpisodeFault: ``as_of_mismatch``."""
         library = self.context.library if self.uses_library else None
         settings = {**self.options.model_dump(mode="json"), **self.settings()}
         settings |= {"language": self.context.language, "prompt_hash": self.prompts.hash}
@@ -241,6 +270,7 @@ class LoopSystem(ABC, Generic[OptionsT]):
         """
         refuse_shown(question, session, self.context, split=self.options.split)
         task = self.task(question, session)
+        self.context.inputs.start(task)
         setup = self.setup(question, session)
         preamble = replace(setup.preamble, digest=self._digest(session))
         return run_episode(

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from controller.episode_tools import AtomicTools
 from controller.prompts import PICTURE, FirstCall, Preamble
 from controller.systems.base import LoopSystem, Options, OwnCall, OwnCalls, Setup
-from controller.toolsets import AtomicTools
 from world_api.chat.rule_based import RULE_BASED
 from world_api.chat.usage import estimate_tokens
 from world_api.core.faults import INTERNAL_FAULT, EpisodeFault, MediaFault, OperationFault
@@ -28,7 +28,7 @@ from world_api.session.captioning import SINGLE_SEGMENT_FAULTS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from controller.budgets import Budget
+    from controller.episode_budget import Budget
     from controller.questions import Question
     from world_api.core.ports import PictureSource
     from world_api.session.session import Session
@@ -118,11 +118,7 @@ class Direct(LoopSystem[DirectOptions]):
     options_kind = DirectOptions
 
     def check(self) -> None:
-        """The model has to see.
-
-        Raises:
-            EpisodeFault: ``model_takes_no_images``.
-        """
+        """The model has to see. Raises EpisodeFault: ``model_takes_no_images``."""
         super().check()
         seen = self.context.takes_images
         if seen is False or (seen is None and self.context.model.name == RULE_BASED):
@@ -212,7 +208,7 @@ class SocraticOptions(Options):
 
 
 class Socratic(LoopSystem[SocraticOptions]):
-    """Captions of all clips of the visible video, the ``top_k`` of them that fit the question, an answer from these."""
+    """ClipCaptions of all clips of the visible video, the ``top_k`` of them that fit the question, an answer from these."""
 
     name = "socratic"
     options_kind = SocraticOptions
@@ -227,7 +223,7 @@ class Socratic(LoopSystem[SocraticOptions]):
         calls.append(FirstCall(tool=SEARCH_CAPTIONS, arguments={"query": query, "top_k": options.top_k}))
 
         def make_tools() -> OwnCalls:
-            captions = Captions(session, clips=len(tiles))
+            captions = ClipCaptions(session, clips=len(tiles))
             return OwnCalls({DESCRIBE: captions.describe, SEARCH_CAPTIONS: captions.search})
 
         preamble = Preamble(instructions="from_material", first_calls=tuple(calls))
@@ -260,7 +256,7 @@ def clips(video_id: str, length: float, clip_seconds: float) -> list[dict[str, A
     ]
 
 
-class Captions:
+class ClipCaptions:
     """The captions of one episode: made by the operation, searched by words and meaning. ``clips``: how many there are to be."""
 
     def __init__(self, session: Session, *, clips: int) -> None:

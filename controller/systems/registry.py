@@ -40,11 +40,7 @@ def own_system(name: str) -> type[LoopSystem[Any]] | None:
 
 
 def build_system(name: str, context: SystemContext) -> System:
-    """A system by name.
-
-    Raises:
-        EpisodeFault: ``unknown_system``; ``system_not_loadable``; what the system itself refuses.
-    """
+    """A system by name. Raises EpisodeFault: ``unknown_system``; ``system_not_loadable``; what the system itself refuses."""
     builder = _OWN.get(name) or _loaded(name)
     return builder(context)
 

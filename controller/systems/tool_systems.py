@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
+from controller.episode_tools import AtomicTools, CombinedTools, Exposure, FallbackTools, JudgedItems, OneVideo, Toolset
 from controller.prompts import Preamble
 from controller.systems.base import LoopSystem, Options, Setup, SystemContext
-from controller.toolsets import AtomicTools, CombinedTools, Exposure, FallbackTools, JudgedItems, OneVideo, Toolset
 from tool_induction.judge.port import RememberedJudge
 from tool_induction.toolset import LibraryTools, ToolDeclaration
 from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
@@ -66,11 +66,7 @@ class FlatWithDomain(Flat):
     shows_domain = True
 
     def check(self) -> None:
-        """Refuse a context without a domain.
-
-        Raises:
-            EpisodeFault: ``no_domain``.
-        """
+        """Refuse a context without a domain. Raises EpisodeFault: ``no_domain``."""
         super().check()
         if self.context.domain is None:
             raise EpisodeFault("no_domain", "the system 'flat+domain' needs a domain", hint="give --domain DOMAIN")
@@ -96,11 +92,7 @@ class _WithLibrary(LoopSystem[Any]):
     gives_digest = True
 
     def check(self) -> None:
-        """Refuse a context without a library.
-
-        Raises:
-            EpisodeFault: ``no_library``.
-        """
+        """Refuse a context without a library. Raises EpisodeFault: ``no_library``."""
         super().check()
         if self.context.library is None:
             raise EpisodeFault(
@@ -218,11 +210,7 @@ def hier(
     budget: Budget | None = None,
     judge: Judge | None = None,
 ) -> Hier:
-    """The system ``hier`` with all tools on offer.
-
-    Raises:
-        EpisodeFault: ``no_library``.
-    """
+    """The system ``hier`` with all tools on offer. Raises EpisodeFault: ``no_library``."""
     return Hier(SystemContext(model=model, clock=clock, budget=budget or Budget(), library=library, judge=judge))
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
 from controller.episode import Episode, Task
+from controller.episode_budget import Budget
 from controller.loop import run_episode
 from controller.prompts import FirstCall, Preamble, Prompts
 from controller.questions import Question

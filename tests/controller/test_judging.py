@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
 from controller.display import summary_record, summary_text
+from controller.episode_budget import Budget
+from controller.episode_tools import JudgedItems
 from controller.questions import Question
 from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext, flat, hier
-from controller.toolsets import JudgedItems
 from tests.support.scripted import ScriptedChatModel
 from tool_induction import ToolLibrary, compile_document, limits
 from tool_induction.judge import JUDGEMENT, ScriptedJudge

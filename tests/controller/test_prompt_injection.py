@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
 from controller.episode import Episode
+from controller.episode_budget import Budget
 from controller.observations import DATA
 from controller.questions import Question
 from controller.systems import SystemContext, build_system

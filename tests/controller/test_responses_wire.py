@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
 from controller.episode import Episode
+from controller.episode_budget import Budget
 from controller.questions import Question
 from controller.systems import flat
 from tests.support.scripted import ScriptedChatModel

@@ -93,11 +93,7 @@ def from_cache(reply: Mapping[str, Any]) -> bool:
 
 
 def checked_reply(reply: Any) -> dict[str, Any]:
-    """Return the reply if it can be sent back and stored.
-
-    Raises:
-        BackendFault: ``bad_model_reply``.
-    """
+    """Return the reply if it can be sent back and stored. Raises BackendFault: ``bad_model_reply``."""
     try:
         canonical_json(reply)
         reason = "" if isinstance(reply, dict) else "it is not a JSON object"
@@ -185,11 +181,7 @@ class OptionalSettings:
         self.settings: dict[str, Any] = settings
 
     def complete(self, model: ChatModel, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the request as it was answered, and the reply.
-
-        Raises:
-            BackendFault: the model's, if no setting is left to drop.
-        """
+        """Return the request as it was answered, and the reply. Raises BackendFault: the model's, if no setting is left to drop."""
         while True:
             settings = self.settings
             whole = {**request, **settings}

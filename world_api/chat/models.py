@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from world_api.chat.messages import PROJECT_FIELD
 from world_api.chat.rule_based import RULE_BASED, RuleBasedChatModel
-from world_api.chat.transport import Answer, Endpoint, Failure, NotAReply, Transport
+from world_api.chat.transport import Endpoint, Failure, NotAReply, ServerAnswer, Transport
 from world_api.chat.wires import ChatCompletionsWire, ResponsesWire, Wire, WireName, points_to_other_api, wire_named
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
@@ -100,7 +100,7 @@ class OpenAIChatModel:
             lambda answer: self._understand(answer, wire),
         )
 
-    def _understand(self, answer: Answer, wire: Wire) -> dict[str, Any]:
+    def _understand(self, answer: ServerAnswer, wire: Wire) -> dict[str, Any]:
         if answer.status == 200 and answer.body is None:
             raise Failure(self._endpoint.not_a_reply(answer.message), transient=answer.garbled)
         if answer.body is not None:
@@ -111,7 +111,7 @@ class OpenAIChatModel:
                 message = str(error)[:500]
                 if error.status is None:
                     raise Failure(self._endpoint.not_a_reply(message)) from None
-                answer = Answer(status=error.status, body=None, message=message, code=error.code)
+                answer = ServerAnswer(status=error.status, body=None, message=message, code=error.code)
         fault = self._endpoint.refused(self.name, answer)
         adapted = False
         if fault.code != "endpoint_unknown_model" and points_to_other_api(answer):

@@ -59,13 +59,24 @@ class Exchange:
 
 
 class RecordingChatModel:
-    """Passes requests on to another model and gives every exchange to ``keep``, faults included."""
+    """Passes requests on to another model and gives every exchange to ``keep``, faults included.
 
-    def __init__(self, model: ChatModel, *, clock: Clock, keep: Callable[[Exchange], None]) -> None:
+    ``before`` is called before each request, which may be paid for and never answered.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        *,
+        clock: Clock,
+        keep: Callable[[Exchange], None],
+        before: Callable[[], object] = lambda: None,
+    ) -> None:
         self.name = model.name
         self._model = model
         self._clock = clock
         self._keep = keep
+        self._before = before
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the other model's reply.
@@ -73,6 +84,7 @@ class RecordingChatModel:
         Raises:
             BackendFault: the other model's; ``bad_model_reply`` if its reply cannot be stored.
         """
+        self._before()
         began = self._clock.monotonic()
         reply, fault = None, None
         try:
@@ -339,11 +351,7 @@ def _damaged(reason: str) -> EpisodeFault:
 
 
 def check_schema(record: dict[str, Any], version: int, path: Path | str) -> None:
-    """Refuse a record of another schema.
-
-    Raises:
-        EpisodeFault: ``recording_schema``.
-    """
+    """Refuse a record of another schema. Raises EpisodeFault: ``recording_schema``."""
     found = record.get("schema_version")
     if found != version:
         raise EpisodeFault(

@@ -158,12 +158,7 @@ class _Planner:
     def answer(self) -> _Steps[_Conclusion]:
         """Return the plan for the question and the type of its answer."""
         if self.kind == "order":  # what is not found comes last
-            results = yield [self._call(_SEARCHES[0], query=text, top_k=20) for text in self._options.values()]
-            found = {
-                letter: span
-                for letter, result in zip(self._options, results, strict=True)
-                for span in _spans(result)[:1]
-            }
+            found = yield from self._each_option()
             letters = sorted(self._options, key=lambda letter: found[letter].start if letter in found else 1e9)
             spans = [found[letter] for letter in letters if letter in found]
             return _Conclusion(text=", ".join(letters), spans=spans, value=letters)
@@ -175,10 +170,17 @@ class _Planner:
             ending = yield from self._find()
         if self.kind != "choice" or not self._options:
             return ending
-        # The option that shares most words with what was found.
+        # The option that shares most words with what was found, else the first that is found itself.
         said = set(words(ending.text))
-        letter = max(self._options, key=lambda letter: len(said & set(words(self._options[letter]))))
-        return replace(ending, value=letter)
+        shared = {letter: len(said & set(words(option))) for letter, option in self._options.items()}
+        best = max(shared, key=lambda letter: shared[letter])
+        found = {} if shared[best] else (yield from self._each_option())
+        return replace(ending, value=next(iter(found), best))
+
+    def _each_option(self) -> _Steps[dict[str, TimeSpan]]:
+        """Search for each option; return the spans of those that are found, in the order of the options."""
+        results = yield [self._call(_SEARCHES[0], query=text, top_k=20) for text in self._options.values()]
+        return {letter: span for letter, one in zip(self._options, results, strict=True) for span in _spans(one)[:1]}
 
     def _find(self) -> _Steps[_Conclusion]:
         """Use one tool for the whole search, else a search whose candidates are confirmed; then describe and remember."""

@@ -123,11 +123,7 @@ class Endpoint:
         return f"{parts.scheme}://{self.host}{parts.path.rstrip('/')}{query}"
 
     def check_url(self) -> None:
-        """Refuse an address that no request can be sent to.
-
-        Raises:
-            BackendFault: ``endpoint_bad_url``.
-        """
+        """Refuse an address that no request can be sent to. Raises BackendFault: ``endpoint_bad_url``."""
         try:
             parts = urlsplit(self.base_url)
             usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
@@ -165,7 +161,7 @@ class Endpoint:
             hint="check that OPENAI_BASE_URL names an OpenAI-compatible server (it usually ends in /v1)",
         )
 
-    def refused(self, model: str, answer: Answer) -> BackendFault:
+    def refused(self, model: str, answer: ServerAnswer) -> BackendFault:
         """The server answered with an error status."""
         status, message = answer.status, self.without_key(answer.message)[:500]
         if 300 <= status < 400:
@@ -269,7 +265,7 @@ def error_in(answer: Mapping[str, Any]) -> NotAReply | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class ServerAnswer:
     """What a server sent: its status, its JSON object if it was one, and its words about what is wrong.
 
     ``garbled``: the body was no JSON, as if something on the way failed. ``retry_after``: seconds it asks to wait.
@@ -324,7 +320,7 @@ class Transport:
         self._chance = chance
         self._client = _client(endpoint)
 
-    def exchange(self, send: Send, understand: Callable[[Answer], T]) -> T:
+    def exchange(self, send: Send, understand: Callable[[ServerAnswer], T]) -> T:
         """Send a request, retry while the deadline allows, and return what ``understand`` makes of the answer.
 
         ``understand`` raises ``Failure`` for an answer that is no reply. The deadline is the endpoint's ``total_timeout``, or less
@@ -381,7 +377,7 @@ class Transport:
         longer = seconds * (1 + _JITTER * self._chance())
         return longer if longer < left else seconds
 
-    def _try(self, send: Send, *, left: float) -> Answer:
+    def _try(self, send: Send, *, left: float) -> ServerAnswer:
         # The client does not wrap the errors in the middle of a body; they are those of its HTTP library.
         from httpx2 import HTTPError
         from openai import APIConnectionError, APIStatusError, OpenAIError
@@ -411,18 +407,18 @@ class Transport:
                     break
             return bytes(body), response.headers.get("content-type", "")
 
-    def _read(self, raw: bytes, content_type: str) -> Answer:
+    def _read(self, raw: bytes, content_type: str) -> ServerAnswer:
         if len(raw) > MAX_REPLY_BYTES:
-            return Answer(status=200, body=None, message=f"an answer of over {MAX_REPLY_BYTES} bytes")
+            return ServerAnswer(status=200, body=None, message=f"an answer of over {MAX_REPLY_BYTES} bytes")
         text = raw.decode("utf-8", errors="replace")
         try:
             # The key is redacted only after parsing: JSON can spell it in many ways.
             body = _map_texts(parse_json(text), self._clean)
         except (ValueError, RecursionError):
-            return Answer(status=200, body=None, message=self._describe(text, content_type), garbled=True)
+            return ServerAnswer(status=200, body=None, message=self._describe(text, content_type), garbled=True)
         if not isinstance(body, dict):
-            return Answer(status=200, body=None, message="JSON that is no object")
-        return Answer(status=200, body=body)
+            return ServerAnswer(status=200, body=None, message="JSON that is no object")
+        return ServerAnswer(status=200, body=body)
 
     def _describe(self, text: str, content_type: str) -> str:
         """Describe a body that is no JSON. The key is redacted before the text is cut, or half of it would stay."""
@@ -432,11 +428,11 @@ class Transport:
             return "a stream"
         return f"{content_type or 'something'} that is not JSON: {self._clean(text[:10_000])[:80]!r}"
 
-    def _refusal(self, error: APIStatusError) -> Answer:
+    def _refusal(self, error: APIStatusError) -> ServerAnswer:
         message = error.body.get("message") if isinstance(error.body, dict) else None
         location = error.response.headers.get("location")
         said = self._clean(f"it sends requests on to {location}" if location else str(message or error.message))
-        return Answer(
+        return ServerAnswer(
             status=error.status_code,
             body=None,
             message=_HTML if _is_html(said) else said[:500],

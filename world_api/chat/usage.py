@@ -172,10 +172,7 @@ class Prices:
     def read(cls, path: Path | str | None) -> Prices:
         """Read a JSON or YAML file, ``{model: {prompt, completion, cached}}`` in USD per million tokens; no file, no prices.
 
-        Without ``cached``, cached tokens cost as much as others.
-
-        Raises:
-            BackendFault: ``bad_prices``.
+        Without ``cached``, cached tokens cost as much as others. Raises BackendFault: ``bad_prices``.
         """
         if path is None:
             return cls()

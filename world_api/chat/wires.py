@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from world_api.chat.messages import CARRIED, first_message
-from world_api.chat.transport import Answer, NotAReply, StreamedResponse, error_in
+from world_api.chat.transport import NotAReply, ServerAnswer, StreamedResponse, error_in
 from world_api.core.canonical import canonical_json, is_deep
 from world_api.core.faults import BackendFault
 
@@ -68,11 +68,7 @@ class Wire(Protocol):
         ...
 
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the reply in a body.
-
-        Raises:
-            NotAReply: it holds none.
-        """
+        """Return the reply in a body. Raises NotAReply: it holds none."""
         ...
 
     def adapt(self, refusal: str) -> bool:
@@ -85,7 +81,7 @@ def wire_named(name: WireName) -> Wire:
     return ChatCompletionsWire() if name == "chat" else ResponsesWire()
 
 
-def points_to_other_api(answer: Answer) -> bool:
+def points_to_other_api(answer: ServerAnswer) -> bool:
     """Whether a refusal says to try the other API: this one is not there, or the refusal names Responses."""
     return answer.status in _NOT_THERE or (answer.status != 200 and "responses" in answer.message.lower())
 
@@ -208,11 +204,7 @@ class ResponsesWire:
     def send(
         self, client: OpenAI, request: dict[str, Any], *, seconds: float
     ) -> AbstractContextManager[StreamedResponse]:
-        """Send the request, translated.
-
-        Raises:
-            BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
-        """
+        """Send the request, translated. Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it."""
         body = _request_body(request)
         if self._include_reasoning:
             body["include"] = list(dict.fromkeys([*body.get("include", []), _ENCRYPTED]))
@@ -224,10 +216,7 @@ class ResponsesWire:
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the answer as a Chat Completions reply: one choice, usage, the reasoning items under ``carried``.
 
-        Items of unknown types are ignored.
-
-        Raises:
-            NotAReply: it failed, is not finished, or has no list of output items.
+        Items of unknown types are ignored. Raises NotAReply: it failed, is not finished, or has no list of output items.
         """
         _check_finished(answer)
         output = answer.get("output")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,21 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, progress_bars, show
-from world_api.commands.vision import (
-    EmbeddingModelOption,
-    FramesOption,
-    LookLanguageOption,
-    PricesOption,
-    SideOption,
-    VisionModelOption,
-    YesOption,
-    confirm,
-    estimate_text,
-)
+from world_api.commands.vision import DEFAULT_VISION, VisionOptions, confirm, estimate_text, with_vision_options
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.identifiers import clock_text
 from world_api.media.container import DEFAULT_LIMITS
-from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_SIDE, VisionChoices
 
 if TYPE_CHECKING:
     from world_api.build.following import Following
@@ -68,6 +57,7 @@ class SpeechCompute(StrEnum):
 
 
 @app.command()
+@with_vision_options("profile", "looks")
 def build(
     videos: Annotated[list[str], typer.Argument(metavar="VIDEO...", help="Video files.")],
     store: StoreOption = DEFAULT_STORE,
@@ -125,13 +115,7 @@ def build(
     model: Annotated[
         str | None, typer.Option(help="With --profile endpoint: the vision model, on the endpoint of OPENAI_BASE_URL.")
     ] = None,
-    vision_model: VisionModelOption = None,
-    embedding_model: EmbeddingModelOption = None,
-    frames: FramesOption = DEFAULT_FRAMES,
-    side: SideOption = DEFAULT_SIDE,
-    look_language: LookLanguageOption = None,
-    prices: PricesOption = None,
-    yes: YesOption = False,
+    vision: VisionOptions = DEFAULT_VISION,
     as_json: JsonOption = False,
 ) -> None:
     """Build worlds from video files.
@@ -146,17 +130,14 @@ def build(
 
     if video_id is not None and len(videos) > 1:
         raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
-    chosen = VisionChoices(
-        profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
-        frames=frames, side=side, language=look_language or DEFAULT_LANGUAGE,
-    )  # fmt: skip
+    chosen = replace(vision.choices(model=model), profile=profile.value, looks=None)
     # Two of its libraries bring an OpenBLAS whose threads busy-wait, and no stage multiplies anything large.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     captioner = None
     if (config := vision_config(chosen, clock=SystemClock(), environment=os.environ)) is not None:
         from world_api.chat.usage import Prices
 
-        captioner = Captioner(config=config, prices=Prices.read(prices), yes=yes)
+        captioner = Captioner(config=config, prices=Prices.read(vision.prices), yes=vision.yes)
     options = BuildOptions(
         profile=(Profile.CLASSICAL if profile is Profile.ENDPOINT else profile).value,
         listening=Listening(

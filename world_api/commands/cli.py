@@ -98,11 +98,7 @@ def under_headings(headings: Mapping[str, Sequence[str]]) -> type[TyperCommand]:
 
 
 def _known_groups(names: list[str] | None) -> list[str] | None:
-    """Return the names if each is an optional group of operations.
-
-    Raises:
-        OperationFault: ``unknown_group``.
-    """
+    """Return the names if each is an optional group of operations. Raises OperationFault: ``unknown_group``."""
     if names:
         from world_api.operations import check_groups
 
@@ -166,10 +162,7 @@ def read_arguments(
     """Read arguments from ``--args`` and ``key=value`` by the types that JSON Schema ``properties`` declare.
 
     A value for a string stays as typed; any other is read as JSON. Values of undeclared names are read as JSON if they are JSON,
-    so that the call itself can say what is wrong with them.
-
-    Raises:
-        OperationFault: ``bad_arguments``.
+    so that the call itself can say what is wrong with them. Raises OperationFault: ``bad_arguments``.
     """
     arguments = _object(args) if args is not None else {}
     given: set[str] = set()

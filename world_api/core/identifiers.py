@@ -113,6 +113,11 @@ def columns(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
+def plural(number: int, noun: str) -> str:
+    """Return a number of things, such as ``1,200 frames``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 def clock_text(seconds: float) -> str:
     """``m:ss.s`` (or ``h:mm:ss.s``) for people."""
     minutes, rest = divmod(round(seconds, 1), 60)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
 from controller.episode import Episode, FaultRecord, episode_from_record
+from controller.episode_budget import Budget
 from controller.questions import Question
 from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext

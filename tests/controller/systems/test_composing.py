@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
 from tests.support.scripted import ScriptedChatModel
 from tests.support.systems import DOCUMENT, data_in, text_of
 from tool_induction.judge import ScriptedJudge

@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 import pytest
 
-from controller.budgets import Budget
 from controller.episode import Outcome, episode_from_record
+from controller.episode_budget import Budget
 from controller.questions import Question
 from controller.systems import ENTRY_POINT_GROUP, build_system, system_names
 from tests.support.scripted import ScriptedChatModel

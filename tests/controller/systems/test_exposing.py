@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.toolsets import FallbackTools
+from controller.episode_tools import FallbackTools
 from tests.support.scripted import ScriptedChatModel
 from tests.support.systems import FOUND
 from tool_induction import ToolDeclaration, load_library

@@ -105,7 +105,7 @@ def test_where_no_tool_is_left_it_answers_in_the_words_that_are_wanted(
     question: Question, words: str, language: str
 ) -> None:
     """After the searches of the first round nothing is on offer any more."""
-    from controller.answer_parsing import read_prose
+    from controller.answers import read_prose
 
     answer, _ = asked(question, found_at(red=30.0, folder=10.0), language=language, tools_left=1)
     assert read_prose(question, answer) is not None

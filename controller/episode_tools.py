@@ -3,19 +3,11 @@
 A toolset declares tools (``get_tools``) and runs calls (``call_tool``). A fault that the model can act on is returned as
 ``{"error": {code, message, hint}}``; nothing that a model sends raises. A tool that is composed of operations may return what it did
 under ``trace``, which is recorded and not shown to the model.
-
-A system takes its toolset, and every value that its prompts are built from, through ``EpisodeInputs``::
-
-    tools = context.inputs.tools(lambda: CombinedTools([...]))
-    digest = context.inputs.material("digest", lambda: digest_of(session, ...))
-
-In a live episode both are created. While recording, materials are stored as well. In a replay neither is created: the recorded
-results and materials are returned, and the session is a stub that knows only its names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
@@ -217,30 +209,6 @@ def _calls_in(trace: Any) -> Iterator[dict[str, Any]]:
 
 def _unknown_tool(name: str) -> OperationFault:
     return OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint="call one of the tools offered")
-
-
-class EpisodeInputs(Protocol):
-    """The source of all that a system takes from a session, a library or a domain."""
-
-    def tools(self, make: Callable[[], Toolset]) -> Toolset:
-        """The toolset of the episode; asked for once an episode, before the first call."""
-        ...
-
-    def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """A JSON value that requests are built from, under a name that the episode uses once."""
-        ...
-
-
-class LiveInputs:
-    """Inputs of a live episode, which are created on request."""
-
-    def tools(self, make: Callable[[], Toolset]) -> Toolset:
-        """The created toolset."""
-        return make()
-
-    def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """The created value."""
-        return make()
 
 
 #: all: operations and tools; tools: the library's tools only; tools_first: operations as a fallback
