@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from world_api.core.canonical import is_finite_number
 from world_api.core.spans import TimeSpan, round_time
 
 #: A model that rounds to whole seconds still cites the span it was given.
@@ -133,4 +134,4 @@ def _same(left: TimeSpan, right: TimeSpan) -> bool:
 
 
 def _is_time(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
+    return is_finite_number(value) and 0 <= value < 1e9

@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from controller.replies import ToolCall
 from world_api.chat.prompts import DATA, PromptFiles, data_line
-from world_api.core.canonical import json_line
-from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody
+from world_api.core.faults import EpisodeFault, ErrorBody
 
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
@@ -106,13 +104,12 @@ class PictureBook:
 
     def put_into(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """The messages as they are sent."""
-        return [self._message(dict(message)) for message in messages]
-
-    def _message(self, message: dict[str, Any]) -> dict[str, Any]:
-        content = message.get("content")
-        if message.get("role") != "user" or not isinstance(content, list):
-            return message
-        return {**message, "content": [self._part(part) for part in content]}
+        return [
+            {**message, "content": [self._part(part) for part in message["content"]]}
+            if message.get("role") == "user" and isinstance(message.get("content"), list)
+            else dict(message)
+            for message in messages
+        ]
 
     def _part(self, part: dict[str, Any]) -> dict[str, Any]:
         if part.get("type") != "image_url":
@@ -121,20 +118,6 @@ class PictureBook:
         if name not in self._addresses:
             self._addresses[name] = self._pictures(name)
         return {**part, "image_url": {**part["image_url"], "url": self._addresses[name]}}
-
-
-def first_call(number: int, first: FirstCall) -> ToolCall:
-    """A system's own call as a call of the conversation."""
-    return ToolCall(
-        id=f"first_{number + 1}", tool=first.tool, arguments=first.arguments, written=json_line(first.arguments)
-    )
-
-
-def refuse_failed(first: FirstCall, result: Mapping[str, Any]) -> None:
-    """Raise the fault of a required call of the system. Raises BackendFault: the fault of the call."""
-    error = result.get("error")
-    if first.needed and isinstance(error, Mapping):
-        raise BackendFault(str(error.get("code")), str(error.get("message")), hint=str(error.get("hint", "")))
 
 
 def first_message(question: str, gathered: Sequence[tuple[str, Mapping[str, Any]]]) -> str | list[dict[str, Any]]:

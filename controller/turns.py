@@ -13,11 +13,12 @@ from controller.episode import CallRecord
 from controller.episode_budget import BudgetMeter
 from controller.episode_tools import Toolset, judging_tokens, split_result
 from controller.observations import Observation, call_slip
-from controller.prompts import FirstCall, Preamble, Prompts, first_call, refuse_failed
+from controller.prompts import FirstCall, Preamble, Prompts
 from controller.questions import Question
 from controller.replies import Problem, ToolCall
 from controller.transcript import MAX_RESULT_CHARACTERS, Conversation
-from world_api.core.canonical import canonical_json
+from world_api.core.canonical import canonical_json, json_line
+from world_api.core.faults import BackendFault
 from world_api.core.ports import Clock
 
 _MALFORMED: frozenset[Problem] = frozenset(
@@ -79,14 +80,23 @@ class TurnExecutor:
             self.meter.refuse_unpriced()
             if self.meter.exceeded() is not None:
                 return  # the loop sees the limit too, and requests a final answer
-            calls = [first_call(place, first) for place, first in enumerate(together, start=number)]
+            calls = [
+                ToolCall(
+                    id=f"first_{place}", tool=first.tool, arguments=first.arguments, written=json_line(first.arguments)
+                )
+                for place, first in enumerate(together, start=number + 1)
+            ]
             number += len(calls)
             kept = []
             for call, made in zip(calls, self._executor.execute(calls, left=self.meter.left()), strict=True):
                 self.meter.add_spent(made.spent, judging=judging_tokens(made.result))
                 kept.append(self._keep(call, made.result, round_number=0, made=made))
             for first, one in zip(together, kept, strict=True):
-                refuse_failed(first, one.result)
+                error = one.result.get("error")
+                if first.needed and isinstance(error, Mapping):
+                    raise BackendFault(
+                        str(error.get("code")), str(error.get("message")), hint=str(error.get("hint", ""))
+                    )
                 yield first, one.result
 
     def execute(self, calls: Sequence[ToolCall], *, round_number: int, transcript: Conversation) -> TurnResult:

@@ -105,16 +105,8 @@ class SystemContext:
     inputs: EpisodeInputs = field(default_factory=LiveInputs)
 
 
-class SystemBuilder(Protocol):
-    """Makes a system from a context; it refuses a combination that makes no sense.
-
-    Raises:
-        EpisodeFault: what is missing, or cannot be combined.
-    """
-
-    def __call__(self, context: SystemContext, /) -> System:
-        """The system."""
-        ...
+#: Makes a system; it refuses with an EpisodeFault a context in which something is missing or cannot be combined.
+SystemBuilder = Callable[[SystemContext], System]
 
 
 class Options(BaseModel):
@@ -129,10 +121,10 @@ class Options(BaseModel):
     split: SplitName | None = None
 
 
-Kind = TypeVar("Kind", bound=Options)
+OptionsT = TypeVar("OptionsT", bound=Options)
 
 
-def read_options(kind: type[Kind], given: Mapping[str, Any], *, system: str) -> Kind:
+def read_options(kind: type[OptionsT], given: Mapping[str, Any], *, system: str) -> OptionsT:
     """The settings of a system. Raises EpisodeFault: ``bad_option``, naming the first that is wrong."""
     try:
         return kind.model_validate(dict(given))
@@ -173,7 +165,6 @@ def refuse_shown(question: Question, session: Session, context: SystemContext, *
         )
 
 
-OptionsT = TypeVar("OptionsT", bound=Options)
 OwnCall = Callable[..., dict[str, Any]]
 
 
@@ -294,11 +285,11 @@ class LoopSystem(ABC, Generic[OptionsT]):
         return digest
 
 
+@dataclass(frozen=True)
 class OwnCalls:
     """Calls that a system makes itself; none of them is offered to the model."""
 
-    def __init__(self, calls: Mapping[str, OwnCall]) -> None:
-        self._calls = calls
+    calls: Mapping[str, OwnCall]
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """Nothing."""
@@ -306,9 +297,7 @@ class OwnCalls:
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Make a call; its faults are observations."""
-        return tool_result_or_error(lambda: self._made(name, arguments))
-
-    def _made(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if name not in self._calls:
-            raise OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint="answer with submit_answer")
-        return self._calls[name](**arguments)
+        if name not in self.calls:
+            hint = "answer with submit_answer"
+            return {**OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint=hint).record()}
+        return tool_result_or_error(lambda: self.calls[name](**arguments))

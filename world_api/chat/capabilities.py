@@ -35,7 +35,7 @@ _FOLDER = "video-world-api"
 _MOST_SEEN = 160  #: characters
 
 Outcome = Literal["ok", "wrong", "not_offered", "not_tried"]
-CheckName = Literal["chat", "responses", "tools", "parallel_calls", "strict", "structured_output", "images"]
+CheckName = Literal["chat", "responses", "tools", "parallel_calls", "images"]
 CHECKS: tuple[CheckName, ...] = get_args(CheckName)  #: in the order in which they are shown
 
 OUTCOMES: dict[Outcome, str] = {"ok": "ok", "wrong": "wrong", "not_offered": "not offered", "not_tried": "not tried"}
@@ -44,8 +44,6 @@ TITLES: dict[CheckName, str] = {
     "responses": "Responses",
     "tools": "tools",
     "parallel_calls": "several calls at once",
-    "strict": "strict tools",
-    "structured_output": "structured output",
     "images": "images",
 }
 _MEANINGS: dict[tuple[CheckName, Outcome], str] = {
@@ -59,12 +57,6 @@ _MEANINGS: dict[tuple[CheckName, Outcome], str] = {
     ("tools", "not_offered"): "it cannot be a controller",
     ("parallel_calls", "ok"): "fewer rounds: reading calls of one reply run side by side",
     ("parallel_calls", "not_offered"): "one call a round: allow more rounds",
-    ("strict", "ok"): "tools may be sent with strict schemas",
-    ("strict", "wrong"): "send tools without strict (the default)",
-    ("strict", "not_offered"): "send tools without strict (the default)",
-    ("structured_output", "ok"): "answers outside tool calls can be held to a schema",
-    ("structured_output", "wrong"): "a schema is taken and not kept: replies are checked here in any case",
-    ("structured_output", "not_offered"): "replies are checked here in any case",
     ("images", "ok"): "it can look at frames: --system direct and --profile endpoint work",
     ("images", "wrong"): "pictures are taken and not seen: --system direct and --profile endpoint would guess",
     ("images", "not_offered"): "no frames: --system direct and --profile endpoint are refused",
@@ -205,18 +197,11 @@ _PARAMETERS: dict[str, Any] = {
 }
 _FUNCTION = {"name": _TOOL, "description": "Look up the code word of a city.", "parameters": _PARAMETERS}
 _TOOLS = [{"type": "function", "function": _FUNCTION}]
-_STRICT_TOOLS = [{"type": "function", "function": {**_FUNCTION, "strict": True}}]
 _ONE_CALL = "Use the tool to look up the code word of the city Paris, then say that word."
 _TWO_CALLS = (
     "Use the tool to look up the code words of two cities, Paris and Oslo. Make both calls at once, in one reply."
 )
 _CODE_WORD = "tangerine"  #: no model says it by chance
-_FORM: dict[str, Any] = {
-    "type": "object",
-    "properties": {"verdict": {"type": "string", "enum": ["agreed", "denied"]}, "letters": {"type": "integer"}},
-    "required": ["verdict", "letters"],
-    "additionalProperties": False,
-}
 _COLOURS = "What colours are the left and the right half of this picture? Answer in two words: left, then right."
 #: Names of the window in lists of models: vLLM and SGLang; OpenRouter and others; Mistral; Groq; LM Studio; llama.cpp, under ``meta``.
 _WINDOW_NAMES = (
@@ -253,9 +238,9 @@ class _Probe:
                 raise
             self._note("tools", "not_offered", fault.message)
             self._note("chat", "ok", fault.message)
-        tries = {"responses": self._other_wire, "structured_output": self._structured_output, "images": self._images}
+        tries = {"responses": self._other_wire, "images": self._images}
         if self._checks["tools"].outcome == "ok":
-            tries |= {"tools": self._round_trip, "parallel_calls": self._parallel_calls, "strict": self._strict}
+            tries |= {"tools": self._round_trip, "parallel_calls": self._parallel_calls}
         complete = True
         for name, check in cast("dict[CheckName, Callable[[], None]]", tries).items():
             try:
@@ -335,27 +320,6 @@ class _Probe:
     def _parallel_calls(self) -> None:
         count = len(_functions(self._request(_TWO_CALLS, tools=_TOOLS)))
         self._note("parallel_calls", "ok" if count > 1 else "not_offered", f"{count} of 2 calls in one reply")
-
-    def _strict(self) -> None:
-        called = _functions(self._request(_ONE_CALL, tools=_STRICT_TOOLS))
-        self._note("strict", "ok" if called else "wrong", f"a strict tool was {'' if called else 'not '}called")
-
-    def _structured_output(self) -> None:
-        """Whether a schema is kept; the words of the question alone would never lead to a reply of that form."""
-        form = {"name": "answer", "schema": _FORM, "strict": True}
-        said = text_of(
-            self._request(
-                "Is Paris a city in France? Tell me why, in one sentence.",
-                response_format={"type": "json_schema", "json_schema": form},
-            )
-        )
-        reply = _json_object(said) or {}
-        valid = (
-            reply.keys() == {"verdict", "letters"}
-            and reply["verdict"] in ("agreed", "denied")
-            and type(reply["letters"]) is int
-        )
-        self._note("structured_output", "ok" if valid else "wrong", said or "no text")
 
     def _images(self) -> None:
         """Whether the model sees a picture whose colours only its pixels tell."""

@@ -39,7 +39,7 @@ _QUOTED = re.compile(r"[\"“”「『]([^\"“”「」『』]{1,200})[\"“”
 #: Words before and after what a question is about.
 _HEAD = re.compile(
     r"^(?:(?:(?:when|where|what|which|who|how|at|in|do|is|are|was|were|does|did|has|have|can|please|find|show|me|describe|number"
-    r"|of|many|often|times?|different|first|last|said|written|about|mentioned)\b|请问?|视频[中里]|什么时候|哪里|第一次|最后一次"
+    r"|of|many|often|times?|different|first|last|said|written|about|mentioned|point|we|get|our|look)\b|请问?|视频[中里]|什么时候|哪里|第一次|最后一次"
     r"|有?(?:多少|几)[个位名只]?|出现了?|谁|提到了?|有|在|的|，)\s*)+",
     re.IGNORECASE,
 )

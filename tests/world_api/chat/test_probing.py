@@ -53,15 +53,13 @@ def test_a_chat_wire_that_refuses_tools_and_names_responses_is_left_for_it(chat_
 
 
 #: fault of the server -> what is found otherwise than on a good one
-WITHOUT_TOOLS = {"parallel_calls": "not_tried", "strict": "not_tried"}
+WITHOUT_TOOLS = {"parallel_calls": "not_tried"}
 FAULTS: dict[str, dict[str, str]] = {
     **{name: {"tools": "wrong", **WITHOUT_TOOLS} for name in ("drops_tools", "empty_arguments", "object_arguments")},
     "refuses_tools": {"tools": "not_offered", **WITHOUT_TOOLS},
     "one_call": {"parallel_calls": "not_offered"},
     "refuses_null": {"tools": "wrong"},
     "forgets_results": {"tools": "wrong"},
-    "refuses_strict": {"strict": "not_offered"},
-    "ignores_schema": {"structured_output": "wrong"},
     "blind": {"images": "wrong"},
     "refuses_images": {"images": "not_offered"},
     "image_failure": {"images": "not_offered"},
