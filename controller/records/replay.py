@@ -10,7 +10,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -100,45 +100,14 @@ class RecordedTools:
         return {**call.result, TRACE: {"kind": "tool", **call.origins, "children": call.inner_calls}}
 
 
-class RecordedSession(Session):
+class RecordedSession:
     """A session without a world, which knows only what its task recorded."""
 
     def __init__(self, task: Task, *, groups: frozenset[str]) -> None:
-        self._task = task
-        self.name = task.session
-        self.groups = groups
-
-    @property
-    def video_id(self) -> str:
-        """The video it was on."""
-        return self._task.video_id
-
-    @property
-    def as_of(self) -> float | None:
-        """The causal cut in seconds, or None."""
-        return self._task.question.as_of
-
-    @property
-    def world_hash(self) -> str:
-        """The hash of the world as it was."""
-        return self._task.world_hash
-
-    @property
-    def revision(self) -> int:
-        """How many events the overlay held before the first call."""
-        return self._task.revision
-
-    @property
-    def perception(self) -> dict[str, Any] | None:
-        """The vision model, as it was recorded."""
-        perception: dict[str, Any] | None = self._task.settings.get("perception")
-        return perception
-
-    @property
-    def stood_in(self) -> dict[str, Any] | None:
-        """The oracle and its operations, as they were recorded."""
-        stood_in: dict[str, Any] | None = self._task.settings.get("stood_in")
-        return stood_in
+        self.name, self.video_id, self.world_hash = task.session, task.video_id, task.world_hash
+        self.as_of, self.revision, self.groups = task.question.as_of, task.revision, groups
+        self.perception: dict[str, Any] | None = task.settings.get("perception")
+        self.stood_in: dict[str, Any] | None = task.settings.get("stood_in")
 
     def __getattr__(self, name: str) -> NoReturn:
         raise _mismatch(f"the system uses the session's {name[:64]}, which is in no record")
@@ -242,35 +211,33 @@ def replay_entry(
         takes_images=conditions.takes_images,
         inputs=inputs,
     )
-    session = RecordedSession(recorded.task, groups=frozenset(conditions.groups))
+    session = cast(Session, RecordedSession(recorded.task, groups=frozenset(conditions.groups)))
     question = question or recorded.task.question
     try:
         episode = run_system(conditions.system, context, question, session, build=build)
         again, kept = episode.record(), recorded.record()
         identical = json_line(again) == json_line(kept)
-        if identical:
-            _refuse_left({"exchange": model.left, **inputs.left, "clock reading": clock.left})
+        left = {"exchange": model.left, **inputs.left, "clock reading": clock.left}
+        unused = [f"{number} x {what}" for what, number in left.items() if number]
+        if identical and unused:
+            raise EpisodeFault(
+                "replay_mismatch",
+                "more was recorded than the replay asks for: " + ", ".join(unused),
+                hint="the record was added to, or made by another version of the system; run the question again",
+            )
     except EpisodeFault as fault:
         if fault.code == "replay_mismatch" and conditions.is_other_loop():
-            raise _loop_changed(conditions, fault.message) from None
+            recorded_by = f"({conditions.version}, {conditions.loop[:12]})"
+            raise EpisodeFault(
+                "loop_changed",
+                f"recorded by another version of the loop {recorded_by}, and this one differs: {fault.message}",
+                hint="replay it with the version that recorded it, or ask the question again",
+            ) from None
         raise
-    return Replayed(
-        name=entry.name,
-        episode=episode,
-        identical=identical,
-        difference=None if identical else _difference(kept, again, conditions),
-    )
-
-
-def _refuse_left(left: Mapping[str, int]) -> None:
-    """Refuse a record of more than happened."""
-    unused = [f"{number} x {what}" for what, number in left.items() if number]
-    if unused:
-        raise EpisodeFault(
-            "replay_mismatch",
-            "more was recorded than the replay asks for: " + ", ".join(unused),
-            hint="the record was added to, or made by another version of the system; run the question again",
-        )
+    difference = None if identical else first_difference(kept, again)
+    if difference is not None and conditions.is_other_loop():
+        difference += f" (recorded by another version of the loop: {conditions.version}, {conditions.loop[:12]})"
+    return Replayed(name=entry.name, episode=episode, identical=identical, difference=difference)
 
 
 def _prices(recorded: Episode) -> Prices:
@@ -296,22 +263,6 @@ def _refuse_what_changed(conditions: Conditions) -> None:
             "prompts have changed since the recording: " + ", ".join(changed),
             hint=f"replay it with the prompts of version {conditions.version}, or ask the question again",
         )
-
-
-def _loop_changed(conditions: Conditions, what: str) -> EpisodeFault:
-    return EpisodeFault(
-        "loop_changed",
-        f"recorded by another version of the loop ({conditions.version}, {conditions.loop[:12]}), and this one differs: {what}",
-        hint="replay it with the version that recorded it, or ask the question again",
-    )
-
-
-def _difference(kept: dict[str, Any], again: dict[str, Any], conditions: Conditions) -> str:
-    """Where the records first differ, and what may be to blame."""
-    where = first_difference(kept, again)
-    if conditions.is_other_loop():
-        return f"{where} (recorded by another version of the loop: {conditions.version}, {conditions.loop[:12]})"
-    return where
 
 
 def _library(conditions: Conditions) -> ToolLibrary | None:

@@ -167,29 +167,25 @@ class ChatCompletionsWire:
 
 
 def _fields_to_carry(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the added fields of a message, and of its calls by their positions."""
-    calls = message.get("tool_calls")
+    """Return the added fields of a message, and of its calls by their positions; nothing that is empty."""
     added = []
+    calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else []:
         function = call.get("function") if isinstance(call, dict) else None
-        added.append(_filled({"call": _added(call, _CALL_FIELDS), "function": _added(function, _FUNCTION_FIELDS)}))
-    return _filled({"calls": added if any(added) else [], "message": _added(message, _MESSAGE_FIELDS)})
-
-
-def _filled(record: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if value}
+        parts = {"call": _added(call, _CALL_FIELDS), "function": _added(function, _FUNCTION_FIELDS)}
+        added.append({name: fields for name, fields in parts.items() if fields})
+    whole = {"calls": added if any(added) else [], "message": _added(message, _MESSAGE_FIELDS)}
+    return {name: fields for name, fields in whole.items() if fields}
 
 
 def _added(holder: Any, known: frozenset[str]) -> dict[str, Any]:
     """Return the non-empty fields that are not known ones, and neither too long nor too deep."""
     fields = holder.items() if isinstance(holder, dict) else ()
+    added = {key: value for key, value in fields if key not in known and value}
     return {
         key: value
-        for key, value in fields
-        if key not in known
-        and value
-        and not is_deep(value, levels=_MOST_LEVELS)
-        and len(canonical_json(value)) < MOST_CARRIED
+        for key, value in added.items()
+        if not is_deep(value, levels=_MOST_LEVELS) and len(canonical_json(value)) < MOST_CARRIED
     }
 
 
@@ -218,8 +214,13 @@ class ResponsesWire:
 
         Items of unknown types are ignored. Raises NotAReply: it failed, is not finished, or has no list of output items.
         """
-        _check_finished(answer)
-        output = answer.get("output")
+        status, output = answer.get("status"), answer.get("output")
+        error = error_in(answer)
+        if error is not None:
+            known = error.status or _STATUSES.get(error.code or "") or (400 if status == "failed" else None)
+            raise NotAReply(str(error), status=known, code=error.code)
+        if status not in (None, "completed", "incomplete"):
+            raise NotAReply(f"its status is {str(status)[:40]!r}")
         if not isinstance(output, list):
             raise NotAReply("it has no list of output items")
         message = _message([item for item in output if isinstance(item, dict) and isinstance(item.get("type"), str)])
@@ -362,16 +363,6 @@ def _call_item(call: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _check_finished(answer: Mapping[str, Any]) -> None:
-    status = answer.get("status")
-    error = error_in(answer)
-    if error is not None:
-        known = error.status or _STATUSES.get(error.code or "") or (400 if status == "failed" else None)
-        raise NotAReply(str(error), status=known, code=error.code)
-    if status not in (None, "completed", "incomplete"):
-        raise NotAReply(f"its status is {str(status)[:40]!r}")
-
-
 def _message(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return output items as an assistant's message."""
     said = [item for item in items if item["type"] == _MESSAGE]
@@ -398,27 +389,25 @@ def _reasoning(item: Mapping[str, Any]) -> str:
 
 def _tool_call(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return the call as it came; readers of replies check it."""
-    call_id = item.get("call_id")
     call = {"type": "function", "function": {"name": item.get("name"), "arguments": item.get("arguments")}}
-    return call if call_id is None else {"id": call_id, **call}
+    return call if item.get("call_id") is None else {"id": item["call_id"], **call}
 
 
 def _items_to_carry(output: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the items to send back with the message; none if the message says everything."""
-    kept = [item for item in output if item["type"] in (_CALL, _MESSAGE) or _is_usable(item)]
+    # An opaque item without its content cannot be read again: the server has stored nothing under its id.
+    kept = [
+        item
+        for item in output
+        if item["type"] in (_CALL, _MESSAGE)
+        or (item["type"] in _OPAQUE and (_string(item.get("encrypted_content")) or item.get("content")))
+    ]
     if not any(item["type"] in _OPAQUE or "phase" in item for item in kept):
         return []
     return [
         {key: value for key, value in item.items() if item["type"] != _CALL or key not in _CALL_FIELDS_OF_MESSAGE}
         for item in kept
     ]
-
-
-def _is_usable(item: Mapping[str, Any]) -> bool:
-    """Whether the server, which has stored nothing under the item's id, can read an opaque item again."""
-    encrypted, content = item.get("encrypted_content"), item.get("content")
-    readable = (isinstance(encrypted, str) and encrypted) or (isinstance(content, list) and content)
-    return item["type"] in _OPAQUE and bool(readable)
 
 
 def _finish_reason(answer: Mapping[str, Any], message: Mapping[str, Any]) -> str:
@@ -432,12 +421,9 @@ def _finish_reason(answer: Mapping[str, Any], message: Mapping[str, Any]) -> str
 def _item_text(item: Mapping[str, Any]) -> str:
     """Return the text of a message item, refusals included; it may be plain text."""
     content = item.get("content")
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "".join(
-        _string(part.get("text")) or _string(part.get("refusal")) for part in parts if isinstance(part, dict)
-    )
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = (_string(part.get("text")) or _string(part.get("refusal")) for part in parts if isinstance(part, dict))
+    return "".join(texts)
 
 
 def _texts(content: Any, key: str = "text", *, separator: str = "\n") -> str:

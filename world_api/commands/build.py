@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,8 +18,6 @@ from world_api.media.container import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from world_api.build.following import Following
-    from world_api.chat.usage import Prices
-    from world_api.options import BuildOptions
     from world_api.session.session import Session
     from world_api.session.vision import VisionConfig
 
@@ -123,7 +121,8 @@ def build(
     With --profile endpoint the world is that of classical, and then a vision model captions all of it, once an estimate of
     what is sent to the endpoint was confirmed; captions are kept beside the world and are not made twice.
     """
-    from world_api.api import vision_config
+    from world_api.api import build_world, vision_config
+    from world_api.chat.usage import Prices
     from world_api.core.ports import SystemClock
     from world_api.media.container import Limits
     from world_api.options import BuildOptions, Listening
@@ -133,11 +132,9 @@ def build(
     chosen = replace(vision.choices(model=model), profile=profile.value, looks=None)
     # Two of its libraries bring an OpenBLAS whose threads busy-wait, and no stage multiplies anything large.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    captioner = None
-    if (config := vision_config(chosen, clock=SystemClock(), environment=os.environ)) is not None:
-        from world_api.chat.usage import Prices
-
-        captioner = Captioner(config=config, prices=Prices.read(vision.prices), yes=vision.yes)
+    config = vision_config(chosen, clock=SystemClock(), environment=os.environ)
+    if config is not None:
+        Prices.read(vision.prices)  # a faulty file is named before anything is built
     options = BuildOptions(
         profile=(Profile.CLASSICAL if profile is Profile.ENDPOINT else profile).value,
         listening=Listening(
@@ -158,10 +155,12 @@ def build(
     faults: list[VideoWorldError] = []
     for video in videos:
         try:
-            report = _build_one(video, store, video_id, options)
+            with progress_bars() as bars:
+                made = build_world(video, store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
+            report = made.record()
             reports.append(report)
-            if captioner is not None:
-                report["captions"] = captioner.caption(store, report["video_id"])
+            if config is not None:
+                report["captions"] = caption_world(store, report["video_id"], config, vision)
         except VideoWorldError as fault:  # the other videos are built all the same
             faults.append(fault)
             if len(videos) > 1:
@@ -176,15 +175,6 @@ def build(
     show(result, as_json=as_json, text=lambda: "\n".join(map(_lines, reports)) or "nothing was built")
     if faults:
         raise typer.Exit(1)
-
-
-def _build_one(video: str, store: Path, video_id: str | None, options: BuildOptions) -> dict[str, Any]:
-    from world_api.api import build_world
-    from world_api.core.ports import SystemClock
-
-    with progress_bars() as bars:
-        report = build_world(video, store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
-    return report.record()
 
 
 def _following(settled: float) -> Following:
@@ -209,63 +199,48 @@ def _lines(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Captioner:
-    """Captions whole worlds. ``yes``: the estimate was agreed to on the command line."""
+def caption_world(store: Path, video_id: str, config: VisionConfig, vision: VisionOptions) -> dict[str, Any]:
+    """Caption every segment of a world, and embed captions, after confirmation; return the counts.
 
-    config: VisionConfig
-    prices: Prices
-    yes: bool
+    Raises:
+        BackendFault: ``consent_needed``, ``consent_refused``, and the endpoint's.
+        StoreFault: as opening a world names it.
+    """
+    from world_api.api import open_session
+    from world_api.chat.usage import Prices
+    from world_api.core.cost import ledger
+    from world_api.session.captioning import caption_segments, estimate_captions, name_captions
 
-    def caption(self, store: Path, video_id: str) -> dict[str, Any]:
-        """Caption every segment of a world, and embed captions, after confirmation; return the counts.
-
-        Raises:
-            BackendFault: ``consent_needed``, ``consent_refused``, and the endpoint's.
-            StoreFault: as opening a world names it.
-        """
-        from world_api.api import open_session
-        from world_api.core.cost import ledger
-        from world_api.session.captioning import caption_segments, estimate_captions, name_captions
-
-        session = open_session(store, video_id, name=None, seeing=self.config)
-        seeing = session.backends.seeing
-        assert seeing is not None  # noqa: S101 - a vision model was given
-        estimate = estimate_captions(session.view, seeing, self.config)
-        if estimate.requests == 0:
-            name_captions(session.view, seeing)
-            session = open_session(store, video_id, name=None, seeing=self.config)  # which searches them
-        if estimate.requests == 0 and not _without_vectors(session):
-            note(f"{video_id}: all {estimate.kept} captions are there, nothing is sent")
-            nothing = {"prompt": 0, "completion": 0}
-            return {"made": 0, "kept": estimate.kept, "embedded": 0, "failed": [], "tokens": nothing}
-        confirm(estimate_text(f"{video_id}: captions", estimate, self.config, self.prices), yes=self.yes)
-        with progress_bars() as bars, ledger() as book:
-            done = caption_segments(
-                session.view, seeing, self.config, progress=lambda done, total: bars.update("captions", done, total)
-            )
-            session = open_session(store, video_id, name=None, seeing=self.config)
-            missing = _without_vectors(session)
-            if missing and session.backends.meanings is not None:
-                session.backends.meanings.of_captions(missing)
-        return {
-            "made": done.made,
-            "kept": done.kept,
-            "embedded": len(missing),
-            "failed": [
-                {
-                    "start_time": span.start,
-                    "end_time": span.end,
-                    **fault.record()["error"],
-                    "notes": list(getattr(fault, "__notes__", ())),
-                }
-                for span, fault in done.failed
-            ],
-            "tokens": {
-                "prompt": sum(item.prompt for item in book.items),
-                "completion": sum(item.completion for item in book.items),
-            },
-        }
+    session = open_session(store, video_id, name=None, seeing=config)
+    seeing = session.backends.seeing
+    assert seeing is not None  # noqa: S101 - a vision model was given
+    estimate = estimate_captions(session.view, seeing, config)
+    if estimate.requests == 0:
+        name_captions(session.view, seeing)
+        session = open_session(store, video_id, name=None, seeing=config)  # which searches them
+    if estimate.requests == 0 and not _without_vectors(session):
+        note(f"{video_id}: all {estimate.kept} captions are there, nothing is sent")
+        nothing = {"prompt": 0, "completion": 0}
+        return {"made": 0, "kept": estimate.kept, "embedded": 0, "failed": [], "tokens": nothing}
+    text = estimate_text(f"{video_id}: captions", estimate, config, Prices.read(vision.prices))
+    confirm(text, yes=vision.yes)
+    with progress_bars() as bars, ledger() as book:
+        done = caption_segments(
+            session.view, seeing, config, progress=lambda done, total: bars.update("captions", done, total)
+        )
+        session = open_session(store, video_id, name=None, seeing=config)
+        missing = _without_vectors(session)
+        if missing and session.backends.meanings is not None:
+            session.backends.meanings.of_captions(missing)
+    failed = [
+        {"start_time": span.start, "end_time": span.end, **fault.record()["error"], "notes": list(getattr(fault, "__notes__", ()))}
+        for span, fault in done.failed
+    ]  # fmt: skip
+    tokens = {
+        "prompt": sum(item.prompt for item in book.items),
+        "completion": sum(item.completion for item in book.items),
+    }
+    return {"made": done.made, "kept": done.kept, "embedded": len(missing), "failed": failed, "tokens": tokens}
 
 
 def _without_vectors(session: Session) -> list[str]:
