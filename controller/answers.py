@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -147,14 +148,10 @@ def _all_spans(given: Any) -> list[TimeSpan]:
     return spans
 
 
-def _good_spans(given: list[Any]) -> list[TimeSpan]:
-    good = []
+def _good_spans(given: list[Any]) -> Iterator[TimeSpan]:
     for item in given:
-        try:
-            good.append(span_of(item))
-        except InvalidAnswer:
-            continue
-    return good
+        with suppress(InvalidAnswer):
+            yield span_of(item)
 
 
 # --- how many -----------------------------------------------------------------------------------------------------

@@ -127,13 +127,6 @@ def run_episode(
     )
 
 
-def _refuse_second_submit(tools: Toolset) -> None:
-    if any(tool.name == SUBMIT_ANSWER for tool in tools.get_tools()):
-        raise ToolFault(
-            "duplicate_tool", f"a tool is named {SUBMIT_ANSWER!r}, as is the loop's own", hint="rename the tool"
-        )
-
-
 @dataclass(kw_only=True)
 class _Loop:
     """The conversation of one episode: rounds of request and reply until there is an answer or the budget is spent."""

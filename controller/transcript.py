@@ -210,20 +210,18 @@ class ModelRequests:
         self._fold(last=False)
         if not self.transcript.fits(with_tools=True):
             raise WindowExceeded
-        try:
-            return self._request_in_time()
-        except BackendFault as fault:
-            if not is_too_long(fault):
-                raise
-        if not self._shrink(last=False):
-            raise WindowExceeded
-        try:
-            return self._request_in_time()
-        except BackendFault as fault:
-            if not is_too_long(fault):
-                raise
-            self.transcript.refused(with_tools=True)
-            raise WindowExceeded from fault
+        for is_last in (False, True):
+            try:
+                return self._request(with_tools=True, seconds=self.meter.left())
+            except BackendFault as fault:
+                if self.meter.left() <= 0:
+                    raise EpisodeTimeout from fault
+                if not is_too_long(fault):
+                    raise
+                self.transcript.refused(with_tools=True)
+                if is_last or not self._fold(last=False):
+                    raise WindowExceeded from fault
+        raise AssertionError  # the second refusal has raised
 
     def ask_final(self) -> ModelReply:
         """Ask without tools; results of the last round may be folded too. Raises BackendFault: the model's."""
@@ -232,7 +230,10 @@ class ModelRequests:
         try:
             return self._request(with_tools=False, seconds=seconds)
         except BackendFault as fault:
-            if not (is_too_long(fault) and self._shrink(last=True)):
+            if not is_too_long(fault):
+                raise
+            self.transcript.refused(with_tools=False)
+            if not self._fold(last=True):
                 raise
         return self._request(with_tools=False, seconds=seconds)
 
@@ -240,19 +241,6 @@ class ModelRequests:
         folded = self.transcript.fold(with_tools=not last, last_round_too=last)
         self.folded += folded
         return folded
-
-    def _shrink(self, *, last: bool) -> bool:
-        """Fold after a refusal; return whether the request is shorter now."""
-        self.transcript.refused(with_tools=not last)
-        return self._fold(last=last) > 0
-
-    def _request_in_time(self) -> ModelReply:
-        try:
-            return self._request(with_tools=True, seconds=self.meter.left())
-        except BackendFault as fault:
-            if self.meter.left() <= 0:
-                raise EpisodeTimeout from fault
-            raise
 
     def _request(self, *, with_tools: bool, seconds: float) -> ModelReply:
         request: dict[str, Any] = {

@@ -135,21 +135,24 @@ def speech_stage(video: Path, listening: Listening, worker: MediaWorker) -> Stag
 
 def _recognised(listening: Listening) -> Stage:
     from world_api.build.speech import RecognisedSpeech
+    from world_api.perception import speech
 
-    recogniser = _sphinx() if listening.speech == SPHINX else _whisper(listening)
-    return RecognisedSpeech(lambda: recogniser, _voice_detector(), language=listening.language)
-
-
-def _whisper(listening: Listening) -> SpeechRecogniser:
-    from world_api.perception.speech import WhisperRecogniser
-
-    if listening.speech not in (AUTO, WHISPER):
+    if listening.speech not in (AUTO, WHISPER, SPHINX):
         raise BackendFault(
             "no_such_recogniser",
             f"there is no recogniser {listening.speech!r}",
             hint=f"the recognisers are {WHISPER} and {SPHINX}",
         )
-    return WhisperRecogniser(listening.model or None, listening.compute)
+    recogniser: SpeechRecogniser = (
+        _sphinx()
+        if listening.speech == SPHINX
+        else speech.WhisperRecogniser(listening.model or None, listening.compute)
+    )
+    # The Silero detector if faster-whisper brings it, else our own.
+    detector: Callable[[], VoiceDetector] = (
+        speech.SileroVoiceDetector if speech.whisper_is_installed() else speech.EnergyVoiceDetector
+    )
+    return RecognisedSpeech(lambda: recogniser, detector, language=listening.language)
 
 
 @cache
@@ -157,13 +160,6 @@ def _sphinx() -> SpeechRecogniser:
     from world_api.perception.speech import SphinxRecogniser
 
     return SphinxRecogniser()
-
-
-def _voice_detector() -> Callable[[], VoiceDetector]:
-    """Return the Silero detector if faster-whisper brings it, else our own."""
-    from world_api.perception import speech
-
-    return speech.SileroVoiceDetector if speech.whisper_is_installed() else speech.EnergyVoiceDetector
 
 
 def _unheard(video: Path, fault: BackendFault, worker: MediaWorker) -> list[LossNote]:

@@ -26,11 +26,10 @@ from world_api.perception.endpoint import data_url
 from world_api.session.captioning import SINGLE_SEGMENT_FAULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
     from controller.episode_budget import Budget
     from controller.questions import Question
-    from world_api.core.ports import PictureSource
     from world_api.session.session import Session
 
 
@@ -173,22 +172,20 @@ class SampledFrames:
             )
         length = self._session.view.duration
         times = [round_time(length * (2 * place + 1) / (2 * count)) for place in range(count if length > 0 else 0)]
+        taken = []
         with closing(VideoFrames(source)) as frames:
-            return {"frames": list(self._taken(frames, times, max_side))}
+            for first in range(0, len(times), _TOGETHER):
+                some = times[first : first + _TOGETHER]
+                for time, image in zip(some, frames.pictures_played_at(some, max_side), strict=True):
+                    address = data_url(Picture(time=time, image=image), max_side)
+                    name = PICTURE + hashlib.sha256(base64.b64decode(address.partition(",")[2])).hexdigest()
+                    self._addresses[name] = address
+                    taken.append({"time": time, "picture": name, "width": image.shape[1], "height": image.shape[0]})
+        return {"frames": taken}
 
     def address(self, name: str) -> str:
         """A picture as a ``data:`` address."""
         return self._addresses[name]
-
-    def _taken(self, source: PictureSource, times: Sequence[float], max_side: int) -> Iterator[dict[str, Any]]:
-        """The frames at some times, kept by their hashes."""
-        for first in range(0, len(times), _TOGETHER):
-            some = times[first : first + _TOGETHER]
-            for time, image in zip(some, source.pictures_played_at(some, max_side), strict=True):
-                address = data_url(Picture(time=time, image=image), max_side)
-                name = PICTURE + hashlib.sha256(base64.b64decode(address.partition(",")[2])).hexdigest()
-                self._addresses[name] = address
-                yield {"time": time, "picture": name, "width": image.shape[1], "height": image.shape[0]}
 
 
 DESCRIBE = "describe_segment"

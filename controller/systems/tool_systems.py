@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -191,25 +192,15 @@ def _described(library: ToolLibrary) -> list[dict[str, Any]]:
 
 
 def flat(
-    *,
-    model: ChatModel,
-    clock: Clock,
-    library: ToolLibrary | None = None,
-    budget: Budget | None = None,
-    judge: Judge | None = None,
-) -> Flat:
+    *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None, judge: Judge | None = None
+) -> Flat:  # fmt: skip
     """The system ``flat``; a library is left aside."""
     return Flat(SystemContext(model=model, clock=clock, budget=budget or Budget(), library=library, judge=judge))
 
 
 def hier(
-    *,
-    model: ChatModel,
-    clock: Clock,
-    library: ToolLibrary | None = None,
-    budget: Budget | None = None,
-    judge: Judge | None = None,
-) -> Hier:
+    *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None, judge: Judge | None = None
+) -> Hier:  # fmt: skip
     """The system ``hier`` with all tools on offer. Raises EpisodeFault: ``no_library``."""
     return Hier(SystemContext(model=model, clock=clock, budget=budget or Budget(), library=library, judge=judge))
 
@@ -220,18 +211,18 @@ MAX_FAULTS = 12  #: listed of one document
 PIPELINE_DOCUMENTS = 2
 
 
+@dataclass(kw_only=True)
 class ComposedTools:
     """``compose_tool``: takes a tool document and arguments, compiles the one and runs it with the other.
 
     At most ``documents`` are taken, faulty ones among them; with ``once`` none after the first that ran. Nothing is kept.
     """
 
-    def __init__(self, session: Session, *, judge: Judge | None, documents: int, once: bool = False) -> None:
-        self._session = session
-        self._judge = judge
-        self._left = documents
-        self._once = once
-        self._ran = False
+    session: Session
+    judge: Judge | None
+    documents: int  #: that are left
+    once: bool = False
+    ran: bool = False
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """The one declaration. What a tool does may write, so it runs alone."""
@@ -250,7 +241,7 @@ class ComposedTools:
         }
         description = (
             "Write a tool for this question alone: it is checked and run at once with the arguments, and forgotten. "
-            f"({self._left} documents at most, faulty ones among them.)"
+            f"({self.documents} documents at most, faulty ones among them.)"
         )
         return [ToolDeclaration(name=COMPOSE, description=description, parameters=parameters, writes=True)]
 
@@ -266,32 +257,27 @@ class ComposedTools:
             raise ToolFault(
                 "bad_arguments", f"{COMPOSE}: {wrong_fields}", hint="send {document, arguments}, both objects"
             )
-        self._take_one()
+        if self.once and self.ran:
+            raise ToolFault("already_composed", "a tool for this question has run", hint="answer from what it found")
+        if self.documents == 0:
+            raise ToolFault("documents_spent", "no more documents are taken", hint="go on without one")
+        self.documents -= 1
         tools = self._compiled(arguments["document"])
         entry = list(tools)[-1]
         from world_api.operations import run
 
-        runner = LibraryTools(
-            tools, call=partial(run, self._session), world=self._session, traced=True, judge=self._judge
-        )
+        runner = LibraryTools(tools, call=partial(run, self.session), world=self.session, traced=True, judge=self.judge)
         result = runner.call_tool(entry, inputs)
-        self._ran = self._ran or "status" in result
+        self.ran = self.ran or "status" in result
         return result
-
-    def _take_one(self) -> None:
-        if self._once and self._ran:
-            raise ToolFault("already_composed", "a tool for this question has run", hint="answer from what it found")
-        if self._left == 0:
-            raise ToolFault("documents_spent", "no more documents are taken", hint="go on without one")
-        self._left -= 1
 
     def _compiled(self, document: Any) -> dict[str, CompiledTool]:
         from tool_induction.compiler.compilation import compile_document
 
-        compilation = compile_document(document, allow_judge=self._judge is not None, groups=self._session.groups)
+        compilation = compile_document(document, allow_judge=self.judge is not None, groups=self.session.groups)
         if not compilation.ok or not compilation.tools:
-            mend = f"mend it and send the whole document again; {self._left} are left"
-            raise ToolFault("bad_tools", _faults(compilation), hint=mend if self._left else "go on without one")
+            mend = f"mend it and send the whole document again; {self.documents} are left"
+            raise ToolFault("bad_tools", _faults(compilation), hint=mend if self.documents else "go on without one")
         return dict(compilation.tools)
 
 
@@ -325,7 +311,7 @@ class FlatCompose(LoopSystem[ComposeOptions]):
 
         def make_tools() -> OneVideo:
             judge = remembered(self.context)
-            composed = ComposedTools(session, judge=judge, documents=self.options.documents)
+            composed = ComposedTools(session=session, judge=judge, documents=self.options.documents)
             return OneVideo(CombinedTools([composed, *operations_on(session, judge)]), session.video_id)
 
         language = tool_language(session.groups, allow_judge=self.context.judge is not None)
@@ -344,7 +330,7 @@ class Pipeline(LoopSystem[Options]):
 
         def make_tools() -> OneVideo:
             judge = remembered(self.context)
-            composed = ComposedTools(session, judge=judge, documents=PIPELINE_DOCUMENTS, once=True)
+            composed = ComposedTools(session=session, judge=judge, documents=PIPELINE_DOCUMENTS, once=True)
             return OneVideo(composed, session.video_id)
 
         preamble = Preamble(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -27,31 +26,9 @@ reindex_app = command_app()
 _SHOWN = 3  #: failed captions that are listed
 
 
-class Profile(StrEnum):
-    """Where perception comes from."""
-
-    CLASSICAL = "classical"
-    ENDPOINT = "endpoint"
-    NEURAL = "neural"
-    ORACLE = "oracle"
-
-
-class Speech(StrEnum):
-    """What recognises speech."""
-
-    AUTO = "auto"
-    OFF = "off"
-    FASTER_WHISPER = "faster-whisper"
-    POCKETSPHINX = "pocketsphinx"
-
-
-class SpeechCompute(StrEnum):
-    """The number format of a Whisper model."""
-
-    AUTO = "auto"
-    INT8 = "int8"
-    FLOAT16 = "float16"
-    FLOAT32 = "float32"
+Profile = Literal["classical", "endpoint", "neural", "oracle"]
+Speech = Literal["auto", "off", "faster-whisper", "pocketsphinx"]
+SpeechCompute = Literal["auto", "int8", "float16", "float32"]
 
 
 @app.command()
@@ -62,13 +39,13 @@ def build(
     video_id: Annotated[
         str | None, typer.Option("--id", help="Id of the world; by default from the file's name.")
     ] = None,
-    profile: Annotated[Profile, typer.Option(help="Where perception comes from.")] = Profile.CLASSICAL,
+    profile: Annotated[Profile, typer.Option(help="Where perception comes from.")] = "classical",
     subtitles: Annotated[
         str, typer.Option(metavar="auto|none|LANGUAGE|FILE", help="Which subtitles give the words.")
     ] = "auto",
     speech: Annotated[
         Speech, typer.Option(help="What recognises speech; auto: where there are no subtitles and a model is here.")
-    ] = Speech.AUTO,
+    ] = "auto",
     speech_model: Annotated[
         str, typer.Option(metavar="FOLDER|NAME", help="The recogniser's model; nothing is downloaded.")
     ] = "",
@@ -78,7 +55,7 @@ def build(
     speech_compute: Annotated[
         SpeechCompute,
         typer.Option(help="The numbers faster-whisper computes with; auto: int8 on a CPU, float16 on a GPU."),
-    ] = SpeechCompute.AUTO,
+    ] = "auto",
     without: Annotated[
         list[str] | None,
         typer.Option(metavar="STAGE", help="Leave a stage out, such as screen_texts, the slowest; may be given again."),
@@ -129,20 +106,20 @@ def build(
 
     if video_id is not None and len(videos) > 1:
         raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
-    chosen = replace(vision.choices(model=model), profile=profile.value, looks=None)
+    chosen = replace(vision.choices(model=model), profile=profile, looks=None)
     # Two of its libraries bring an OpenBLAS whose threads busy-wait, and no stage multiplies anything large.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     config = vision_config(chosen, clock=SystemClock(), environment=os.environ)
     if config is not None:
         Prices.read(vision.prices)  # a faulty file is named before anything is built
     options = BuildOptions(
-        profile=(Profile.CLASSICAL if profile is Profile.ENDPOINT else profile).value,
+        profile="classical" if profile == "endpoint" else profile,
         listening=Listening(
             subtitles=subtitles,
-            speech=speech.value,
+            speech=speech,
             model=speech_model,
             language=speech_language.lower(),
-            compute=speech_compute.value,
+            compute=speech_compute,
         ),
         without=tuple(without or ()),
         force=force,

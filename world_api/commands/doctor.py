@@ -11,17 +11,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show
 from world_api.core.faults import BackendFault
 from world_api.installation import project_version
-
-if TYPE_CHECKING:
-    from world_api.chat.capabilities import Capabilities
-    from world_api.chat.transport import Endpoint
 
 app = command_app()
 
@@ -114,7 +110,11 @@ def doctor(
 
 def examine_installation(store: Path, *, which: Callable[[str], str | None] = shutil.which) -> dict[str, Any]:
     """Report versions of packages, programs, the configured endpoint, the store, and problems with them."""
-    packages = [_package(name, *facts) for name, facts in PACKAGES.items()]
+    packages = []
+    for name, (purpose, extra) in PACKAGES.items():
+        found = _version(name)
+        advice = "" if found else f'pip install "{f"video-world-api[{extra}]" if extra else name}"'
+        packages.append({"name": name, "version": found, "for": purpose, "extra": extra, "advice": advice})
     problems = [package["advice"] for package in packages if not package["version"] and not package["extra"]]
     if store.exists() and not os.access(store, os.W_OK):
         problems.append(f"the store {store} cannot be written to; choose another --store")
@@ -134,13 +134,6 @@ def examine_installation(store: Path, *, which: Callable[[str], str | None] = sh
         "store": {"path": str(store), "exists": store.is_dir()},
         "problems": problems,
     }
-
-
-def _package(name: str, purpose: str, extra: str) -> dict[str, Any]:
-    found = _version(name)
-    target = f"video-world-api[{extra}]" if extra else name
-    advice = "" if found else f'pip install "{target}"'
-    return {"name": name, "version": found, "for": purpose, "extra": extra, "advice": advice}
 
 
 def _version(name: str) -> str | None:
@@ -181,7 +174,7 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict
     Raises:
         BackendFault: ``endpoint_not_configured``, or why nothing could be found out.
     """
-    from world_api.chat.capabilities import cache_folder, capabilities_of
+    from world_api.chat.capabilities import CHECKS, cache_folder, capabilities_of
     from world_api.chat.transport import Endpoint
     from world_api.core.ports import SystemClock
 
@@ -202,12 +195,6 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict
         sleep=time.sleep,
         again=again,
     )
-    return _endpoint_record(endpoint, model, found)
-
-
-def _endpoint_record(endpoint: Endpoint, model: str, found: Capabilities) -> dict[str, Any]:
-    from world_api.chat.capabilities import CHECKS
-
     checks = [found.check(name) for name in CHECKS]
     return {
         "endpoint": endpoint.host,

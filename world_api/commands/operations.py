@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -78,19 +77,12 @@ def call(
     show(result, as_json=as_json, text=lambda: to_json(result))
 
 
-class Format(StrEnum):
-    """The formats of the operations' declarations."""
-
-    TABLE = "table"
-    JSON_SCHEMA = "json-schema"
-    OPENAI = "openai"
-    OPENAI_STRICT = "openai-strict"
-    MCP = "mcp"
+Format = Literal["table", "json-schema", "openai", "openai-strict", "mcp"]
 
 
 @ops_app.command()
 def ops(
-    chosen: Annotated[Format, typer.Option("--format", help="Format of the declarations.")] = Format.TABLE,
+    chosen: Annotated[Format, typer.Option("--format", help="Format of the declarations.")] = "table",
     groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -98,6 +90,6 @@ def ops(
     from world_api.operations import operations_for
     from world_api.schemas.formats import render
 
-    shown = Format.JSON_SCHEMA if as_json and chosen is Format.TABLE else chosen
-    text = render(shown.value, operations_for(groups or ())).rstrip("\n")
+    shown = "json-schema" if as_json and chosen == "table" else chosen
+    text = render(shown, operations_for(groups or ())).rstrip("\n")
     show(None, as_json=False, text=lambda: text)

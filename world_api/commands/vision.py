@@ -11,9 +11,8 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -29,11 +28,8 @@ if TYPE_CHECKING:
     from world_api.session.vision import VisionConfig
 
 
-class Perception(StrEnum):
-    """The perception behind operations that ask for what rows do not say."""
-
-    CLASSICAL = "classical"
-    ENDPOINT = "endpoint"
+#: The perception behind operations that ask for what rows do not say.
+Perception = Literal["classical", "endpoint"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +42,7 @@ class VisionOptions:
             "--profile",
             help="endpoint: a model looks at frames, which are sent to the endpoint; classical: nothing leaves this machine.",
         ),
-    ] = Perception.CLASSICAL
+    ] = "classical"
     vision_model: Annotated[
         str | None,
         typer.Option(
@@ -89,7 +85,7 @@ class VisionOptions:
     def choices(self, *, model: str | None = None, language: str = DEFAULT_LANGUAGE) -> VisionChoices:
         """Return what was chosen; ``model`` is the controller's, ``language`` that of replies if none was chosen."""
         return VisionChoices(
-            profile=self.profile.value, model=model, vision_model=self.vision_model, embedding_model=self.embedding_model,
+            profile=self.profile, model=model, vision_model=self.vision_model, embedding_model=self.embedding_model,
             frames=self.frames, side=self.side, looks=self.looks, language=self.look_language or language,
         )  # fmt: skip
 
