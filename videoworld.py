@@ -7,6 +7,7 @@ import gc
 import sys
 
 try:
+    from contextlib import suppress
     from importlib import import_module
     from pathlib import Path
     from typing import TYPE_CHECKING, Annotated
@@ -195,19 +196,14 @@ def _explain_usage(given: Sequence[str], *, as_json: bool) -> None:
     from world_api.commands.cli import fail, note
     from world_api.core.faults import VideoWorldError
 
-    taken = next((argument for argument in given if argument.startswith("-") and _is_file(argument)), None)
+    taken = None
+    with suppress(OSError):  # such as a name that is too long
+        taken = next((argument for argument in given if argument.startswith("-") and Path(argument).is_file()), None)
     hint = f"{taken} was taken for an option; write ./{taken} for the file" if taken is not None else ""
     if as_json:
         fail(VideoWorldError("wrong_usage", "stderr says what is wrong", hint=hint or "add --help"), as_json=True)
     elif hint:
         note(f"  hint: {hint}")
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except OSError:  # such as a name that is too long
-        return False
 
 
 if __name__ == "__main__":

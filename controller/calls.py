@@ -120,19 +120,18 @@ class CallExecutor:
         """Start the calls. One that writes runs in this thread: it must not go on after it was abandoned."""
         waited = [_PendingCall(result=Future(), spending=Ledger()) for _ in calls]
         work: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        in_turn: list[Callable[[], None]] = []
+        in_turn: SimpleQueue[Callable[[], None]] = SimpleQueue()
         for call, one in zip(calls, waited, strict=True):
             fulfil = partial(_fulfil, one.result, partial(self._made, call, one.spending, until))
             if self._is_exclusive(call):
                 fulfil()
             elif call.tool in self._declared and self._declared[call.tool].in_turn:
-                in_turn.append(fulfil)
+                in_turn.put(fulfil)
             else:
                 work.put(fulfil)
-        if in_turn:
-            work.put(partial(_run_in_order, in_turn))
-        for _ in range(min(MAX_PARALLEL, work.qsize())):  # daemon threads do not delay the end of the program
-            threading.Thread(target=copy_context().run, args=(_run_all, work), name="tool-call", daemon=True).start()
+        for queue in [*[work] * min(MAX_PARALLEL, work.qsize()), *[in_turn] * min(1, in_turn.qsize())]:
+            # A daemon thread does not delay the end of the program.
+            threading.Thread(target=copy_context().run, args=(_run_all, queue), name="tool-call", daemon=True).start()
         return waited
 
     def _made(self, call: ToolCall, spending: Ledger, until: float) -> dict[str, Any]:
@@ -148,11 +147,6 @@ def _fulfil(future: Future[dict[str, Any]], work: Callable[[], dict[str, Any]]) 
         future.set_result(work())
     except BaseException as error:  # noqa: BLE001 - raised again where the result is waited for
         future.set_exception(error)
-
-
-def _run_in_order(works: Sequence[Callable[[], None]]) -> None:
-    for work in works:
-        work()
 
 
 def _charge_first_call(made: list[CallOutcome]) -> list[CallOutcome]:

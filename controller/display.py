@@ -252,7 +252,9 @@ def outputs_text(origins: Mapping[str, Any]) -> str:
     for name, source in outputs.items():
         calls = source.get("calls") if isinstance(source, Mapping) else None
         if isinstance(calls, list) and calls:
-            parts.append(f"{single_line(str(name))} from {_numbers(calls)}")
+            shown = [str(number) for number in calls[:6] if isinstance(number, int)]
+            numbers = " ".join(shown) + (" ..." if len(calls) > len(shown) else "")
+            parts.append(f"{single_line(str(name))} from {'call' if len(calls) == 1 else 'calls'} {numbers}")
     return ", ".join(parts)
 
 
@@ -270,11 +272,6 @@ def spent_text(spent: Sequence[Spent]) -> str:
         aside = f" ({', '.join(more)})" if more else ""
         parts.append(f"{purpose} by {single_line(model)}: {len(items)} asked, {about}{tokens:,} tokens{aside}")
     return "; ".join(parts)
-
-
-def _numbers(calls: Sequence[Any]) -> str:
-    shown = [str(number) for number in calls[:6] if isinstance(number, int)]
-    return ("call " if len(calls) == 1 else "calls ") + " ".join(shown) + (" ..." if len(calls) > len(shown) else "")
 
 
 def _part(key: str, value: Any) -> str:
@@ -457,7 +454,10 @@ def episode_page(entry: JournalEntry, *, only: int | None = None, full: bool = F
     for number in numbers if only is None else [only]:
         lines += ["", *round_lines(episode, number, full=full)]
         if only == 0:
-            lines += _material(episode.messages, full=full)
+            for title, text in _given(episode.messages):
+                lines += _labelled("told", title)
+                if text:
+                    lines += _labelled("", single_line(text) if full else cut(single_line(text), _BEGINNING))
     if only is None:
         lines += ["", *_ending(episode), "", *cost_lines(accounts_of(episode))]
     return "\n".join(lines).lstrip("\n")
@@ -511,14 +511,6 @@ def _given(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     pictures = sum(part.get("type") == "image_url" for part in content) if isinstance(content, list) else 0
     if pictures:
         yield plural(pictures, "picture"), ""
-
-
-def _material(messages: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[str]:
-    """What was given before the first round, with the beginning of its text or, if ``full``, all of it."""
-    for title, text in _given(messages):
-        yield from _labelled("told", title)
-        if text:
-            yield from _labelled("", single_line(text) if full else cut(single_line(text), _BEGINNING))
 
 
 def _settings(settings: Mapping[str, Any]) -> Iterator[str]:

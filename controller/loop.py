@@ -230,7 +230,10 @@ class _Loop:
         letters = ", ".join(self._question.letters)
         self._say(self.prompts.render("forced", reason=reason, kind=self._question.kind, letters=letters))
         reply = self._read(self.requests.ask_final(), tools_offered=False)
-        answer = self._last_answer(reply)
+        # The best answer in the final reply or in one that was rejected before; a typed one if possible.
+        given, before = self._answer_in_final_reply(reply), self.turns.rejected_answer
+        typed = (one for one in (given, before) if one is not None and one.value is not None)
+        answer = next(typed, given or before)
         if answer is not None and answer.value is not None:
             return _Ending(outcome="forced", answer=answer, reason=reason)
         code, what = ("no_answer", "") if answer is None else ("untyped_answer", " of the type asked for")
@@ -240,13 +243,6 @@ class _Loop:
             hint="give a larger budget, or another model",
         )
         return _Ending(outcome="failed", answer=answer, reason=code, fault=fault)
-
-    def _last_answer(self, reply: Reply) -> FinalAnswer | None:
-        """Return the best answer there is in the final reply or in an answer that was rejected before; a typed one if possible."""
-        given, before = self._answer_in_final_reply(reply), self.turns.rejected_answer
-        return next(
-            (answer for answer in (given, before) if answer is not None and answer.value is not None), given or before
-        )
 
     def _answer_in_final_reply(self, reply: Reply) -> FinalAnswer | None:
         for call in reply.calls:  # some models call submit_answer although no tool is offered

@@ -8,7 +8,7 @@ data: they are put into ``data_from_video``, as every tool result is. A result n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -124,13 +124,14 @@ def first_message(question: str, gathered: Sequence[tuple[str, Mapping[str, Any]
     """The content of the first message: the question, what was found as data, and the pictures that it names."""
     lines = [data_line({"found_by": tool, DATA: result}) for tool, result in gathered]
     text = "\n\n".join([question, *lines])
-    pictures = [part for _, result in gathered for part in _pictures_in(result)]
+    pictures = [
+        part
+        for _, result in gathered
+        for frame in result.get("frames", ())
+        if str(frame.get("picture")).startswith(PICTURE)
+        for part in (
+            {"type": "text", "text": f"{frame['time']} s"},
+            {"type": "image_url", "image_url": {"url": frame["picture"]}},
+        )
+    ]
     return [{"type": "text", "text": text}, *pictures] if pictures else text
-
-
-def _pictures_in(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for frame in result.get("frames", ()):
-        if not str(frame.get("picture")).startswith(PICTURE):
-            continue
-        yield {"type": "text", "text": f"{frame['time']} s"}
-        yield {"type": "image_url", "image_url": {"url": frame["picture"]}}

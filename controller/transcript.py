@@ -76,7 +76,9 @@ class Conversation:
             if not (message.get("content") or message.get("tool_calls")):
                 message = {**message, "content": self._filler}
         elif message["role"] == "user" and before == "user":
-            message = {**message, "content": _joined(self.messages.pop()["content"], message["content"])}
+            first, second = self.messages.pop()["content"], message["content"]  # the first may be a list of parts
+            joined = [*first, {"type": "text", "text": second}] if isinstance(first, list) else f"{first}\n\n{second}"
+            message = {**message, "content": joined}
             self._tokens.pop()
         elif message["role"] == "user" and before == "tool":
             self._append({"role": "assistant", "content": self._filler})
@@ -152,11 +154,6 @@ class Conversation:
     def _request_limit(self) -> float:
         """Tokens that a request may have."""
         return math.inf if self._window is None else self._window - min(_REPLY_MOST, _REPLY_SHARE * self._window)
-
-
-def _joined(first: Any, second: str) -> Any:
-    """Join the contents of two messages; the first may be a list of parts."""
-    return [*first, {"type": "text", "text": second}] if isinstance(first, list) else f"{first}\n\n{second}"
 
 
 #: Least and most seconds for the final request, which is added to the budget.

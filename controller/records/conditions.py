@@ -44,10 +44,7 @@ _BESIDE = (
 def loop_hash() -> str:
     """SHA-256 over the code that decides what an episode's bytes are."""
     digest = hashlib.sha256()
-    beside = (
-        (f"{package}.{module}", resources.files(package).joinpath(f"{module}.py").read_bytes())
-        for package, _, module in (name.rpartition(".") for name in _BESIDE)
-    )
+    beside = ((name, _module(name)) for name in _BESIDE)
     for name, code in [*sorted(_code(resources.files("controller"), "")), *beside]:
         digest.update(f"{name}\0".encode() + code + b"\0")
     return digest.hexdigest()
@@ -123,6 +120,12 @@ def conditions_from_record(record: Any) -> Conditions:
 @functools.cache
 def _adapter() -> TypeAdapter[Conditions]:
     return TypeAdapter(Conditions)  # making one takes longer than reading an episode
+
+
+def _module(name: str) -> bytes:
+    """Return the source of a module as bytes."""
+    package, _, module = name.rpartition(".")
+    return resources.files(package).joinpath(f"{module}.py").read_bytes()
 
 
 def _code(folder: Traversable, under: str) -> Iterator[tuple[str, bytes]]:

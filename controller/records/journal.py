@@ -342,7 +342,11 @@ class Journal:
             found: JournalEntry | DamagedEntry
             try:
                 if line.name is not None and line.name in seen:
-                    raise _duplicate(line.name)
+                    raise EpisodeFault(
+                        "recording_damaged",
+                        f"two episodes are named {line.name[:80]!r}",
+                        hint="journals cannot be joined by joining their files; keep each in its own folder",
+                    )
                 found = _entry(line, times.get(line.name))
             except EpisodeFault as fault:
                 found = DamagedEntry(name=line.name or f"line {line.number} of {EPISODES}", fault=fault)
@@ -470,14 +474,6 @@ def _entry(line: JournalLine, time: JournalLine | None) -> JournalEntry:
         episode = replace(episode, timings=timings)
     timed = time is not None
     return JournalEntry(name=name, episode=episode, conditions=conditions, readings=readings, sums=sums, timed=timed)
-
-
-def _duplicate(name: str) -> EpisodeFault:
-    return EpisodeFault(
-        "recording_damaged",
-        f"two episodes are named {name[:80]!r}",
-        hint="journals cannot be joined by joining their files; keep each in its own folder",
-    )
 
 
 @functools.cache  # making an adapter takes longer than reading an episode

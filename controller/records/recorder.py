@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -49,7 +50,7 @@ def run_system(
         raise
     # Third-party code may raise anything, sys.exit included; it must cost this episode alone.
     except (Exception, SystemExit) as error:
-        raise _failed(system, f"broke: {_place_of_error(error)}") from error
+        raise _failed(system, f"broke: {_place(error)}") from error
     return episode
 
 
@@ -63,17 +64,17 @@ def refuse_unpriced(context: SystemContext) -> None:
         )
 
 
-def _place_of_error(error: BaseException) -> str:
-    """The type of an error and where it was raised; its text may hold anything."""
-    return internal_fault(error).message if isinstance(error, Exception) else type(error).__name__
-
-
 def _failed(system: str, what: str) -> EpisodeFault:
     return EpisodeFault(
         "system_failed",
         f"the system {system[:64]!r} {what}",
         hint="this is a defect of the system, not of what was asked; report it to its author",
     )
+
+
+def _place(error: BaseException) -> str:
+    """The type of an error and where it was raised; its text may hold anything."""
+    return internal_fault(error).message if isinstance(error, Exception) else type(error).__name__
 
 
 #: Opens the session that a question is answered in.
@@ -134,7 +135,7 @@ def opened(open_session: Opener, question: Question) -> Session:
     except (Exception, SystemExit) as error:
         raise EpisodeFault(
             "session_failed",
-            f"no session could be opened: {_place_of_error(error)}",
+            f"no session could be opened: {_place(error)}",
             hint="see that the world can be read",
         ) from error
 
@@ -268,9 +269,18 @@ class EpisodeRecorder:
     @property
     def calls(self) -> list[CallRecord]:
         """The calls as they were made, known apart from a system that does not come to its end."""
+        records = []
         with self._lock:
             made = list(self._calls)
-        return [_call_record(number, *call) for number, call in enumerate(made)]
+        for number, (name, arguments, result, spent, rounds) in enumerate(made):
+            found, inner_calls, origins = split_result(tool_result_or_error(partial(as_stored, result)))
+            records.append(
+                CallRecord(
+                    id=f"call_{number}", round=rounds, tool=name, written=arguments, arguments=arguments, result=found,
+                    inner_calls=inner_calls, origins=origins, ran=True, problem=None, note=None, spent=list(spent),
+                )
+            )  # fmt: skip
+        return records
 
     def start(self, task: Task) -> None:
         """Keep the task as the system records it."""
@@ -294,42 +304,22 @@ class EpisodeRecorder:
         return value
 
 
+@dataclass(frozen=True)
 class _RecordingTools:
     """Tools whose calls are kept in mind, with what they spent."""
 
-    def __init__(self, tools: Toolset, recorder: EpisodeRecorder) -> None:
-        self._tools = tools
-        self._recorder = recorder
+    tools: Toolset
+    recorder: EpisodeRecorder
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        return self._tools.get_tools()
+        return self.tools.get_tools()
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         result: dict[str, Any] = {"error": {"code": "not_finished", "message": "the call was broken off", "hint": ""}}
         book = None
         try:
             with ledger_beside() as book:
-                result = self._tools.call_tool(name, arguments)
+                result = self.tools.call_tool(name, arguments)
         finally:
-            self._recorder.note(name, arguments, result, book.items if book is not None else ())
+            self.recorder.note(name, arguments, result, book.items if book is not None else ())
         return result
-
-
-def _call_record(
-    number: int, name: str, arguments: dict[str, Any], result: Any, spent: Sequence[Spent], rounds: int
-) -> CallRecord:
-    found, inner_calls, origins = split_result(tool_result_or_error(lambda: as_stored(result)))
-    return CallRecord(
-        id=f"call_{number}",
-        round=rounds,
-        tool=name,
-        written=arguments,
-        arguments=arguments,
-        result=found,
-        inner_calls=inner_calls,
-        origins=origins,
-        ran=True,
-        problem=None,
-        note=None,
-        spent=list(spent),
-    )

@@ -32,7 +32,6 @@ from world_api.session.session import Session
 
 if TYPE_CHECKING:
     from tool_induction.domains import Domain
-    from tool_induction.library import ToolLibrary
 
 
 class RecordedInputs:
@@ -143,9 +142,7 @@ def offered_tools(recorded: Episode) -> list[ToolDeclaration]:
             if function["name"] != SUBMIT_ANSWER
         ]
     except (KeyError, TypeError):
-        raise EpisodeFault(
-            "recording_damaged", "a recorded declaration is not whole", hint="restore the episode from a copy"
-        ) from None
+        raise damaged("a recorded declaration is not whole") from None
 
 
 def _mismatch(what: str) -> EpisodeFault:
@@ -194,6 +191,8 @@ def replay_entry(
     build: SystemBuilder | None = None,
 ) -> Replayed:
     """Run an episode again from its entry, exchanges and materials. Raises as ``replay_recorded`` does."""
+    from tool_induction.library import ToolLibrary
+
     recorded, conditions = entry.episode, entry.conditions
     _refuse_what_changed(conditions)
     model, clock = ReplayChatModel(exchanges, name=recorded.model), ReplayClock(entry.readings)
@@ -204,7 +203,7 @@ def replay_entry(
         budget=recorded.budget,
         prices=_prices(recorded),
         language=conditions.language,
-        library=_library(conditions),
+        library=None if (one := conditions.library) is None else ToolLibrary(name=one.name, hash=one.hash, tools={}),
         judge=NamedJudge(conditions.judge) if conditions.judge is not None else None,
         domain=_domain(conditions),
         options=conditions.options,
@@ -265,22 +264,10 @@ def _refuse_what_changed(conditions: Conditions) -> None:
         )
 
 
-def _library(conditions: Conditions) -> ToolLibrary | None:
-    """The library by name and hash; its tools are not needed, since their results are recorded."""
-    from tool_induction.library import ToolLibrary
-
-    library = conditions.library
-    return None if library is None else ToolLibrary(name=library.name, hash=library.hash, tools={})
-
-
 def _domain(conditions: Conditions) -> Domain | None:
     from tool_induction.domains import Domain
 
-    if conditions.domain is None:
-        return None
     try:
-        return TypeAdapter(Domain).validate_python(conditions.domain)
+        return TypeAdapter(Domain | None).validate_python(conditions.domain)
     except ValidationError:
-        raise EpisodeFault(
-            "recording_damaged", "the recorded domain is not whole", hint="restore the episode from a copy"
-        ) from None
+        raise damaged("the recorded domain is not whole") from None

@@ -118,8 +118,11 @@ def examine_installation(store: Path, *, which: Callable[[str], str | None] = sh
     problems = [package["advice"] for package in packages if not package["version"] and not package["extra"]]
     if store.exists() and not os.access(store, os.W_OK):
         problems.append(f"the store {store} cannot be written to; choose another --store")
-    if _version("opencv-python-headless") and not _opencv_has_detectors():
-        problems.append("this OpenCV has no people detector; install opencv-python-headless below 5")
+    if _version("opencv-python-headless"):
+        import cv2
+
+        if not (hasattr(cv2, "HOGDescriptor") and hasattr(cv2, "CascadeClassifier")):
+            problems.append("this OpenCV has no people detector; install opencv-python-headless below 5")
     return {
         "ok": not problems,
         "python": platform.python_version(),
@@ -141,12 +144,6 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-def _opencv_has_detectors() -> bool:
-    import cv2
-
-    return hasattr(cv2, "HOGDescriptor") and hasattr(cv2, "CascadeClassifier")
 
 
 def _installation_text(record: dict[str, Any]) -> str:

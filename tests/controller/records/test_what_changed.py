@@ -160,7 +160,7 @@ Reach = Callable[[SystemContext, Session], Any]
     ("reach", "told"),
     [
         (lambda context, session: session.view.duration, "session's view"),
-        (lambda context, session: session.memories(), "session's view"),
+        (lambda context, session: session.memories(), "session's memories"),
         (lambda context, session: context.inputs.material("later", lambda: 1), "material 'later'"),
         (lambda context, session: context.clock.monotonic(), "reads the clock"),
         (lambda context, session: context.model.complete({"messages": []}), "no reply to this request"),
