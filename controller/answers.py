@@ -10,6 +10,7 @@ or number anywhere in the text would also accept answers that are denied, doubte
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -198,7 +199,10 @@ def parse_count(text: str, question: str) -> int | None:
     match = _ENGLISH.fullmatch(words)
     if match is not None:
         counts = _counts(match["counted"].split(), " ".join(question.casefold().split()))
-        return _of_words(match["number"]) if counts else None
+        number = match["number"]
+        if not counts or number[0].isdigit():
+            return int(number.replace(",", "")) if counts else None
+        return sum(NUMBER_WORDS[part] for part in re.split(r"[\s-]", number))
     match = _CHINESE.fullmatch(words)
     if match is None:
         return None
@@ -221,12 +225,6 @@ def _counts(words: list[str], question: str) -> bool:
 
 def _stem(word: str) -> str:
     return "people" if word in _PEOPLE else word.removesuffix("s")
-
-
-def _of_words(words: str) -> int:
-    if words[0].isdigit():
-        return int(words.replace(",", ""))
-    return sum(NUMBER_WORDS[part] for part in re.split(r"[\s-]", words))
 
 
 def _of_chinese(words: str) -> int | None:
@@ -259,19 +257,16 @@ _SPANS = tuple(
 )
 
 
+def _seconds_of(text: str) -> float:
+    """Seconds from ``12.5``, ``1:12`` or ``0:01:12``."""
+    return functools.reduce(lambda total, part: total * 60 + float(part), text.split(":"), 0.0)
+
+
 def parse_span(text: str) -> tuple[float, float] | None:
     """Parse a text that is only an interval; start and end in seconds, or None."""
     words = " ".join(text.split())
     match = next((match for pattern in _SPANS if (match := pattern.fullmatch(words))), None)
-    return None if match is None else (_in_seconds(match[1]), _in_seconds(match[2]))
-
-
-def _in_seconds(text: str) -> float:
-    """Seconds from ``12.5``, ``1:12`` or ``0:01:12``."""
-    total = 0.0
-    for part in text.split(":"):
-        total = total * 60 + float(part)
-    return total
+    return None if match is None else (_seconds_of(match[1]), _seconds_of(match[2]))
 
 
 _LONGEST = 4_000  #: characters; a longer text is not a typed answer
@@ -316,23 +311,13 @@ def read_prose(question: Question, text: str) -> Any | None:
     if len(text) > _LONGEST:
         return None
     bare = _FENCE.sub("", text.strip()).strip()
-    value = _from_json(question, bare)
-    if value is not None:
-        return value
+    if bare.startswith(("{", "[", '"')):  # JSON, bare or under ``answer``
+        with suppress(ValueError, InvalidAnswer):
+            given = parse_json(bare)
+            return value_of(question, given["answer"] if isinstance(given, dict) and "answer" in given else given)
     plain = _MARKUP.sub("", bare).strip()
     value = _whole(question, plain)
     return value if value is not None else _last_line(question, plain)
-
-
-def _from_json(question: Question, text: str) -> Any | None:
-    """The answer as JSON, bare or under ``answer``."""
-    if not text.startswith(("{", "[", '"')):
-        return None
-    try:
-        given = parse_json(text)
-        return value_of(question, given["answer"] if isinstance(given, dict) and "answer" in given else given)
-    except (ValueError, InvalidAnswer):
-        return None
 
 
 def _whole(question: Question, text: str) -> Any | None:
@@ -396,7 +381,9 @@ def _split_at_ends(question: Question, text: str) -> Iterator[tuple[str, str]]:
 def _is_settled(question: Question, value: Any, rest: str) -> bool:
     """Whether words after an answer leave it as it is: no number, no other option, no denial, doubt or plan."""
     if question.kind == "choice":
-        rest = _without_option(question.options[question.letters.index(value)], rest)
+        own = question.options[question.letters.index(value)].strip()
+        bound = r"\b" if own.isascii() and own[:1].isalnum() and own[-1:].isalnum() else ""
+        rest = re.sub(bound + re.escape(own) + bound, " ", rest, flags=re.IGNORECASE) if own else rest
     others = [letter for letter in question.letters if letter != value]
     spoken = _fold(rest)
     return not (
@@ -404,12 +391,6 @@ def _is_settled(question: Question, value: Any, rest: str) -> bool:
         or any(re.search(rf"(?<![A-Za-z]){letter}(?![A-Za-z])", rest) for letter in others)
         or any(words in spoken for option in question.options if (words := _fold(option)))
     )
-
-
-def _without_option(option: str, text: str) -> str:
-    words = option.strip()
-    bounds = (r"\b", r"\b") if words.isascii() and words[:1].isalnum() and words[-1:].isalnum() else ("", "")
-    return re.sub(bounds[0] + re.escape(words) + bounds[1], " ", text, flags=re.IGNORECASE) if words else text
 
 
 # --- options ------------------------------------------------------------------------------------------------------

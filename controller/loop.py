@@ -5,6 +5,7 @@ Every episode ends with an answer in the type of its question, or with a named r
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,7 +24,6 @@ from controller.episode_tools import Toolset
 from controller.evidence import DIGEST, cite
 from controller.prompts import (
     EMPTY_PREAMBLE,
-    PictureBook,
     Pictures,
     Preamble,
     Prompts,
@@ -90,7 +90,7 @@ def run_episode(
     offer = [openai_tool(tool.name, tool.description, tool.parameters, strict=False) for tool in declared]
     transcript = Conversation(tools=offer, window=budget.window, filler=prompts.render("nothing_said"))
     requests = ModelRequests(
-        model=model, transcript=transcript, offer=offer, pictures=PictureBook(pictures), meter=meter, clock=clock
+        model=model, transcript=transcript, offer=offer, pictures=functools.cache(pictures), meter=meter, clock=clock
     )
     turns = TurnExecutor(
         question=task.question, tools=tools, preamble=preamble, meter=meter, clock=clock, prompts=prompts

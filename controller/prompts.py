@@ -95,29 +95,20 @@ def no_pictures(name: str) -> str:
     raise EpisodeFault("no_such_picture", f"there is no picture {name[:80]}")
 
 
-class PictureBook:
-    """Replaces the names of pictures in messages by the pictures; each is loaded once."""
+def with_pictures(messages: Sequence[dict[str, Any]], pictures: Pictures) -> list[dict[str, Any]]:
+    """The messages with pictures in place of their names."""
 
-    def __init__(self, pictures: Pictures) -> None:
-        self._pictures = pictures
-        self._addresses: dict[str, str] = {}
-
-    def put_into(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The messages as they are sent."""
-        return [
-            {**message, "content": [self._part(part) for part in message["content"]]}
-            if message.get("role") == "user" and isinstance(message.get("content"), list)
-            else dict(message)
-            for message in messages
-        ]
-
-    def _part(self, part: dict[str, Any]) -> dict[str, Any]:
+    def loaded(part: dict[str, Any]) -> dict[str, Any]:
         if part.get("type") != "image_url":
             return part
-        name = part["image_url"]["url"]
-        if name not in self._addresses:
-            self._addresses[name] = self._pictures(name)
-        return {**part, "image_url": {**part["image_url"], "url": self._addresses[name]}}
+        return {**part, "image_url": {**part["image_url"], "url": pictures(part["image_url"]["url"])}}
+
+    return [
+        {**message, "content": [loaded(part) for part in message["content"]]}
+        if message.get("role") == "user" and isinstance(message.get("content"), list)
+        else dict(message)
+        for message in messages
+    ]
 
 
 def first_message(question: str, gathered: Sequence[tuple[str, Mapping[str, Any]]]) -> str | list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from controller.episode_budget import BudgetMeter
-from controller.prompts import PictureBook
+from controller.prompts import Pictures, with_pictures
 from world_api.chat.messages import checked_reply, first_choice, from_cache
 from world_api.chat.usage import Usage, estimate_tokens, usage_of
 from world_api.core.cost import deadline
@@ -192,7 +192,7 @@ class ModelRequests:
     model: ChatModel
     transcript: Conversation
     offer: list[Message]
-    pictures: PictureBook
+    pictures: Pictures
     meter: BudgetMeter
     clock: Clock
     folded: int = 0  #: results, since the last request that was answered
@@ -242,7 +242,7 @@ class ModelRequests:
     def _request(self, *, with_tools: bool, seconds: float) -> ModelReply:
         request: dict[str, Any] = {
             "model": self.model.name,
-            "messages": self.pictures.put_into(self.transcript.messages),
+            "messages": with_pictures(self.transcript.messages, self.pictures),
         }
         if with_tools:
             request["tools"] = self.offer

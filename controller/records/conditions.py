@@ -75,12 +75,12 @@ class Conditions:
     @classmethod
     def of(cls, system: str, context: SystemContext, *, groups: frozenset[str] = frozenset()) -> Conditions:
         """The conditions at the start of an episode."""
-        library, domain = context.library, context.domain
+        domain = context.domain
         return cls(
             system=system,
             language=context.language,
             options=dict(context.options),
-            library=Library(name=library.name, hash=library.hash) if library is not None else None,
+            library=Library.of(context.library),
             domain=asdict(domain) if domain is not None else None,
             judge=context.judge.name if context.judge is not None else None,
             takes_images=context.takes_images,

@@ -188,8 +188,7 @@ def answer_recorded(
         VideoWorldError: the fault that broke it off.
     """
     refuse_unpriced(context)
-    library = Library(name=context.library.name, hash=context.library.hash) if context.library is not None else None
-    task = Task.of(question, session, system=system, library=library)
+    task = Task.of(question, session, system=system, library=Library.of(context.library))
     conditions = Conditions.of(system, context, groups=session.groups)
     clock = RecordingClock(context.clock)
     with noting_prompts() as prompts:

@@ -232,7 +232,6 @@ class LoopSystem(ABC, Generic[OptionsT]):
 
     def task(self, question: Question, session: Session) -> Task:
         """What an episode on this session records of its beginning. Raises EpisodeFault: ``as_of_mismatch``."""
-        library = self.context.library if self.uses_library else None
         settings = {**self.options.model_dump(mode="json"), **self.settings()}
         settings |= {"language": self.context.language, "prompt_hash": self.prompts.hash}
         settings |= {"judge": self.context.judge.name if self.context.judge is not None else None}
@@ -249,7 +248,7 @@ class LoopSystem(ABC, Generic[OptionsT]):
             session,
             system=self.name,
             settings=settings,
-            library=Library(name=library.name, hash=library.hash) if library is not None else None,
+            library=Library.of(self.context.library if self.uses_library else None),
         )
 
     def answer(self, question: Question, session: Session) -> Episode:

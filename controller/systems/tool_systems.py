@@ -167,12 +167,8 @@ class Hier(_WithLibrary):
 def arm_of(library: ToolLibrary) -> dict[str, Any]:
     """Which arm of an experiment a library is, as its manifest says: what was done to it, and where it came from."""
     manifest = library.manifest
-    return {
-        "arm": manifest.get("arm"),
-        "origin": manifest.get("origin"),
-        "domain": manifest.get("domain") or None,
-        "of": manifest.get("of"),
-    }
+    arm = {key: manifest.get(key) for key in ("arm", "origin", "domain", "of")}
+    return arm | {"domain": arm["domain"] or None}
 
 
 def _described(library: ToolLibrary) -> list[dict[str, Any]]:

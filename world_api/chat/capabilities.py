@@ -369,18 +369,13 @@ def _wrong_with(call: Mapping[str, Any]) -> str:
         return f"it called {call.get('name')}"
     if not isinstance(arguments, str):
         return "arguments that are not JSON in a string"
-    value = _json_object(arguments)
-    if value is None:
+    try:
+        value = parse_json(arguments)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
         return f"arguments that are not a JSON object: {arguments!r}"
     return "" if value else "empty arguments, though the tool needs one"
-
-
-def _json_object(text: str) -> dict[str, Any] | None:
-    try:
-        value = parse_json(text)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _yellow_and_blue() -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.cost import remaining
@@ -164,29 +164,22 @@ class Endpoint:
     def refused(self, model: str, answer: ServerAnswer) -> BackendFault:
         """The server answered with an error status."""
         status, message = answer.status, self.without_key(answer.message)[:500]
+        is_missing = "model" in message.lower() and _IS_MISSING.search(message) is not None
+        code, hint = "endpoint_error", "the server failed; try again later"
         if 300 <= status < 400:
-            known = (
-                "endpoint_error",
-                "set OPENAI_BASE_URL to the server's real address if you trust it; nothing was sent there",
-            )
+            hint = "set OPENAI_BASE_URL to the server's real address if you trust it; nothing was sent there"
         elif status in (401, 403):
-            known = ("endpoint_refused_key", "check OPENAI_API_KEY and what it may be used for")
-        elif answer.code == "model_not_found" or (
-            status in (400, 404) and "model" in message.lower() and _IS_MISSING.search(message)
-        ):
-            known = ("endpoint_unknown_model", f"{model!r} is not served there; check --model")
+            code, hint = "endpoint_refused_key", "check OPENAI_API_KEY and what it may be used for"
+        elif answer.code == "model_not_found" or (status in (400, 404) and is_missing):
+            code, hint = "endpoint_unknown_model", f"{model!r} is not served there; check --model"
         elif status == 404:
-            known = ("endpoint_error", "check OPENAI_BASE_URL; it usually ends in /v1")
+            hint = "check OPENAI_BASE_URL; it usually ends in /v1"
         elif status == 429:
-            known = ("endpoint_rate_limited", "wait and try again, or raise the account's limits")
-        elif status >= 500:
-            known = ("endpoint_error", "the server failed; try again later")
-        else:
-            known = (
-                "endpoint_refused_request" if status in (400, 422) else "endpoint_error",
-                "the server does not take this request as it is; videoworld doctor --endpoint URL --model M says what it takes",
-            )
-        return BackendFault(known[0], f"{self.host} answered {status}: {message}", hint=known[1])
+            code, hint = "endpoint_rate_limited", "wait and try again, or raise the account's limits"
+        elif status < 500:
+            code = "endpoint_refused_request" if status in (400, 422) else code
+            hint = "the server does not take this request as it is; videoworld doctor --endpoint URL --model M says what it takes"
+        return BackendFault(code, f"{self.host} answered {status}: {message}", hint=hint)
 
 
 @functools.lru_cache(maxsize=8)
@@ -196,20 +189,14 @@ def _secrets(base_url: str, api_key: str) -> tuple[str, ...]:
     try:
         parts = urlsplit(base_url)
         found |= {value for name, value in parse_qsl(parts.query) if _IS_SECRET.search(name)}
-        found |= set(_credentials(parts))
+        user, password = parts.username or "", parts.password or ""
+        if secret := password or user:  # as written, decoded, and as a header sends both
+            pair = f"{unquote(user)}:{unquote(password)}"
+            found |= {secret, unquote(secret), base64.b64encode(pair.encode()).decode()}
     except ValueError:  # not an address: nothing is sent there
         found.add(base_url)
     secrets = {secret for secret in found if len(secret) >= _SHORTEST and secret.lower() not in _NO_SECRETS}
     return tuple(sorted(secrets, key=lambda secret: (-len(secret), secret)))
-
-
-def _credentials(parts: SplitResult) -> tuple[str, ...]:
-    """Return the password of an address, or the name if there is none: as written, decoded, and as a header sends both."""
-    user, password = parts.username or "", parts.password or ""
-    if not user and not password:
-        return ()
-    secret, pair = password or user, f"{unquote(user)}:{unquote(password)}"
-    return (secret, unquote(secret), base64.b64encode(pair.encode()).decode())
 
 
 @functools.lru_cache(maxsize=32)
