@@ -437,8 +437,7 @@ _HASH = 12  #: characters of a hash that people compare
 def episode_page(entry: JournalEntry, *, only: int | None = None, full: bool = False) -> str:
     """The whole episode, or one of its rounds (0: what was given and done before the first).
 
-    Raises:
-        EpisodeFault: ``unknown_round``.
+    Raises EpisodeFault: ``unknown_round``.
     """
     episode = entry.episode
     numbers = [item.number for item in episode.rounds]

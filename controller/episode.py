@@ -73,8 +73,7 @@ class Task:
     ) -> Task:
         """The task of answering a question on a session.
 
-        Raises:
-            EpisodeFault: ``as_of_mismatch``, when the session knows more of the video, or less, than the question allows.
+        Raises EpisodeFault: ``as_of_mismatch``, when the session knows more of the video, or less, than the question allows.
         """
         if question.as_of != session.as_of:
             raise EpisodeFault(

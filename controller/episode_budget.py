@@ -120,8 +120,7 @@ class BudgetMeter:
     def refuse_unpriced(self) -> None:
         """End an episode whose budget of money cannot be kept.
 
-        Raises:
-            BackendFault: ``no_price``, of a model that looks or judges.
+        Raises BackendFault: ``no_price``, of a model that looks or judges.
         """
         if self.budget.money is not None and self._unpriced is not None:
             raise BackendFault(

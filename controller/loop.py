@@ -74,10 +74,8 @@ def run_episode(
 ) -> Episode:
     """Run one episode: the model answers the task's question with these tools. ``pictures`` loads the pictures that results name.
 
-    Raises:
-        EpisodeFault: ``no_price``, for a budget of money without the model's price; ``replay_mismatch``, from a replayed model,
-            toolset or clock.
-        ToolFault: ``duplicate_tool``: the tools have a ``submit_answer`` of their own.
+    Raises EpisodeFault: ``no_price``, for a budget of money without the model's price; ``replay_mismatch``, from a replayed
+    model, toolset or clock; ToolFault: ``duplicate_tool``: the tools have a ``submit_answer`` of their own.
     """
     started_at = clock.now()
     meter = BudgetMeter(budget, clock, model=model.name, prices=prices)

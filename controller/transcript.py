@@ -200,9 +200,7 @@ class ModelRequests:
     def ask(self) -> ModelReply:
         """Ask with the tools on offer.
 
-        Raises:
-            WindowExceeded, EpisodeTimeout: there is no further round.
-            BackendFault: the model's.
+        Raises WindowExceeded, EpisodeTimeout: there is no further round; BackendFault: the model's.
         """
         self._fold(last=False)
         if not self.transcript.fits(with_tools=True):

@@ -72,8 +72,7 @@ class TurnExecutor:
     def gather(self) -> Iterator[tuple[FirstCall, dict[str, Any]]]:
         """Execute the system's own calls, which precede the first round, and yield their results.
 
-        Raises:
-            BackendFault: the fault of a required call; ``no_price``.
+        Raises BackendFault: the fault of a required call; ``no_price``.
         """
         number = 0
         for together in _parallel_groups(self.preamble.first_calls):

@@ -47,8 +47,7 @@ def build_world(
 
     ``video`` is a file, or the address of a stream to follow. Without ``progress`` nothing is shown.
 
-    Raises:
-        MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
+    Raises MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
     """
     from world_api import recipes
     from world_api.build.stage_process import BuildProcesses
@@ -93,8 +92,7 @@ def build_world(
 def reindex(store: Path | str) -> int:
     """Make the catalogue and the search data of each world again from the rows; return the number of segments.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
     """
     from world_api.search import catalogue
     from world_api.search.documents import prepare_all
@@ -123,9 +121,8 @@ def open_session(
         groups: Optional groups of operations to switch on beside the sixteen.
         seeing: The vision model for operations that ask for what rows do not say; None for none.
 
-    Raises:
-        StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``.
-        OperationFault: ``bad_as_of``, ``unknown_group``.
+    Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``;
+    OperationFault: ``bad_as_of``, ``unknown_group``.
     """
     from world_api.operations import check_groups
     from world_api.search.captions import Meanings
@@ -162,9 +159,8 @@ def open_session(
 def vision_config(chosen: VisionChoices, *, clock: Clock, environment: Mapping[str, str]) -> VisionConfig | None:
     """Return the vision model if the endpoint profile was chosen by name; None otherwise, whichever keys are set.
 
-    Raises:
-        BackendFault: ``no_vision_model``; ``perception_not_chosen``: a vision model is named and the profile is not;
-            ``endpoint_takes_no_images``, if a probe found that earlier; ``endpoint_not_configured`` and other faults of an endpoint.
+    Raises BackendFault: ``no_vision_model``; ``perception_not_chosen``: a vision model is named and the profile is not;
+    ``endpoint_takes_no_images``, if a probe found that earlier; ``endpoint_not_configured`` and other faults of an endpoint.
     """
     if chosen.profile != ENDPOINT:
         if chosen.vision_model is not None or chosen.embedding_model is not None:
@@ -213,9 +209,8 @@ def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, cl
 
     A world of that very file is used as it is, whichever options it was built with.
 
-    Raises:
-        MediaFault: ``no_such_file``, for a name with a suffix that is neither; as building names them.
-        StoreFault, BackendFault: as building and opening name them.
+    Raises MediaFault: ``no_such_file``, for a name with a suffix that is neither; as building names them; StoreFault,
+    BackendFault: as building and opening name them.
     """
     from world_api.world.store import open_world
 

@@ -94,8 +94,7 @@ class JournalLine:
 def lines_of(path: Path) -> Iterator[JournalLine]:
     """The lines of a file; a last one that a crash cut short was never a line.
 
-    Raises:
-        EpisodeFault: ``recording_missing``; ``recording_not_readable``.
+    Raises EpisodeFault: ``recording_missing``; ``recording_not_readable``.
     """
     try:
         with open_regular(path) as file:
@@ -196,8 +195,7 @@ class EpisodeWriter:
     def start(self, episode: Episode, conditions: Conditions) -> None:
         """Append what is known at the beginning; it is shown if the episode has no end.
 
-        Raises:
-            EpisodeFault: ``record_not_writable``.
+        Raises EpisodeFault: ``record_not_writable``.
         """
         self._append(self._folder / BEGUN, self._line(episode, conditions))
 
@@ -308,8 +306,7 @@ class Journal:
     def begin(self, label: str) -> EpisodeWriter:
         """Start recording an episode under a free name: the label, numbered if need be.
 
-        Raises:
-            EpisodeFault: ``record_not_writable``.
+        Raises EpisodeFault: ``record_not_writable``.
         """
         try:
             (self._folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
@@ -331,8 +328,7 @@ class Journal:
     def scan(self, *, only: Collection[str] | None = None) -> Iterator[JournalEntry | DamagedEntry]:
         """The finished episodes, in the order in which they finished, each checked by itself; ``only`` those of some names.
 
-        Raises:
-            EpisodeFault: ``recording_missing``.
+        Raises EpisodeFault: ``recording_missing``.
         """
         times = {line.name: line for line in self._lines(TIMINGS)}
         seen: set[str | None] = set()
@@ -356,8 +352,7 @@ class Journal:
     def entries(self) -> Iterator[JournalEntry]:
         """The same, where all of them are whole.
 
-        Raises:
-            EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``, of the first that is not.
+        Raises EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``, of the first that is not.
         """
         for found in self.scan():
             if isinstance(found, DamagedEntry):
@@ -393,8 +388,7 @@ class Journal:
     def beginning(self, name: str) -> JournalEntry:
         """What there is of an episode without an end: what it began with, and the talk so far.
 
-        Raises:
-            EpisodeFault: ``unknown_episode``, where nothing had been asked yet; ``recording_damaged``, ``recording_schema``.
+        Raises EpisodeFault: ``unknown_episode``, where nothing had been asked yet; ``recording_damaged``, ``recording_schema``.
         """
         line = next((line for line in reversed(list(self._lines(BEGUN))) if line.name == name), None)
         if line is None:
@@ -411,8 +405,7 @@ class Journal:
     def taken(self, entry: JournalEntry) -> RecordedParts:
         """What an episode used, checked against its checksums.
 
-        Raises:
-            EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+        Raises EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
         exchanges, materials = self.exchanges(entry.name), self.materials(entry.name)
         found = {
@@ -425,16 +418,14 @@ class Journal:
     def exchanges(self, name: str) -> list[Exchange]:
         """The exchanges of an episode with its model, as they stand in the file.
 
-        Raises:
-            EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+        Raises EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
         return read_exchanges(_own_file(self._folder, RECORDINGS, name))
 
     def materials(self, name: str) -> dict[str, Any]:
         """The values that the requests of an episode were built from, by name.
 
-        Raises:
-            EpisodeFault: ``recording_damaged``, ``recording_schema``.
+        Raises EpisodeFault: ``recording_damaged``, ``recording_schema``.
         """
         found = [line.read(_MATERIAL) for line in self._lines(f"{MATERIALS}/{name}.jsonl")]
         return {line["name"]: line.get("value") for line in found}

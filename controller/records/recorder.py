@@ -34,10 +34,8 @@ def run_system(
 ) -> Episode:
     """Build a system and let it answer.
 
-    Raises:
-        EpisodeFault: ``system_failed`` for an error without a name, or a result that is no episode;
-            ``no_price``.
-        VideoWorldError: its own.
+    Raises EpisodeFault: ``system_failed`` for an error without a name, or a result that is no episode; ``no_price``;
+    VideoWorldError: its own.
     """
     refuse_unpriced(context)
     try:
@@ -109,8 +107,7 @@ def answer(
 ) -> Answered:
     """Answer a question, and record it where a journal is given; ``when_broken_off`` gets the name of an unfinished record.
 
-    Raises:
-        VideoWorldError: no episode came about; what the system refuses, or the journal; ``system_failed``.
+    Raises VideoWorldError: no episode came about; what the system refuses, or the journal; ``system_failed``.
     """
     if journal is None:
         return Answered(episode=run_system(system, context, question, session, build=build))
@@ -123,9 +120,7 @@ def answer(
 def opened(open_session: Opener, question: Question) -> Session:
     """The session of a question.
 
-    Raises:
-        EpisodeFault: ``session_failed``, for an error without a name.
-        VideoWorldError: what it refuses.
+    Raises EpisodeFault: ``session_failed``, for an error without a name; VideoWorldError: what it refuses.
     """
     try:
         return open_session(question)
@@ -183,9 +178,8 @@ def answer_recorded(
     or by a fault, is recorded as failed too, and ``when_broken_off`` gets its name; one without a first request is not
     recorded.
 
-    Raises:
-        EpisodeFault: ``record_not_writable``, ``as_of_mismatch``, ``no_price``, ``system_failed``, and what the system refuses.
-        VideoWorldError: the fault that broke it off.
+    Raises EpisodeFault: ``record_not_writable``, ``as_of_mismatch``, ``no_price``, ``system_failed``, and what the system
+    refuses; VideoWorldError: the fault that broke it off.
     """
     refuse_unpriced(context)
     task = Task.of(question, session, system=system, library=Library.of(context.library))

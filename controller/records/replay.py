@@ -84,8 +84,7 @@ class RecordedTools:
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The recorded result; what the call spent is charged again.
 
-        Raises:
-            EpisodeFault: ``replay_mismatch``, when no such call was recorded, or no further one.
+        Raises EpisodeFault: ``replay_mismatch``, when no such call was recorded, or no further one.
         """
         with self._lock:
             waiting = self._waiting.get((name, canonical_json(arguments)))
@@ -126,8 +125,7 @@ class NamedJudge:
 def offered_tools(recorded: Episode) -> list[ToolDeclaration]:
     """The tools of a recorded episode; ``submit_answer`` is of the loop and not of them.
 
-    Raises:
-        EpisodeFault: ``recording_damaged``.
+    Raises EpisodeFault: ``recording_damaged``.
     """
     try:
         functions = [item["function"] for item in recorded.tools]
@@ -170,10 +168,9 @@ def replay_recorded(
 ) -> Replayed:
     """Run a recorded episode again, given by its name or as an entry; with its own question unless another is given.
 
-    Raises:
-        EpisodeFault: ``prompt_changed``; ``loop_changed`` or ``replay_mismatch``, when the run wants a reply, a result, a
-            material or a time that was not recorded, or leaves one; ``broken_off_episode``; ``unknown_episode``,
-            ``unknown_system``, ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+    Raises EpisodeFault: ``prompt_changed``; ``loop_changed`` or ``replay_mismatch``, when the run wants a reply, a result, a
+    material or a time that was not recorded, or leaves one; ``broken_off_episode``; ``unknown_episode``, ``unknown_system``,
+    ``recording_missing``, ``recording_damaged``, ``recording_schema``.
     """
     entry = journal.find(recorded) if isinstance(recorded, str) else recorded
     taken = journal.taken(entry)

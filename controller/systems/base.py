@@ -181,8 +181,7 @@ class Setup:
 class LoopSystem(ABC, Generic[OptionsT]):
     """A system that runs the loop. It keeps nothing between questions, so that threads may share it.
 
-    Raises:
-        EpisodeFault: ``bad_option``; what else a system refuses to be built from.
+    Raises EpisodeFault: ``bad_option``; what else a system refuses to be built from.
     """
 
     context: SystemContext
@@ -199,8 +198,7 @@ class LoopSystem(ABC, Generic[OptionsT]):
     def check(self) -> None:
         """Refuse what cannot be combined, before anything is built or asked.
 
-        Raises:
-            EpisodeFault: ``bad_option``, ``unknown_language``, ``no_domain``.
+        Raises EpisodeFault: ``bad_option``, ``unknown_language``, ``no_domain``.
         """
         assert self.prompts.language  # noqa: S101 - reading them finds out whether they are there
         if self.options.split is not None and self.context.domain is None:
@@ -254,9 +252,8 @@ class LoopSystem(ABC, Generic[OptionsT]):
     def answer(self, question: Question, session: Session) -> Episode:
         """Run one episode.
 
-        Raises:
-            EpisodeFault: ``as_of_mismatch``.
-            ToolFault: ``duplicate_tool``, ``bad_tool_name``, for a library that cannot be offered; ``split_leak``.
+        Raises EpisodeFault: ``as_of_mismatch``; ToolFault: ``duplicate_tool``, ``bad_tool_name``, for a library that cannot be
+        offered; ``split_leak``.
         """
         refuse_shown(question, session, self.context, split=self.options.split)
         task = self.task(question, session)

@@ -156,9 +156,8 @@ class SampledFrames:
     def sample(self, count: int, max_side: int) -> dict[str, Any]:
         """Frames at the middles of ``count`` equal parts of the visible video: times, sizes, hashes.
 
-        Raises:
-            MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``.
-            BackendFault: ``picture_unusable``.
+        Raises MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``; BackendFault:
+        ``picture_unusable``.
         """
         from world_api.api import source_path
         from world_api.media.decoder import VideoFrames
@@ -278,8 +277,7 @@ class ClipCaptions:
 
         ``of`` counts all clips, ``undescribed`` by reason those for which there is no caption.
 
-        Raises:
-            OperationFault: ``no_captions``; the fault for which clips are undescribed, where it is not about single clips.
+        Raises OperationFault: ``no_captions``; the fault for which clips are undescribed, where it is not about single clips.
         """
         undescribed = self._undescribed()
         made = [self._made[key] for key in sorted(self._made)]
@@ -301,8 +299,7 @@ class ClipCaptions:
     def _undescribed(self) -> dict[str, int]:
         """How many clips have no caption, by the code of the fault.
 
-        Raises:
-            OperationFault: a fault that was not about single clips: what is left would be an arbitrary part of the video.
+        Raises OperationFault: a fault that was not about single clips: what is left would be an arbitrary part of the video.
         """
         missed = [self._missed[key] for key in sorted(self._missed)]
         for error in missed:

@@ -175,9 +175,8 @@ def capabilities_of(
 
     ``cache`` is the folder in which findings are stored (None: nowhere); a complete one is returned unless ``again``.
 
-    Raises:
-        BackendFault: ``endpoint_unreachable``, ``endpoint_bad_url``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
-            ``endpoint_rate_limited``, ``endpoint_error``: nothing was learnt, and nothing is stored.
+    Raises BackendFault: ``endpoint_unreachable``, ``endpoint_bad_url``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
+    ``endpoint_rate_limited``, ``endpoint_error``: nothing was learnt, and nothing is stored.
     """
     known = None if cache is None or again else read_finding(cache, endpoint, model)
     if known is not None and known.thorough:
@@ -227,8 +226,7 @@ class _Probe:
     def run(self) -> Capabilities:
         """Check everything; first whether the model calls a tool, and over which API.
 
-        Raises:
-            BackendFault: neither API is there, or the model is not; ``endpoint_refused_key``.
+        Raises BackendFault: neither API is there, or the model is not; ``endpoint_refused_key``.
         """
         try:
             self._first_call()
@@ -333,8 +331,7 @@ class _Probe:
     ) -> dict[str, Any]:
         """Return the message of the reply.
 
-        Raises:
-            BackendFault: as ``OpenAIChatModel.complete``; ``endpoint_error`` if a reply has no message.
+        Raises BackendFault: as ``OpenAIChatModel.complete``; ``endpoint_error`` if a reply has no message.
         """
         request = {"model": self._name, "messages": [{"role": "user", "content": content}, *history], **settings}
         reply = (model or self._model).complete(request)

@@ -73,9 +73,8 @@ class OpenAIChatModel:
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return one reply, after retries within the endpoint's total timeout.
 
-        Raises:
-            BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
-                ``endpoint_rate_limited``, ``endpoint_refused_request``, ``endpoint_error``.
+        Raises BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
+        ``endpoint_rate_limited``, ``endpoint_refused_request``, ``endpoint_error``.
         """
         wire, other = self._wires
         try:
@@ -137,9 +136,8 @@ def chat_model(
 
     An endpoint is used only if a model is named, never because a key happens to be set. ``cache`` is a folder of replies.
 
-    Raises:
-        BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
-            ``cache_not_writable``.
+    Raises BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
+    ``cache_not_writable``.
     """
     if name is None:
         sys.stderr.write("no --model given: the rule-based model answers, which sends nothing anywhere\n")
@@ -172,9 +170,8 @@ def endpoint_model(
         wire: The API to use, by name or as a wire; ``auto`` uses the one that was found to work earlier, else Chat Completions.
         cache: A folder of replies; equal requests to this endpoint are answered from it.
 
-    Raises:
-        BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
-            ``cache_not_writable``.
+    Raises BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
+    ``cache_not_writable``.
     """
     from world_api.chat.capabilities import Capabilities, cache_folder, keep_finding, read_finding
     from world_api.chat.recording import CachingChatModel

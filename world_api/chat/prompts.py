@@ -93,8 +93,7 @@ def _environment(sources: tuple[tuple[str, str], ...]) -> SandboxedEnvironment:
 def data_line(value: Any) -> str:
     """Write JSON on one line without control tokens of chat templates, keys in their own order; it reads back as the same value.
 
-    Raises:
-        ValueError: as ``json_line``.
+    Raises ValueError: as ``json_line``.
     """
     line = json_line(value)
     parts = line.replace("\\\\", _BACKSLASH).replace('\\"', _QUOTE).split('"')  # each second one is a string

@@ -81,8 +81,7 @@ class RecordingChatModel:
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the other model's reply.
 
-        Raises:
-            BackendFault: the other model's; ``bad_model_reply`` if its reply cannot be stored.
+        Raises BackendFault: the other model's; ``bad_model_reply`` if its reply cannot be stored.
         """
         self._before()
         began = self._clock.monotonic()
@@ -116,9 +115,7 @@ class ReplayChatModel:
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the recorded reply to this request.
 
-        Raises:
-            EpisodeFault: ``replay_mismatch``, if no recorded reply is left for the request.
-            BackendFault: the recorded one.
+        Raises EpisodeFault: ``replay_mismatch``, if no recorded reply is left for the request; BackendFault: the recorded one.
         """
         waiting = self._waiting.get(content_hash(request))
         if not waiting:
@@ -148,8 +145,7 @@ class CachingChatModel:
     Threads and processes may share the folder: entries appear whole. Equal requests at the same time are sent once within one
     process. Faults and replies without a message are not stored; a damaged entry is requested again and replaced.
 
-    Raises:
-        BackendFault: ``cache_not_writable``.
+    Raises BackendFault: ``cache_not_writable``.
     """
 
     def __init__(self, model: ChatModel, folder: Path | str, *, at: Callable[[], str] = lambda: "") -> None:
@@ -177,8 +173,7 @@ class CachingChatModel:
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the stored reply, marked ``"videoworld": {"from_cache": true}``, else the other model's.
 
-        Raises:
-            BackendFault: the other model's; ``bad_model_reply`` if its reply is no JSON.
+        Raises BackendFault: the other model's; ``bad_model_reply`` if its reply is no JSON.
         """
         key = self._key(request)
         stored = self._stored(key)
@@ -304,8 +299,7 @@ def append_line(path: Path | str, value: dict[str, Any], *, sync: bool = False) 
 def read_lines(path: Path | str, *, hint: str = _RECORD_HINT) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of a file of lines; a last line that a crash cut short is left out.
 
-    Raises:
-        EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``.
+    Raises EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``.
     """
     path = Path(path)
     try:
@@ -327,8 +321,7 @@ def read_lines(path: Path | str, *, hint: str = _RECORD_HINT) -> Iterator[dict[s
 def read_exchanges(path: Path | str, *, hint: str = _RECORD_HINT) -> list[Exchange]:
     """Read the exchanges of a recording, in order.
 
-    Raises:
-        EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``, ``recording_schema``.
+    Raises EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``, ``recording_schema``.
     """
     return [_exchange(record, Path(path)) for record in read_lines(path, hint=hint)]
 

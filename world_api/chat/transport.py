@@ -80,8 +80,7 @@ class Endpoint:
     def from_environment(cls, environment: Mapping[str, str]) -> Endpoint:
         """Return the endpoint that ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY`` name.
 
-        Raises:
-            BackendFault: ``endpoint_not_configured``, ``endpoint_refused_key``.
+        Raises BackendFault: ``endpoint_not_configured``, ``endpoint_refused_key``.
         """
         base_url = environment.get("OPENAI_BASE_URL", "").strip()
         api_key = environment.get("OPENAI_API_KEY", "").strip()
@@ -313,8 +312,7 @@ class Transport:
         ``understand`` raises ``Failure`` for an answer that is no reply. The deadline is the endpoint's ``total_timeout``, or less
         if the caller has less (``world_api.core.cost``).
 
-        Raises:
-            BackendFault: that of the last failure; ``endpoint_unreachable`` if nothing was received.
+        Raises BackendFault: that of the last failure; ``endpoint_unreachable`` if nothing was received.
         """
         from tenacity import Retrying, retry_if_exception
 
@@ -468,9 +466,7 @@ def _within(seconds: float, work: Callable[[Callable[[], bool]], T]) -> T:
 
     An HTTP client's timeouts bound each read, so a server that sends a byte now and then would never time out.
 
-    Raises:
-        TimeoutError: it took longer; the work may go on until it looks at its argument.
-        Exception: the work's own.
+    Raises TimeoutError: it took longer; the work may go on until it looks at its argument; Exception: the work's own.
     """
     done: Future[T] = Future()
     given_up = threading.Event()
@@ -491,8 +487,7 @@ def _within(seconds: float, work: Callable[[Callable[[], bool]], T]) -> T:
 def _client(endpoint: Endpoint) -> OpenAI:
     """Make a client that never retries by itself and follows no redirects: the key is meant for the configured address.
 
-    Raises:
-        BackendFault: ``endpoint_bad_url``.
+    Raises BackendFault: ``endpoint_bad_url``.
     """
     from openai import DefaultHttpxClient, OpenAI
 

@@ -62,8 +62,7 @@ class Wire(Protocol):
     ) -> AbstractContextManager[StreamedResponse]:
         """Send a request; the response's body is read inside the block.
 
-        Raises:
-            BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
+        Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
         """
         ...
 
@@ -110,8 +109,7 @@ class ChatCompletionsWire:
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the body, with added fields of its message under ``carried``.
 
-        Raises:
-            NotAReply: it reports an error, or has no list of choices.
+        Raises NotAReply: it reports an error, or has no list of choices.
         """
         if not isinstance(answer.get("choices"), list):
             raise error_in(answer) or NotAReply("it has no list of choices")
@@ -257,8 +255,7 @@ def _request_body(request: Mapping[str, Any]) -> dict[str, Any]:
     The system's messages at the start become the instructions. A ``seed`` is left out, since the API has none. Settings of the
     same name on both sides, and unknown ones, pass unchanged.
 
-    Raises:
-        BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
+    Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
     """
     body: dict[str, Any] = {}
     for key, value in request.items():

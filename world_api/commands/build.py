@@ -179,9 +179,7 @@ def _lines(report: dict[str, Any]) -> str:
 def caption_world(store: Path, video_id: str, config: VisionConfig, vision: VisionOptions) -> dict[str, Any]:
     """Caption every segment of a world, and embed captions, after confirmation; return the counts.
 
-    Raises:
-        BackendFault: ``consent_needed``, ``consent_refused``, and the endpoint's.
-        StoreFault: as opening a world names it.
+    Raises BackendFault: ``consent_needed``, ``consent_refused``, and the endpoint's; StoreFault: as opening a world names it.
     """
     from world_api.api import open_session
     from world_api.chat.usage import Prices

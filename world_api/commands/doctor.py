@@ -168,8 +168,7 @@ def _installation_text(record: dict[str, Any]) -> str:
 def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict[str, Any]:
     """Try what a chat endpoint supports, and report it.
 
-    Raises:
-        BackendFault: ``endpoint_not_configured``, or why nothing could be found out.
+    Raises BackendFault: ``endpoint_not_configured``, or why nothing could be found out.
     """
     from world_api.chat.capabilities import CHECKS, cache_folder, capabilities_of
     from world_api.chat.transport import Endpoint

@@ -166,8 +166,7 @@ def confirm(text: str, *, yes: bool, answer: Callable[[], str] | None = None) ->
 
     ``answer`` reads what the person types; None reads the terminal, if there is one.
 
-    Raises:
-        BackendFault: ``consent_needed``: there is no terminal; ``consent_refused``.
+    Raises BackendFault: ``consent_needed``: there is no terminal; ``consent_refused``.
     """
     note(text)
     if yes:
