@@ -34,11 +34,11 @@ class Toolset(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class AtomicTools:
     """The operations on one session: the sixteen, and those of the groups that are on in it."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    session: Session
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """One declaration an operation, the sixteen in the published order first."""
@@ -49,12 +49,12 @@ class AtomicTools:
                 parameters=plain_schema(item.parameters_schema()),
                 writes=item.state == "writes",
             )
-            for name, item in operations_for(self._session.groups).items()
+            for name, item in operations_for(self.session.groups).items()
         ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run an operation; its faults and internal errors are returned as observations."""
-        return tool_result_or_error(lambda: run(self._session, name, arguments))
+        return tool_result_or_error(lambda: run(self.session, name, arguments))
 
 
 class CombinedTools:
@@ -111,13 +111,12 @@ class OneVideo:
         return self.toolset.call_tool(name, arguments)
 
 
+@dataclass(frozen=True)
 class JudgedItems:
     """The judge of tools as a tool of its own, for systems without a library. It sees texts only."""
 
     name = "judge_items"
-
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
+    judge: Judge
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """The one declaration; it says who judges, and at what price."""
@@ -147,7 +146,7 @@ class JudgedItems:
         }
         description = (
             "Have a small model answer a closed question about each of some texts. It sees the texts only, not the video. "
-            f"(A model call and at most {JUDGEMENT.tokens} tokens an item; judged by {self._judge.name}.)"
+            f"(A model call and at most {JUDGEMENT.tokens} tokens an item; judged by {self.judge.name}.)"
         )
         return [ToolDeclaration(name=self.name, description=description, parameters=parameters, in_turn=True)]
 
@@ -165,9 +164,9 @@ class JudgedItems:
             raise ToolFault("bad_arguments", f"{self.name}: {wrong.message[:200]}", hint="see its declaration")
         question, answers = question_text(given["question"]), given["answers"]
         texts = [item_text(item) for item in given["items"]]
-        said = self._judge.answer(question, answers, texts)
+        said = self.judge.answer(question, answers, texts)
         judged = [
-            {"item": item, "answer": chosen(answer, answers, judge=self._judge.name)}
+            {"item": item, "answer": chosen(answer, answers, judge=self.judge.name)}
             for item, answer in zip(texts, said, strict=True)
         ]
         return {"judged": judged, "evidence": [], "cost": JUDGEMENT.times(len(judged)).record()}

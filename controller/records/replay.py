@@ -111,11 +111,11 @@ class RecordedSession:
         raise _mismatch(f"the system uses the session's {name[:64]}, which is in no record")
 
 
+@dataclass
 class NamedJudge:
     """A judge by name; its answers are in the recorded results."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
         """Refuse: a replay makes no request. Raises EpisodeFault: ``replay_mismatch``."""

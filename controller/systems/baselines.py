@@ -10,6 +10,7 @@ import hashlib
 import math
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -90,7 +91,7 @@ class Blind(LoopSystem[BlindOptions]):
         if self.options.variant == "question":
             return Setup(make_tools=lambda: OwnCalls({}), preamble=Preamble(instructions="blind"))
         arguments = {"max_tokens": transcript_tokens(self.context.budget)}
-        own = {SPOKEN_LINES: lambda max_tokens: transcript(session, max_tokens=max_tokens)}
+        own = {SPOKEN_LINES: partial(transcript, session)}
         calls = (FirstCall(tool=SPOKEN_LINES, arguments=arguments),)
         return Setup(
             make_tools=lambda: OwnCalls(own), preamble=Preamble(instructions="from_material", first_calls=calls)
@@ -135,10 +136,7 @@ class Direct(LoopSystem[DirectOptions]):
         if options.transcript:
             tokens = transcript_tokens(self.context.budget)
             calls.append(FirstCall(tool=SPOKEN_LINES, arguments={"max_tokens": tokens}))
-        own: dict[str, OwnCall] = {
-            SAMPLE_FRAMES: frames.sample,
-            SPOKEN_LINES: lambda max_tokens: transcript(session, max_tokens=max_tokens),
-        }
+        own: dict[str, OwnCall] = {SAMPLE_FRAMES: frames.sample, SPOKEN_LINES: partial(transcript, session)}
         return Setup(
             make_tools=lambda: OwnCalls(own),
             preamble=Preamble(instructions="from_material", first_calls=tuple(calls)),
