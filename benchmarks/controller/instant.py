@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.operation_calls import CASES, Draws
+from controller.episode import Task
 from controller.episode_tools import Toolset
 from tool_induction.toolset import ToolDeclaration
 from world_api.chat.messages import Call, completion
@@ -82,6 +83,9 @@ class InstantGround:
 
     def __init__(self, tools: Toolset, made: dict[str, Any]) -> None:
         self._tools, self._made = tools, made
+
+    def start(self, task: Task) -> None:
+        """Nothing is noted."""
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
         """Those tools."""
