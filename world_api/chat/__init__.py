@@ -19,7 +19,7 @@ _NAMES = {
     "prompts": "DATA PromptFiles data_line noting_prompts",
     "usage": "CURRENCY IMAGE_TOKENS LOW_DETAIL_IMAGE_TOKENS Price Prices Tokens Usage estimate_tokens usage_of",
     "transport": "Endpoint NotAReply",
-    "wires": "ChatCompletionsWire ResponsesWire Wire wire_named",
+    "wires": "ChatCompletionsWire ChatWire ResponsesWire wire_named",
     "models": "OpenAIChatModel WireChoice chat_model endpoint_model takes_images window_of",
     "capabilities": "CHECKS Capabilities Check cache_folder capabilities_of keep_finding read_finding",
     "rule_based": "RULE_BASED RuleBasedChatModel",

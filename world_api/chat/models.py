@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from world_api.chat.messages import PROJECT_FIELD
 from world_api.chat.rule_based import RULE_BASED, RuleBasedChatModel
 from world_api.chat.transport import Endpoint, Failure, NotAReply, ServerAnswer, Transport
-from world_api.chat.wires import ChatCompletionsWire, ResponsesWire, Wire, WireName, points_to_other_api, wire_named
+from world_api.chat.wires import ChatCompletionsWire, ChatWire, ResponsesWire, WireName, points_to_other_api, wire_named
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
 
@@ -50,8 +50,8 @@ class OpenAIChatModel:
         clock: Clock,
         sleep: Callable[[float], None],
         chance: Callable[[], float] = lambda: 0.0,
-        wire: Wire | None = None,
-        other: Wire | None = None,
+        wire: ChatWire | None = None,
+        other: ChatWire | None = None,
         on_switch: Callable[[BackendFault], None] = lambda refusal: None,
     ) -> None:
         self.name = model
@@ -93,13 +93,13 @@ class OpenAIChatModel:
                 self._on_switch(refusal)
             return reply
 
-    def _exchange(self, wire: Wire, request: dict[str, Any]) -> dict[str, Any]:
+    def _exchange(self, wire: ChatWire, request: dict[str, Any]) -> dict[str, Any]:
         return self._transport.exchange(
             lambda client, seconds: wire.send(client, request, seconds=seconds),
             lambda answer: self._understand(answer, wire),
         )
 
-    def _understand(self, answer: ServerAnswer, wire: Wire) -> dict[str, Any]:
+    def _understand(self, answer: ServerAnswer, wire: ChatWire) -> dict[str, Any]:
         if answer.status == 200 and answer.body is None:
             raise Failure(self._endpoint.not_a_reply(answer.message), transient=answer.garbled)
         if answer.body is not None:
@@ -157,7 +157,7 @@ def endpoint_model(
     clock: Clock,
     environment: Mapping[str, str],
     timeout: float | None = None,
-    wire: WireChoice | Wire = "auto",
+    wire: WireChoice | ChatWire = "auto",
     cache: Path | str | None = None,
 ) -> ChatModel:
     """Return the model of that name on the endpoint that the environment configures.
@@ -188,7 +188,7 @@ def endpoint_model(
     if wire == "auto":
         findings = cache_folder(environment, home=Path.home())
         known = read_finding(findings, endpoint, name) or Capabilities(wire="chat")
-        wires: list[Wire] = [ChatCompletionsWire(), ResponsesWire()]
+        wires: list[ChatWire] = [ChatCompletionsWire(), ResponsesWire()]
         if known.wire == "responses":
             wires.reverse()
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.cost import remaining
@@ -102,33 +102,34 @@ class Endpoint:
         return f"Endpoint({self.host})"
 
     @property
-    def host(self) -> str:
-        """Host and port, for messages; without the credentials a URL may carry."""
+    def _parts(self) -> SplitResult | None:
         try:
             parts = urlsplit(self.base_url)
-            port = f":{parts.port}" if parts.port else ""
+            return parts if (parts.port or 1) > 0 else None
         except ValueError:
+            return None
+
+    @property
+    def host(self) -> str:
+        """Host and port, for messages; without the credentials a URL may carry."""
+        parts = self._parts
+        if parts is None or not parts.hostname:
             return "the configured URL"
-        return f"{parts.hostname}{port}" if parts.hostname else "the configured URL"
+        return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
 
     @property
     def address(self) -> str:
         """The URL that identifies this server in stored files: without credentials, with a hash in place of the query."""
-        try:
-            parts = urlsplit(self.base_url)
-        except ValueError:
+        parts = self._parts
+        if parts is None:
             return self.host
         query = f"?{content_hash(parts.query)[:16]}" if parts.query else ""
         return f"{parts.scheme}://{self.host}{parts.path.rstrip('/')}{query}"
 
     def check_url(self) -> None:
         """Refuse an address that no request can be sent to. Raises BackendFault: ``endpoint_bad_url``."""
-        try:
-            parts = urlsplit(self.base_url)
-            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-        except ValueError:
-            usable = False
-        if not usable:
+        parts = self._parts
+        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
             raise BackendFault(
                 "endpoint_bad_url",
                 "OPENAI_BASE_URL is not an http or https address",

@@ -52,7 +52,7 @@ _OPAQUE = frozenset({_REASONING, "compaction"})
 _CALL_FIELDS_OF_MESSAGE = frozenset({"call_id", "name", "arguments"})
 
 
-class Wire(Protocol):
+class ChatWire(Protocol):
     """One API of a server. ``request`` and what ``read`` returns are in Chat Completions form."""
 
     name: str
@@ -75,7 +75,7 @@ class Wire(Protocol):
         ...
 
 
-def wire_named(name: WireName) -> Wire:
+def wire_named(name: WireName) -> ChatWire:
     """Make a wire for one model on one endpoint; it learns what its server refuses."""
     return ChatCompletionsWire() if name == "chat" else ResponsesWire()
 
