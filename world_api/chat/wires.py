@@ -392,19 +392,20 @@ def _tool_call(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _items_to_carry(output: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the items to send back with the message; none if the message says everything."""
-    # An opaque item without its content cannot be read again: the server has stored nothing under its id.
-    kept = [
-        item
-        for item in output
-        if item["type"] in (_CALL, _MESSAGE)
-        or (item["type"] in _OPAQUE and (_string(item.get("encrypted_content")) or item.get("content")))
-    ]
+    kept = [item for item in output if item["type"] in (_CALL, _MESSAGE) or _is_readable(item)]
     if not any(item["type"] in _OPAQUE or "phase" in item for item in kept):
         return []
     return [
         {key: value for key, value in item.items() if item["type"] != _CALL or key not in _CALL_FIELDS_OF_MESSAGE}
         for item in kept
     ]
+
+
+def _is_readable(item: Mapping[str, Any]) -> bool:
+    """Whether the server, which has stored nothing under the id of an opaque item, can read it again."""
+    content = item.get("content")
+    readable = _string(item.get("encrypted_content")) or (isinstance(content, list) and content)
+    return item["type"] in _OPAQUE and bool(readable)
 
 
 def _finish_reason(answer: Mapping[str, Any], message: Mapping[str, Any]) -> str:
