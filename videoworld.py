@@ -7,6 +7,7 @@ import gc
 import sys
 
 try:
+    from contextlib import suppress
     from importlib import import_module
     from pathlib import Path
     from typing import TYPE_CHECKING, Annotated
@@ -39,31 +40,10 @@ if TYPE_CHECKING:
     from world_api.chat import RuleBasedChatModel, chat_model
 
 __all__ = [
-    "OPERATIONS",
-    "Budget",
-    "BuildOptions",
-    "Episode",
-    "Journal",
-    "LibraryTools",
-    "Question",
-    "RuleBasedChatModel",
-    "SystemClock",
-    "SystemContext",
-    "answer_recorded",
-    "build_system",
-    "build_world",
-    "chat_model",
-    "compile_document",
-    "list_worlds",
-    "load_dataset",
-    "load_library",
-    "main",
-    "open_session",
-    "read_run",
-    "replay_recorded",
-    "run",
-    "run_tool",
-    "score_value",
+    "OPERATIONS", "Budget", "BuildOptions", "Episode", "Journal", "LibraryTools", "Question", "RuleBasedChatModel",
+    "SystemClock", "SystemContext", "answer_recorded", "build_system", "build_world", "chat_model",
+    "compile_document", "list_worlds", "load_dataset", "load_library", "main", "open_session", "read_run",
+    "replay_recorded", "run", "run_tool", "score_value",
 ]  # fmt: skip
 
 #: The names of the facade by the package that defines them.
@@ -216,19 +196,14 @@ def _explain_usage(given: Sequence[str], *, as_json: bool) -> None:
     from world_api.commands.cli import fail, note
     from world_api.core.faults import VideoWorldError
 
-    taken = next((argument for argument in given if argument.startswith("-") and _is_file(argument)), None)
+    taken = None
+    with suppress(OSError):  # such as a name that is too long
+        taken = next((argument for argument in given if argument.startswith("-") and Path(argument).is_file()), None)
     hint = f"{taken} was taken for an option; write ./{taken} for the file" if taken is not None else ""
     if as_json:
         fail(VideoWorldError("wrong_usage", "stderr says what is wrong", hint=hint or "add --help"), as_json=True)
     elif hint:
         note(f"  hint: {hint}")
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except OSError:  # such as a name that is too long
-        return False
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from controller.accounts import Accounts, accounts_of
-    from controller.budgets import Budget
     from controller.episode import Episode, episode_from_record
+    from controller.episode_budget import Budget
+    from controller.episode_tools import AtomicTools, CombinedTools, OneVideo, Toolset
     from controller.prompts import FirstCall, Preamble
     from controller.questions import Question
     from controller.records import Answered, Journal, Unanswered, answer_many, answer_recorded, replay_recorded
@@ -28,49 +29,25 @@ if TYPE_CHECKING:
         hier,
         system_names,
     )
-    from controller.toolsets import AtomicTools, CombinedTools, OneVideo, Toolset
 
 _MODULES = {
     "accounts": "Accounts accounts_of",
-    "budgets": "Budget",
+    "episode_budget": "Budget",
     "episode": "Episode episode_from_record",
     "prompts": "FirstCall Preamble",
     "questions": "Question",
     "records": "Answered Journal Unanswered answer_many answer_recorded replay_recorded",
     "systems": "LoopSystem OwnCalls Setup System SystemContext build_system flat hier system_names",
-    "toolsets": "AtomicTools CombinedTools OneVideo Toolset",
+    "episode_tools": "AtomicTools CombinedTools OneVideo Toolset",
 }
 _HOMES = {name: f"controller.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
-    "Accounts",
-    "Answered",
-    "AtomicTools",
-    "Budget",
-    "CombinedTools",
-    "Episode",
-    "FirstCall",
-    "Journal",
-    "LoopSystem",
-    "OneVideo",
-    "OwnCalls",
-    "Preamble",
-    "Question",
-    "Setup",
-    "System",
-    "SystemContext",
-    "Toolset",
-    "Unanswered",
-    "accounts_of",
-    "answer_many",
-    "answer_recorded",
-    "build_system",
-    "episode_from_record",
-    "flat",
-    "hier",
-    "replay_recorded",
-    "system_names",
-]
+    "Accounts", "Answered", "AtomicTools", "Budget", "CombinedTools", "Episode", "FirstCall", "Journal", "LoopSystem",
+    "OneVideo", "OwnCalls", "Preamble", "Question", "Setup", "System", "SystemContext", "Toolset", "Unanswered",
+    "accounts_of", "answer_many", "answer_recorded", "build_system", "episode_from_record", "flat", "hier",
+    "replay_recorded", "system_names",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

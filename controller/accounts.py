@@ -7,12 +7,12 @@ them. Money is given only where a price is known; a sum with an unpriced part is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from controller.budgets import cold_money, each_once
 from controller.episode import Episode, RoundRecord
+from controller.episode_budget import each_once
 from world_api.chat.usage import Price, Usage
 from world_api.core.cost import Spent
 
@@ -62,15 +62,11 @@ class Account:
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
+        money = round(self.money, 8) if self.money is not None else None
         return {
-            "requests": self.requests,
-            "prompt": self.prompt,
-            "cached": self.cached,
-            "completion": self.completion,
+            **asdict(self),
             "total": self.tokens,
-            "images": self.images,
-            "estimated": self.estimated,
-            "money": round(self.money, 8) if self.money is not None else None,
+            "money": money,
             "money_is_least": self.is_least,
             "unpriced": list(self.unpriced),
         }
@@ -101,39 +97,33 @@ def accounts_of(episode: Episode) -> Accounts:
     spent = [item for call in episode.calls for item in call.spent]
     paid_rounds = [item for item in episode.rounds if item.physical]
     return Accounts(
-        logical=_by_part(each_once(spent, set()), episode.rounds, episode, _cold),
-        physical=_by_part((item for item in spent if item.physical), paid_rounds, episode, _paid),
+        logical=_by_part(each_once(spent, set()), episode.rounds, episode, cold=True),
+        physical=_by_part((item for item in spent if item.physical), paid_rounds, episode, cold=False),
     )
 
 
 def _by_part(
-    spent: Iterable[Spent],
-    rounds: Iterable[RoundRecord],
-    episode: Episode,
-    account: Callable[[Usage | Spent, str, Price | None], Account],
+    spent: Iterable[Spent], rounds: Iterable[RoundRecord], episode: Episode, *, cold: bool
 ) -> dict[Part, Account]:
     held: dict[Part, Account] = dict.fromkeys(PARTS, Account())
-    prices = episode.prices
-    own = (account(item.usage, episode.model, prices.get(episode.model)) for item in rounds)
-    held["controller"] = sum(own, Account())
+    for round_ in rounds:
+        held["controller"] += _account(round_.usage, episode.model, episode.prices, cold=cold)
     for item in spent:
-        held[item.purpose] += replace(account(item, item.model, prices.get(item.model)), images=item.images)
+        charged = _account(item, item.model, episode.prices, cold=cold)
+        held[item.purpose] += replace(charged, images=item.images)
     return held
 
 
-def _paid(item: Usage | Spent, model: str, price: Price | None) -> Account:
-    """A request as it was sent and paid for, with the server's discount for cached tokens."""
+def _account(item: Usage | Spent, model: str, prices: Mapping[str, Price], *, cold: bool) -> Account:
+    """A request with the server's discount for cached tokens; if ``cold``, as if none had been cached."""
+    price = prices.get(model)
+    tokens = Usage(prompt=item.prompt, completion=item.completion, cached=0 if cold else item.cached)
     return Account(
         requests=1,
-        prompt=item.prompt,
-        cached=item.cached,
-        completion=item.completion,
+        prompt=tokens.prompt,
+        cached=tokens.cached,
+        completion=tokens.completion,
         estimated=item.estimated,
-        money=None if price is None else price.money(item),
-        unpriced=(model,) if price is None and item.prompt + item.completion else (),
+        money=None if price is None else price.money(tokens),
+        unpriced=(model,) if price is None and tokens.total else (),
     )
-
-
-def _cold(item: Usage | Spent, model: str, price: Price | None) -> Account:
-    """The same request without any cached token."""
-    return replace(_paid(item, model, price), cached=0, money=None if price is None else cold_money(price, item))

@@ -1,12 +1,23 @@
-"""The final answer of an episode: the ``submit_answer`` tool of a question, and answers written as text instead."""
+"""The final answer of an episode: the ``submit_answer`` tool of a question, and answers written as English or Chinese text.
+
+A text is accepted only where the answer is all it says, from its beginning to its end::
+
+    [lead: "FinalAnswer:", "The answer is", "答案是"] answer [words that cannot change it]
+
+or where its last line is a lead and the answer. Every other text gives None, and the model is asked again. Searching for a letter
+or number anywhere in the text would also accept answers that are denied, doubted or only mentioned.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
-from controller.answer_parsing import read_prose
 from controller.questions import (
     MAX_ANSWER_CHARACTERS,
     Describe,
@@ -29,7 +40,7 @@ _FIELDS = frozenset({"answer", "spans"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class FinalAnswer:
     """An answer in the type of its question, its text, and the intervals it cites.
 
     ``value`` is None if the text could not be parsed as that type.
@@ -55,7 +66,7 @@ def submit_answer_tool(question: Question, words: Describe) -> ToolDeclaration:
     )
 
 
-def parse_answer(question: Question, arguments: Mapping[str, Any]) -> Answer | str:
+def parse_answer(question: Question, arguments: Mapping[str, Any]) -> FinalAnswer | str:
     """The answer, or what is wrong with the arguments."""
     faults = [f"{name}: missing" for name in sorted(_FIELDS - arguments.keys())]
     faults += [f"{name[:40]}: not a parameter" for name in arguments.keys() - _FIELDS]
@@ -74,7 +85,7 @@ def parse_answer(question: Question, arguments: Mapping[str, Any]) -> Answer | s
     return "; ".join(sorted(faults)[:5]) if faults else answered(question, value, tuple(spans))
 
 
-def usable_answer(question: Question, arguments: Mapping[str, Any]) -> Answer | None:
+def usable_answer(question: Question, arguments: Mapping[str, Any]) -> FinalAnswer | None:
     """Read what is valid of malformed arguments: the value and the valid spans.
 
     If the value is not of its type, its text is kept without a value.
@@ -89,17 +100,17 @@ def usable_answer(question: Question, arguments: Mapping[str, Any]) -> Answer | 
         return None
 
 
-def read_answer(question: Question, words: str, spans: tuple[TimeSpan, ...] = ()) -> Answer | None:
+def read_answer(question: Question, words: str, spans: tuple[TimeSpan, ...] = ()) -> FinalAnswer | None:
     """Read an answer from text; its value is None if the text cannot be parsed. None of an empty text."""
     # Escapes can spell characters that are not Unicode text.
     text = words.encode("utf-8", errors="replace").decode().strip()[:MAX_ANSWER_CHARACTERS]
     if not text:
         return None
     value = text if question.kind == "open" else read_prose(question, text)
-    return Answer(value=None, text=text, spans=spans) if value is None else answered(question, value, spans)
+    return FinalAnswer(value=None, text=text, spans=spans) if value is None else answered(question, value, spans)
 
 
-def answer_in_text(question: Question, text: str) -> Answer | None:
+def answer_in_text(question: Question, text: str) -> FinalAnswer | None:
     """Read the answer from a call of ``submit_answer`` that the server left unparsed in the text."""
     if SUBMIT_ANSWER not in text:
         return None
@@ -118,12 +129,12 @@ def answer_in_text(question: Question, text: str) -> Answer | None:
     return None
 
 
-def answered(question: Question, value: Any, spans: tuple[TimeSpan, ...]) -> Answer:
+def answered(question: Question, value: Any, spans: tuple[TimeSpan, ...]) -> FinalAnswer:
     """An answer whose value is of its type; an interval cites itself."""
     if question.kind == "interval":
         own = span_of(value)
         spans = (own, *(span for span in spans if span != own))
-    return Answer(value=value, text=text_of(question, value), spans=spans)
+    return FinalAnswer(value=value, text=text_of(question, value), spans=spans)
 
 
 def _all_spans(given: Any) -> list[TimeSpan]:
@@ -138,11 +149,326 @@ def _all_spans(given: Any) -> list[TimeSpan]:
     return spans
 
 
-def _good_spans(given: list[Any]) -> list[TimeSpan]:
-    good = []
+def _good_spans(given: list[Any]) -> Iterator[TimeSpan]:
     for item in given:
-        try:
-            good.append(span_of(item))
-        except InvalidAnswer:
-            continue
-    return good
+        with suppress(InvalidAnswer):
+            yield span_of(item)
+
+
+# --- how many -----------------------------------------------------------------------------------------------------
+
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+NUMBER_WORDS = (
+    {word: number for number, word in enumerate(_SMALL)}
+    | {word: 10 * number for number, word in enumerate(_TENS, start=2)}
+    | {"once": 1, "twice": 2, "thrice": 3}
+)
+_NUMBER = (
+    rf"(?P<number>\d{{1,3}}(?:,\d{{3}}){{1,2}}|\d{{1,9}}|(?:{'|'.join(_TENS)})[\s-](?:{'|'.join(_SMALL[1:10])})|"
+    rf"{'|'.join(NUMBER_WORDS)})"
+)
+_ENGLISH = re.compile(
+    r"(?:(?:there (?:is|are|was|were)|it is|it's|in total,?|a total of|altogether,?|exactly|only) ){0,2}"
+    rf"{_NUMBER}(?P<counted>(?: [a-z]+){{0,8}})"
+)
+_TIMES = frozenset({"time", "times"})  #: fits any event
+_BESIDE = _TIMES | {"in", "total", "altogether", "the", "video"}
+#: Words that change the number, even if the question contains them.
+_NEVER = frozenset("not no or and to than least most about dozen hundred thousand million billion half".split())
+_PEOPLE = frozenset({"person", "people"})
+_HOW_MANY = re.compile(r"\bhow many((?: [a-z]+){1,3})")
+
+_CHINESE_DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
+_CHINESE = re.compile(
+    r"(?:一共|总共|合计|共)?(?:有|是|为|出现了?|发生了?)?\s?(?P<number>\d{1,9}|[零〇一二两三四五六七八九十百]{1,7})\s?"
+    r"(?P<classifier>[个次位名只辆回件条张台种处场]?)(?P<counted>[\u4e00-\u9fff]{0,6})"
+)
+_CHINESE_NUMBER = re.compile(
+    r"(?:([一二两三四五六七八九])百零?)?(?:([一二三四五六七八九])?(十))?([零〇一二两三四五六七八九])?"
+)
+_HOW_MANY_CHINESE = re.compile(r"(?:几|多少)([\u4e00-\u9fff]{0,6})")
+
+
+def parse_count(text: str, question: str) -> int | None:
+    """Parse a text that is only a number, alone or with what the question counts; None otherwise."""
+    words = " ".join(text.casefold().replace("’", "'").split())
+    match = _ENGLISH.fullmatch(words)
+    if match is not None:
+        counts = _counts(match["counted"].split(), " ".join(question.casefold().split()))
+        number = match["number"]
+        if not counts or number[0].isdigit():
+            return int(number.replace(",", "")) if counts else None
+        return sum(NUMBER_WORDS[part] for part in re.split(r"[\s-]", number))
+    match = _CHINESE.fullmatch(words)
+    if match is None:
+        return None
+    noun = _HOW_MANY_CHINESE.search(question)
+    if match["counted"] and (noun is None or match["counted"] not in noun[1]):
+        return None
+    return _of_chinese(match["number"])
+
+
+def _counts(words: list[str], question: str) -> bool:
+    """Whether words after a number say what the question counts: its noun first, then words of the question only."""
+    if not words:
+        return True
+    noun = _HOW_MANY.search(question)
+    units = {_stem(word) for word in noun[1].split()} if noun else set()
+    known = {_stem(word) for word in re.findall(r"[a-z]+", question)} | {_stem(word) for word in _BESIDE}
+    first = words[0] in _BESIDE or _stem(words[0]) in units
+    return first and all(_stem(word) in known and word not in _NEVER and word not in NUMBER_WORDS for word in words)
+
+
+def _stem(word: str) -> str:
+    return "people" if word in _PEOPLE else word.removesuffix("s")
+
+
+def _of_chinese(words: str) -> int | None:
+    """A number up to 999."""
+    if words.isdecimal():
+        return int(words)
+    match = _CHINESE_NUMBER.fullmatch(words)
+    if match is None:
+        return None
+    hundreds, tens, ten, ones = match.groups()
+    total = 100 * _CHINESE_DIGITS[hundreds] if hundreds else 0
+    total += 10 * (_CHINESE_DIGITS[tens] if tens else 1) if ten else 0
+    return total + (_CHINESE_DIGITS[ones] if ones else 0)
+
+
+# --- from when to when --------------------------------------------------------------------------------------------
+
+_TIME = r"(\d{1,6}(?::[0-5]?\d){1,2}(?:\.\d{1,6})?|\d{1,9}(?:\.\d{1,6})?)"
+_UNIT = r"(?:\s?(?:s|secs?|seconds?|秒))?"
+_SPANS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?:from )?{_TIME}{_UNIT}\s?(?:[-–—~→]|to|until|through)\s?{_TIME}{_UNIT}",
+        rf"between {_TIME}{_UNIT} and {_TIME}{_UNIT}",
+        rf"[\[(（]{_TIME}{_UNIT}\s?[,，]\s?{_TIME}{_UNIT}[\])）]",
+        rf"start(?:_time)?\s?[:=]?\s?{_TIME}{_UNIT}[,;]?\s?(?:and )?end(?:_time)?\s?[:=]?\s?{_TIME}{_UNIT}",
+        rf"[从在]?\s?第?\s?{_TIME}{_UNIT}\s?[-–—~→至到]\s?第?\s?{_TIME}{_UNIT}(?:之间)?",
+        rf"(?:开始|起始)(?:时间)?\s?(?:[:：为是]\s?)?{_TIME}{_UNIT}\s?[,，、;；]?\s?结束(?:时间)?\s?(?:[:：为是]\s?)?{_TIME}{_UNIT}",
+    )
+)
+
+
+def _seconds_of(text: str) -> float:
+    """Seconds from ``12.5``, ``1:12`` or ``0:01:12``."""
+    return functools.reduce(lambda total, part: total * 60 + float(part), text.split(":"), 0.0)
+
+
+def parse_span(text: str) -> tuple[float, float] | None:
+    """Parse a text that is only an interval; start and end in seconds, or None."""
+    words = " ".join(text.split())
+    match = next((match for pattern in _SPANS if (match := pattern.fullmatch(words))), None)
+    return None if match is None else (_seconds_of(match[1]), _seconds_of(match[2]))
+
+
+_LONGEST = 4_000  #: characters; a longer text is not a typed answer
+_MOST_ENDS = 6
+_MARKUP = re.compile(r"\*+|__|[`${}]|\\boxed|</?[a-z]+>|^#+\s*", re.MULTILINE)
+_FENCE = re.compile(r"^```\w*\s*|\s*```$")
+#: Phrases that introduce the answer.
+_LEAD = (
+    r"(?:(?:so|thus|hence|therefore)[,:]?\s+)?(?:"
+    r"(?:(?:the|my)\s+)?(?:(?:final|correct|right|best)\s+){0,2}(?:answer|option|choice|order|count|interval)\s*"
+    r"(?:(?:is\b|[:：])\s*[:：]?|\n)|i(?:\s+would|'d)?\s+(?:choose|pick|select)\b\s*[:：]?"
+    r")|(?:所以|因此|综上|故)?[，,]?\s*(?:"
+    r"(?:(?:我的|正确|最终|最后)的?)?(?:答案|选项|顺序)(?:应该是|应为|是|为|[:：])\s*[:：]?|(?:我|应该?)?(?:选择|选(?!项))\s*[:：]?"
+    r")"
+)
+_LEADS = re.compile(rf"\s*(?:(?:{_LEAD})\s*){{1,2}}", re.IGNORECASE)
+_LEAD_ANYWHERE = re.compile(
+    r"\b(?:answer|option|choice|order|count)\s*(?:is\b|[:：])|(?:答案|选项|顺序)(?:应该?)?(?:是|为|[:：])|选",
+    re.IGNORECASE,
+)
+_SAID = re.compile(r"[.。!！)）]\s*$")  #: a line that does not lead into the next
+_QUOTES = re.compile('["“”「」]')
+#: Where the answer may end and other words begin.
+_END = re.compile(r"\n|[。；;!！]|\.(?=\s)|[\s,，]+(?=because\b|since\b|因为|由于)", re.IGNORECASE)
+_FULL_STOP = " \t\n.。!！"
+#: Words that may take an answer back, put it off, or leave it open.
+_UNSETTLED = re.compile(
+    r"[\d?？]|n['’]t\b|\b(?:not|no|never|neither|nor|none|nothing|nobody|cannot|unlikely|unable|fail\w*|wrong\w*|incorrect\w*|"
+    r"false\w*|unsure|uncertain|unclear|impossible|without|except|instead|rather|wait|actually|but|however|although|though|"
+    r"unless|if|or|else|maybe|perhaps|possibly|probably|might|may|can|could|would|should|will|shall|must|need\w*|want\w*|let|"
+    r"going|check\w*|look\w*|search\w*|find\w*|call\w*|us(?:e|ing)|continu\w*|proceed\w*|try\w*|inspect\w*|scan\w*|examin\w*|"
+    r"review\w*|explor\w*|analy\w*|verify\w*|guess\w*|doubt\w*|assum\w*|suppos\w*|unknown|still|yet|far|before|until|first|"
+    r"next|then|dozen|hundred|thousand|"
+    rf"million|billion|answer|option|choice|{'|'.join(NUMBER_WORDS)})\b|"
+    r"[不没非无否未别错但却或若猜零〇一二两三四五六七八九十百千万亿]|然而|如果|可能|也许|大概|需要|先|再|看|找|查|搜|试|继续|接下来|分析|确认|假设|等等|答案|选",
+    re.IGNORECASE,
+)
+
+
+def read_prose(question: Question, text: str) -> Any | None:
+    """Parse a text as the answer in the type of the question; None unless it is only that answer."""
+    if len(text) > _LONGEST:
+        return None
+    bare = _FENCE.sub("", text.strip()).strip()
+    if bare.startswith(("{", "[", '"')):  # JSON, bare or under ``answer``
+        with suppress(ValueError, InvalidAnswer):
+            given = parse_json(bare)
+            return value_of(question, given["answer"] if isinstance(given, dict) and "answer" in given else given)
+    plain = _MARKUP.sub("", bare).strip()
+    value = _whole(question, plain)
+    return value if value is not None else _last_line(question, plain)
+
+
+def _whole(question: Question, text: str) -> Any | None:
+    """A lead, the answer, and words that cannot change it."""
+    lead = _LEADS.match(text)
+    said = text[lead.end() :] if lead else text
+    # "The answer is a" may go on; "FinalAnswer: a" is the letter.
+    small = lead is None or lead[0].rstrip().endswith((":", "："))
+    value = _answer_from(question, said, small=small)
+    if value is not None:
+        return value
+    for head, rest in _split_at_ends(question, said):
+        value = _answer_from(question, head, small=False)
+        if value is not None:
+            return value if _is_settled(question, value, rest) else None
+    return None
+
+
+def _last_line(question: Question, text: str) -> Any | None:
+    """The answer of a last line that is a lead and an answer, after lines that give none and do not lead into it."""
+    before, _, last = text.rpartition("\n")
+    lead = _LEADS.match(last)
+    if lead is None or not _SAID.search(before) or _LEAD_ANYWHERE.search(before) or len(_QUOTES.findall(before)) % 2:
+        return None
+    return _answer_from(question, last[lead.end() :], small=False)
+
+
+def _answer_from(question: Question, text: str, *, small: bool) -> Any | None:
+    """The answer that a text is; ``small`` letters count where they cannot be an article."""
+    said = text.strip(_FULL_STOP)
+    match question.kind:
+        case "choice":
+            return _choice(question, said, small=small)
+        case "count":
+            return _checked(question, parse_count(said, question.text))
+        case "interval":
+            found = parse_span(said)
+            return None if found is None else _checked(question, {"start_time": found[0], "end_time": found[1]})
+        case _:
+            return _order(question, said)
+
+
+def _checked(question: Question, given: Any) -> Any | None:
+    try:
+        return value_of(question, given)
+    except InvalidAnswer:
+        return None
+
+
+def _split_at_ends(question: Question, text: str) -> Iterator[tuple[str, str]]:
+    """Split a text at each place where an answer may end, the longest answer first."""
+    ends = [(found.start(), found.end()) for found in islice(_END.finditer(text), _MOST_ENDS)]
+    if question.kind == "choice":  # "Yes, he does."; a letter before a comma may be an article or a name
+        comma = re.search(r"[,，]", text)
+        if comma and comma.start() > 1:
+            ends.append(comma.span())
+    for start, end in sorted(ends, reverse=True):
+        yield text[:start], text[end:]
+
+
+def _is_settled(question: Question, value: Any, rest: str) -> bool:
+    """Whether words after an answer leave it as it is: no number, no other option, no denial, doubt or plan."""
+    if question.kind == "choice":
+        own = question.options[question.letters.index(value)].strip()
+        bound = r"\b" if own.isascii() and own[:1].isalnum() and own[-1:].isalnum() else ""
+        rest = re.sub(bound + re.escape(own) + bound, " ", rest, flags=re.IGNORECASE) if own else rest
+    others = [letter for letter in question.letters if letter != value]
+    spoken = _fold(rest)
+    return not (
+        _UNSETTLED.search(rest)
+        or any(re.search(rf"(?<![A-Za-z]){letter}(?![A-Za-z])", rest) for letter in others)
+        or any(words in spoken for option in question.options if (words := _fold(option)))
+    )
+
+
+# --- options ------------------------------------------------------------------------------------------------------
+
+_IS_RIGHT = re.compile(
+    r"[)）\]】]?\s*[.:：、,，]?"
+    r"(?:\s*(?:is(?: the)?|是)?\s*(?:correct|right|answer|正确答案|正确的?|答案|对的)(?:\s+(?:answer|option|choice))?)?",
+    re.IGNORECASE,
+)
+_CLOSED = r"\s*[)）\]】.:：、]?\s*[-–—]?\s*"
+
+
+def _choice(question: Question, text: str, *, small: bool) -> str | None:
+    """A letter, an option's words, or both."""
+    words = _lettered(question, text)
+    if words is not None:
+        return words
+    letters = "".join(question.letters)
+    match = re.match(rf"(?:(?:option|choice)\s+|选项\s*)?(?P<open>[(（\[【]?)([{letters}])", text, re.IGNORECASE)
+    if match is None:
+        return None
+    letter, rest = match[2].upper(), text[match.end() :]
+    if match[2].islower() and not (small or match["open"]):
+        return None
+    closed = re.match(_CLOSED, rest)
+    own = rest[closed.end() :] if closed else rest
+    if own and closed and closed.end() and _lettered(question, own) == letter:
+        return letter
+    return letter if _IS_RIGHT.fullmatch(rest) else None
+
+
+def _lettered(question: Question, text: str) -> str | None:
+    """The letter of the only option that a text spells out; in Chinese the words for "in" may surround it."""
+    spoken = _fold(text)
+    around = re.fullmatch(r"在?(.+?)[里中内]?", spoken)
+    for said in (spoken, around[1] if around and not spoken.isascii() else ""):
+        found = [
+            letter
+            for letter, option in zip(question.letters, question.options, strict=True)
+            if said and _fold(option) == said
+        ]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _fold(text: str) -> str:
+    """The text in lower case, without surrounding punctuation."""
+    return " ".join(text.casefold().split()).strip(" .。!！,，;；:：\"'“”‘’「」()（）")
+
+
+# --- orders -------------------------------------------------------------------------------------------------------
+
+_FOLLOWS = r"[,，、;；]|=>|->|[>→⇒]|\s[-–—]\s"
+_THEN = r"\b(?:and then|then|finally|lastly|followed by)\b|然后|最后|接着|其次|再"
+_FIRST = re.compile(r"^(?:first|首先|先)[,:，：]?\s*", re.IGNORECASE)
+_STEP = re.compile(rf"\s*(?:(?:{_FOLLOWS})\s*(?:and\s+)?(?:{_THEN})?|(?:{_THEN})|\s+and\s+)\s*", re.IGNORECASE)
+
+
+def _order(question: Question, text: str) -> list[str] | None:
+    """All options, each once: letters in a row, or letters or words one after the other or one a line."""
+    letters = question.letters
+    row = re.sub(r"[\s()（）-]", "", text)
+    if len(row) == len(letters) and row.isupper():
+        return _checked(question, list(row))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) == 1:
+        if len(re.findall(r"\band\b(?! then)", text, re.IGNORECASE)) > (len(letters) > 2):
+            return None  # "A and B" is no order
+        lines = _STEP.split(_FIRST.sub("", text))
+    named = [_item(question, line, place) for place, line in enumerate(lines, start=1)]
+    return None if None in named else _checked(question, named)
+
+
+def _item(question: Question, text: str, place: int) -> str | None:
+    """Parse an entry of a list; its number, if it has one, must be ``place``."""
+    number = re.match(r"(?:(\d{1,2})\s*[.)、：:]|[-•])\s*", text)
+    if number and number[1] and int(number[1]) != place:
+        return None
+    item = text[number.end() :] if number else text
+    return _choice(question, item.strip(_FULL_STOP), small=False)

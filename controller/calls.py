@@ -10,15 +10,16 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
 
+from controller.episode_tools import Toolset
 from controller.replies import ToolCall
-from controller.toolsets import Toolset
 from world_api.core.cost import Ledger, Spent, deadline, ledger
 from world_api.core.faults import as_stored, tool_result_or_error
 from world_api.core.ports import Clock
@@ -50,45 +51,39 @@ class _PendingCall:
     spending: Ledger
 
 
+@dataclass(kw_only=True)
 class CallExecutor:
-    """Executes the calls of one episode. Must be closed; a call that hangs is abandoned and not waited for."""
+    """Executes the calls of one episode; a call that hangs is abandoned and not waited for.
 
-    def __init__(
-        self,
-        tools: Toolset,
-        clock: Clock,
-        *,
-        overtime: dict[str, Any],
-        too_late: dict[str, Any],
-        reading: frozenset[str] = frozenset(),
-    ) -> None:
-        self._tools = tools
-        self._reading = reading  #: names of the system's own, undeclared calls that only read
-        self._declared = {tool.name: tool for tool in tools.get_tools()}
-        self._clock = clock
-        self._overtime = overtime  #: the result of a call that timed out
-        self.too_late = too_late  #: the result of a call that was not started
-        self._workers = _DaemonThreads(MAX_PARALLEL)
+    ``overtime`` is the result of a call that timed out, ``too_late`` that of one that was not started. ``reading`` names the
+    system's own, undeclared calls that only read.
+    """
+
+    tools: Toolset
+    clock: Clock
+    overtime: dict[str, Any]
+    too_late: dict[str, Any]
+    reading: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        self._declared = {tool.name: tool for tool in self.tools.get_tools()}
 
     def execute(self, calls: Sequence[ToolCall], *, left: float) -> list[CallOutcome]:
         """Execute the calls and return their outcomes in the same order.
 
         After ``left`` seconds, calls that read are abandoned, no further call is started, and running calls make no more model
-        requests.
-
-        Raises:
-            EpisodeFault: raised by a tool; the episode cannot continue.
+        requests. Raises EpisodeFault: raised by a tool; the episode cannot continue.
         """
         # Whether a call is started is visible in the record, so it is decided by the recorded clock. Waiting for a thread uses the
         # machine's clock: in a replay calls are fast, and the recorded clock is not waited for.
         until = monotonic() + max(_SHORTEST_WAIT, left)
-        began = last = self._clock.monotonic()
+        began = last = self.clock.monotonic()
         made: list[CallOutcome] = []
         for together in self._batches(calls):
             is_late = left - (last - began) <= 0
             for waited in [None] * len(together) if is_late else self._start(together, until):
                 one = self._wait_for(waited, until)
-                now = self._clock.monotonic()
+                now = self.clock.monotonic()
                 made.append(replace(one, seconds=round(now - last, 6)))
                 last = now
         return _charge_first_call(made)
@@ -99,12 +94,8 @@ class CallExecutor:
         try:
             result = call.result.result(timeout=max(0.0, until - monotonic()))
         except TimeoutError:
-            return CallOutcome(result=self._overtime, spent=call.spending.items, seconds=0.0, timed_out=True)
-        return CallOutcome(result=result, spent=call.spending.items, seconds=0.0, timed_out=result is self._overtime)
-
-    def close(self) -> None:
-        """End the idle threads."""
-        self._workers.close()
+            return CallOutcome(result=self.overtime, spent=call.spending.items, seconds=0.0, timed_out=True)
+        return CallOutcome(result=result, spent=call.spending.items, seconds=0.0, timed_out=result is self.overtime)
 
     def _batches(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
         """Split the calls into runs of calls that only read, and single calls that write."""
@@ -123,30 +114,32 @@ class CallExecutor:
     def _is_exclusive(self, call: ToolCall) -> bool:
         """Whether a call writes, or could write."""
         declared = self._declared.get(call.tool)
-        return call.tool not in self._reading if declared is None else declared.writes
+        return call.tool not in self.reading if declared is None else declared.writes
 
     def _start(self, calls: list[ToolCall], until: float) -> list[_PendingCall]:
         """Start the calls. One that writes runs in this thread: it must not go on after it was abandoned."""
         waited = [_PendingCall(result=Future(), spending=Ledger()) for _ in calls]
-        in_turn: list[Callable[[], None]] = []
+        work: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        in_turn: SimpleQueue[Callable[[], None]] = SimpleQueue()
         for call, one in zip(calls, waited, strict=True):
-            work = partial(_fulfil, one.result, partial(self._made, call, one.spending, until))
+            fulfil = partial(_fulfil, one.result, partial(self._made, call, one.spending, until))
             if self._is_exclusive(call):
-                work()
+                fulfil()
             elif call.tool in self._declared and self._declared[call.tool].in_turn:
-                in_turn.append(work)
+                in_turn.put(fulfil)
             else:
-                self._workers.submit(work)
-        if in_turn:
-            self._workers.submit(partial(_run_in_order, in_turn))
+                work.put(fulfil)
+        for queue in [*[work] * min(MAX_PARALLEL, work.qsize()), *[in_turn] * min(1, in_turn.qsize())]:
+            # A daemon thread does not delay the end of the program.
+            threading.Thread(target=copy_context().run, args=(_run_all, queue), name="tool-call", daemon=True).start()
         return waited
 
     def _made(self, call: ToolCall, spending: Ledger, until: float) -> dict[str, Any]:
         left = until - monotonic()
         if left <= 0 and not self._is_exclusive(call):
-            return self._overtime  # it was abandoned before it started
+            return self.overtime  # it was abandoned before it started
         with ledger(spending), deadline(left, clock=monotonic):
-            return tool_result_or_error(lambda: as_stored(self._tools.call_tool(call.tool, call.arguments)))
+            return tool_result_or_error(lambda: as_stored(self.tools.call_tool(call.tool, call.arguments)))
 
 
 def _fulfil(future: Future[dict[str, Any]], work: Callable[[], dict[str, Any]]) -> None:
@@ -154,11 +147,6 @@ def _fulfil(future: Future[dict[str, Any]], work: Callable[[], dict[str, Any]]) 
         future.set_result(work())
     except BaseException as error:  # noqa: BLE001 - raised again where the result is waited for
         future.set_exception(error)
-
-
-def _run_in_order(works: Sequence[Callable[[], None]]) -> None:
-    for work in works:
-        work()
 
 
 def _charge_first_call(made: list[CallOutcome]) -> list[CallOutcome]:
@@ -174,28 +162,7 @@ def _charge_first_call(made: list[CallOutcome]) -> list[CallOutcome]:
     return settled
 
 
-class _DaemonThreads:
-    """A pool of daemon threads, which do not delay the end of the program; each task runs in a copy of its context."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._threads: list[threading.Thread] = []
-        self._idle = threading.Semaphore(0)  #: counts idle threads
-
-    def submit(self, work: Callable[[], None]) -> None:
-        is_served = self._idle.acquire(blocking=False)
-        if not is_served and len(self._threads) < self._most:
-            thread = threading.Thread(target=self._serve, name="tool-call", daemon=True)
-            self._threads.append(thread)
-            thread.start()
-        self._work.put(partial(copy_context().run, work))
-
-    def close(self) -> None:
-        for _ in self._threads:
-            self._work.put(None)
-
-    def _serve(self) -> None:
-        while (work := self._work.get()) is not None:
-            work()
-            self._idle.release()
+def _run_all(work: SimpleQueue[Callable[[], None]]) -> None:
+    with suppress(Empty):
+        while True:
+            work.get_nowait()()

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
 from controller.questions import Kind
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from world_api.chat.models import WireChoice
-from world_api.commands import vision as perception
 from world_api.commands.cli import (
     DEFAULT_STORE,
     AsOfOption,
@@ -25,14 +24,13 @@ from world_api.commands.cli import (
     show,
     under_headings,
 )
+from world_api.commands.vision import DEFAULT_VISION, VisionOptions, with_vision_options
 from world_api.core.faults import EpisodeFault
-from world_api.options import DEFAULT_FRAMES, DEFAULT_LOOKS, DEFAULT_SIDE, VisionChoices
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from controller.records.journal import DamagedEntry, Journal, JournalEntry
-    from controller.records.recorder import Answered
 
 
 #: The heading of each parameter in ``--help``; the rest are "Options".
@@ -156,21 +154,13 @@ RecordOption = Annotated[
 ]
 
 
-def system_settings(settings: list[str] | None, *, exposure: str | None) -> dict[str, Any]:
-    """The settings of the system that the options give.
-
-    Raises:
-        OperationFault: ``bad_arguments``.
-    """
-    return read_arguments(settings, None, {}) | ({} if exposure is None else {"exposure": exposure})
-
-
 _USUAL = Budget()
 
 ask_app = command_app()
 
 
 @ask_app.command(cls=under_headings(HEADINGS))
+@with_vision_options("prices")
 def ask(
     video: VideoArgument,
     question: QuestionArgument,
@@ -198,14 +188,7 @@ def ask(
     money: MoneyOption = None,
     window: WindowOption = None,
     digest_tokens: DigestOption = _USUAL.digest_tokens,
-    profile: perception.PerceptionOption = perception.Perception.CLASSICAL,
-    vision_model: perception.VisionModelOption = None,
-    embedding_model: perception.EmbeddingModelOption = None,
-    frames: perception.FramesOption = DEFAULT_FRAMES,
-    side: perception.SideOption = DEFAULT_SIDE,
-    look_language: perception.LookLanguageOption = None,
-    looks: perception.LooksOption = DEFAULT_LOOKS,
-    yes: perception.YesOption = False,
+    vision: VisionOptions = DEFAULT_VISION,
     store: StoreOption = DEFAULT_STORE,
     session: OwnSessionOption = None,
     commit: CommitOption = False,
@@ -214,6 +197,7 @@ def ask(
 ) -> None:
     """Ask a question about a video."""
     import tool_induction
+    from controller.display import summary_record, summary_text
     from controller.prompts import language_of
     from controller.questions import Question
     from controller.records.journal import Journal
@@ -225,21 +209,17 @@ def ask(
     from world_api.chat.models import chat_model, takes_images, window_of
     from world_api.chat.usage import Prices
     from world_api.commands.cli import progress_bars
-    from world_api.commands.vision import confirm_vision_cost
     from world_api.core.ports import SystemClock
     from world_api.session.overlay import forget_reserved, reserve_session
+
+    def note_name(name: str) -> None:
+        note(f"recorded as {name}")
 
     query = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
     clock, environment = SystemClock(), os.environ
     spoken = language_of(query.text) if language == "auto" else language
-    vision = vision_config(
-        VisionChoices(
-            profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
-            frames=frames, side=side, looks=looks, language=look_language or spoken,
-        ),
-        clock=clock,
-        environment=environment,
-    )  # fmt: skip
+    chosen = vision.choices(model=model, language=spoken)
+    config = vision_config(chosen, clock=clock, environment=environment)
     context = SystemContext(
         model=chat_model(model, clock=clock, environment=environment, wire=wire, cache=cache),
         clock=clock,
@@ -253,24 +233,29 @@ def ask(
         library=tool_induction.load_library(tools, allow_judge=allow_judge, groups=groups or ()) if tools is not None else None,
         judge=judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=environment),
         domain=load_domain(domain) if domain is not None else None,
-        options=system_settings(settings, exposure=exposure),
+        options=read_arguments(settings, None, {}) | ({} if exposure is None else {"exposure": exposure}),
         takes_images=takes_images(model, environment=environment),
     )  # fmt: skip
     name = system or ("hier" if tools is not None else "flat")
     build_system(name, context)  # refuse what cannot be combined before anything is built
     refuse_unpriced(context)
-    confirm_vision_cost(store, video, vision, context.prices, yes=yes)
+    vision.confirm(store, video, config, prices=context.prices, during="for this question")
     with progress_bars() as bars:
         video_id = ensure_world(video, store, progress=bars, clock=clock)
     # Without a name the session is fresh and lives in memory, unless it has to be stored to be committed.
     fresh = reserve_session(store, video_id, "ask") if session is None and commit else None
     session_name = session if fresh is None else fresh
     try:
-        opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=groups or (), seeing=vision)
+        opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=groups or (), seeing=config)
         opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
-        journal = Journal(record) if record is not None else None
-        answered = answer(query, opened, system=name, context=context, journal=journal, when_broken_off=_note_name)
-        _refuse_failed(answered)
+        answered = answer(
+            query, opened, system=name, context=context, journal=None if record is None else Journal(record),
+            when_broken_off=note_name,
+        )  # fmt: skip
+        if (fault := answered.episode.fault) is not None:
+            if answered.name is not None:
+                note_name(answered.name)
+            raise EpisodeFault(fault.code, fault.message, hint=fault.hint)
     except BaseException:
         if fresh is not None:
             forget_reserved(store, video_id, fresh)
@@ -278,33 +263,12 @@ def ask(
     committed = _commit(store, video_id, session_name) if commit and session_name is not None else None
     if fresh is not None:
         forget_reserved(store, video_id, fresh)
-    _show_answer(answered, committed, as_json=as_json)
-
-
-def _note_name(name: str) -> None:
-    note(f"recorded as {name}")
-
-
-def _refuse_failed(answered: Answered) -> None:
-    """Raise the fault of an episode without an answer; if it was recorded, print its name.
-
-    Raises:
-        EpisodeFault: that fault.
-    """
-    fault = answered.episode.fault
-    if fault is None:
-        return
-    if answered.name is not None:
-        _note_name(answered.name)
-    raise EpisodeFault(fault.code, fault.message, hint=fault.hint)
-
-
-def _show_answer(answered: Answered, committed: dict[str, Any] | None, *, as_json: bool) -> None:
-    from controller.display import summary_record, summary_text
-
-    episode, name = answered.episode, answered.name
-    summary = summary_record(episode, recorded_as=name) | ({} if committed is None else {"committed": committed})
-    show(summary, as_json=as_json, text=lambda: summary_text(episode, recorded_as=name, committed=committed))
+    summary = summary_record(answered.episode, recorded_as=answered.name)
+    show(
+        summary | ({} if committed is None else {"committed": committed}),
+        as_json=as_json,
+        text=lambda: summary_text(answered.episode, recorded_as=answered.name, committed=committed),
+    )
 
 
 def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
@@ -368,15 +332,14 @@ def _replayed(journal: Journal, found: JournalEntry | DamagedEntry) -> dict[str,
 
 
 def _replay_text(found: list[dict[str, Any]], unfinished: list[str]) -> str:
-    lines = [*map(_replay_line, found), *(f"{name}  not finished" for name in unfinished)]
+    lines = []
+    for item in found:
+        result = "identical" if item["identical"] else f"differs at {item['difference']}"
+        if (error := item["error"]) is not None:
+            result = f"refused: {error['message']} [{error['code']}]\n  hint: {error['hint']}"
+        lines.append(f"{item['name']}  {result}")
+    lines += [f"{name}  not finished" for name in unfinished]
     return "\n".join(lines if found else [*lines, "no episode is finished"])
-
-
-def _replay_line(item: dict[str, Any]) -> str:
-    error = item["error"]
-    if error is not None:
-        return f"{item['name']}  refused: {error['message']} [{error['code']}]\n  hint: {error['hint']}"
-    return f"{item['name']}  " + ("identical" if item["identical"] else f"differs at {item['difference']}")
 
 
 RoundOption = Annotated[
@@ -400,7 +363,9 @@ def show_episode(
     One that is not finished is shown as far as it came. Of a folder with several, their list; it ends with status 1 where one
     of them is damaged.
     """
-    from controller.display import episode_page, list_of
+    from dataclasses import asdict
+
+    from controller.display import episode_page, list_of, summary_record
     from controller.records.journal import DamagedEntry, locate_episode
 
     place = locate_episode(episode, name)
@@ -411,18 +376,35 @@ def show_episode(
         found = [item for item in scanned if not isinstance(item, DamagedEntry)]
         broken = [item for item in scanned if isinstance(item, DamagedEntry)]
         if broken or unfinished or len(found) != 1:
-            record: dict[str, Any] = {"episodes": [_list_entry(item) for item in found], "unfinished": unfinished}
-            record["damaged"] = [{"name": item.name, **item.fault.record()} for item in broken]
+            episodes = [
+                {
+                    "name": item.name,
+                    "question": item.episode.task.question.text,
+                    "system": item.episode.task.system,
+                    "outcome": item.episode.outcome,
+                    "answer": item.episode.answer,
+                }
+                for item in found
+            ]
+            damaged = [{"name": item.name, **item.fault.record()} for item in broken]
+            listing = {"episodes": episodes, "unfinished": unfinished, "damaged": damaged}
             lines = [f"{item.name}  damaged: {item.fault.message}" for item in broken]
             if found or unfinished or not broken:
                 lines.insert(0, list_of(found, unfinished))
-            show(record, as_json=as_json, text=lambda: "\n".join(lines))
+            show(listing, as_json=as_json, text=lambda: "\n".join(lines))
             if broken:
                 raise typer.Exit(1)
             return
         entry = found[0]
         place.journal.taken(entry)  # refuses what is not as it was recorded
-    show(_episode_record(entry), as_json=as_json, text=lambda: episode_page(entry, only=only, full=full))
+    timings = entry.episode.timings
+    record = {
+        "summary": summary_record(entry.episode, recorded_as=entry.name),
+        "conditions": entry.conditions.record(),
+        "episode": entry.episode.record(),
+        "timings": asdict(timings) if timings is not None else None,
+    }
+    show(record, as_json=as_json, text=lambda: episode_page(entry, only=only, full=full))
 
 
 def _find_entry(journal: Journal, name: str) -> JournalEntry:
@@ -432,28 +414,3 @@ def _find_entry(journal: Journal, name: str) -> JournalEntry:
     entry = journal.find(name)
     journal.taken(entry)
     return entry
-
-
-def _list_entry(entry: JournalEntry) -> dict[str, Any]:
-    episode = entry.episode
-    return {
-        "name": entry.name,
-        "question": episode.task.question.text,
-        "system": episode.task.system,
-        "outcome": episode.outcome,
-        "answer": episode.answer,
-    }
-
-
-def _episode_record(entry: JournalEntry) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from controller.display import summary_record
-
-    timings = entry.episode.timings
-    return {
-        "summary": summary_record(entry.episode, recorded_as=entry.name),
-        "conditions": entry.conditions.record(),
-        "episode": entry.episode.record(),
-        "timings": asdict(timings) if timings is not None else None,
-    }

@@ -12,7 +12,7 @@ from typing import Any
 
 from world_api.chat.usage import estimate_tokens
 from world_api.core.faults import VideoWorldError
-from world_api.core.spans import round_time
+from world_api.core.spans import TimeSpan, round_time
 from world_api.operations import run
 from world_api.session.session import Session
 
@@ -35,7 +35,17 @@ def digest_of(session: Session, tokens: int) -> dict[str, Any] | None:
     video = {"video_id": session.video_id}
     digest: dict[str, Any] = {"duration": _result(session, "get_video_metadata", video).get("duration")}
     left = tokens - estimate_tokens(digest)
-    memories, entities = _memories(session), _entities(session)
+    entities = _entities(session)
+    memories: Entries = [
+        {
+            "memory_id": memory.memory_id,
+            "level": memory.level,
+            "start_time": memory.span.start,
+            "end_time": memory.span.end,
+            "content": _short(memory.content, _CONTENT),
+        }
+        for memory in session.memories()
+    ]
     scenes: Entries = _result(session, "list_scenes", video).get("scenes", [])
     sections: dict[str, Entries] = {}
     for name, all_there, make, share in (
@@ -91,18 +101,23 @@ def _entities(session: Session) -> Entries:
             _described(item["hint"], item.get("label")) | {key: item[key] for key in _SECONDS_FIELDS} for item in listed
         ]
     registered = {item.entity_id: item for item in session.registrations()}
-    entities = []
+    rows: list[tuple[str, Any, Any, TimeSpan, int]] = []
     for track in session.view.tracks:
         own = registered.pop(track.entity_id, None)
-        entity = {"entity_id": track.entity_id, **_described(track.hint, None if own is None else own.label)}
-        span = {"first_time": round_time(track.span.start), "last_time": round_time(track.span.end)}
-        entities.append({**entity, **span, "appearances": len(track.appearances)})
+        label = None if own is None else own.label
+        rows.append((track.entity_id, track.hint, label, track.span, len(track.appearances)))
     for item in sorted(registered.values(), key=lambda item: (item.time, item.entity_id)):
-        entity = {"entity_id": item.entity_id, **_described(item.hint, item.label)}
-        seen = session.view.frame_at(item.time)
-        span = {"first_time": round_time(seen.start), "last_time": round_time(seen.end)}
-        entities.append({**entity, **span, "appearances": 1})
-    return entities
+        rows.append((item.entity_id, item.hint, item.label, session.view.frame_at(item.time), 1))
+    return [
+        {
+            "entity_id": entity_id,
+            **_described(hint, label),
+            "first_time": round_time(span.start),
+            "last_time": round_time(span.end),
+            "appearances": appearances,
+        }
+        for entity_id, hint, label, span, appearances in rows
+    ]
 
 
 def _described(hint: Any, label: Any) -> dict[str, str]:
@@ -112,26 +127,14 @@ def _described(hint: Any, label: Any) -> dict[str, str]:
 
 def _most_present(entities: Entries, number: int) -> Entries:
     """Those that appear most often, then longest, in the order in which they are listed."""
-    by_presence = sorted(range(len(entities)), key=lambda place: _presence(entities[place]), reverse=True)
+
+    def presence(place: int) -> tuple[int, float]:
+        entity = entities[place]
+        seconds = float(entity.get("last_time", 0.0)) - float(entity.get("first_time", 0.0))
+        return int(entity.get("appearances", 1)), seconds
+
+    by_presence = sorted(range(len(entities)), key=presence, reverse=True)
     return [entities[place] for place in sorted(by_presence[:number])]
-
-
-def _presence(entity: dict[str, Any]) -> tuple[int, float]:
-    seen = float(entity.get("last_time", 0.0)) - float(entity.get("first_time", 0.0))
-    return int(entity.get("appearances", 1)), seen
-
-
-def _memories(session: Session) -> Entries:
-    return [
-        {
-            "memory_id": memory.memory_id,
-            "level": memory.level,
-            "start_time": memory.span.start,
-            "end_time": memory.span.end,
-            "content": _short(memory.content, _CONTENT),
-        }
-        for memory in session.memories()
-    ]
 
 
 def _short(text: Any, most: int) -> str:

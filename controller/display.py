@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,17 +10,17 @@ from typing import Any
 from controller.accounts import PARTS, Account, Accounts, Part, accounts_of, total
 from controller.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode, RoundRecord
+from controller.episode_tools import judging_tokens
 from controller.evidence import CitedSpan
 from controller.records.conditions import Conditions
 from controller.records.journal import JournalEntry
-from controller.toolsets import judging_tokens
 from world_api.chat.messages import text_of
 from world_api.chat.rule_based import RULE_BASED
 from world_api.commands.cli import to_json
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Spent
 from world_api.core.faults import EpisodeFault
-from world_api.core.identifiers import clock_text, columns, pictured
+from world_api.core.identifiers import clock_text, columns, pictured, plural
 
 #: The note beside every answer of the rule-based model.
 WATERMARK = "plumbing, not a result: the rule-based model answered"
@@ -27,31 +28,42 @@ WATERMARK = "plumbing, not a result: the rule-based model answered"
 
 def summary_record(episode: Episode, *, recorded_as: str | None = None) -> dict[str, Any]:
     """The summary as JSON."""
-    usage, timings = episode.usage, episode.timings
+    usage, task, calls = episode.usage, episode.task, episode.tool_calls
     return {
         "answer": episode.answer,
         "value": episode.value,
-        "spans": [_span_record(span) for span in episode.spans],
+        "spans": [
+            {"start_time": one.start_time, "end_time": one.end_time, "returned_by_a_tool": bool(one.returned_by)}
+            for one in episode.spans
+        ],
         "outcome": episode.outcome,
         "reason": episode.reason,
         "watermark": watermark(episode),
-        "question": episode.task.question.text,
-        "kind": episode.task.question.kind,
-        "options": list(episode.task.question.options),
-        "video_id": episode.task.video_id,
-        "as_of": episode.task.question.as_of,
-        "system": episode.task.system,
-        "library": episode.task.library.name if episode.task.library is not None else None,
+        "question": task.question.text,
+        "kind": task.question.kind,
+        "options": list(task.question.options),
+        "video_id": task.video_id,
+        "as_of": task.question.as_of,
+        "system": task.system,
+        "library": task.library.name if task.library is not None else None,
         "model": episode.model,
         "rounds": len(episode.rounds),
-        "tool_calls": [_call_record(call) for call in episode.tool_calls],
-        "calls_inside_tools": sum(len(call.inner_calls) for call in episode.tool_calls),
+        "tool_calls": [
+            {
+                "tool": call.tool,
+                "arguments": call.arguments,
+                "calls_inside": len(call.inner_calls),
+                "error": error.get("code") if isinstance(error := call.result.get("error"), dict) else None,
+            }
+            for call in calls
+        ],
+        "calls_inside_tools": sum(len(call.inner_calls) for call in calls),
         "slips": episode.slips,
         "internal_faults": episode.internal_faults,
         "tokens": {**usage.record(), "total": usage.total},
-        "judging_tokens": sum(judging_tokens(call.result) for call in episode.tool_calls),
+        "judging_tokens": sum(judging_tokens(call.result) for call in calls),
         "cost": accounts_of(episode).record(),
-        "seconds": timings.seconds if timings is not None else None,
+        "seconds": episode.timings.seconds if episode.timings is not None else None,
         "recorded_as": recorded_as,
     }
 
@@ -60,32 +72,32 @@ def summary_text(
     episode: Episode, *, recorded_as: str | None = None, committed: Mapping[str, Any] | None = None
 ) -> str:
     """The summary in a few lines; ``committed`` counts the memories and entities that were added to the world."""
-    lines = [episode.answer or "", ""]
-    if episode.spans:
-        lines.append("evidence  " + ", ".join(map(_cited_text, episode.spans)))
-    lines.append("tools     " + (_tools_text(episode.tool_calls) or "none"))
-    usage = episode.usage
+    usage, judging = episode.usage, sum(judging_tokens(call.result) for call in episode.tool_calls)
     counted = "estimated" if usage.estimated else "counted"
-    rounds = plural(len(episode.rounds), "round")
-    lines.append(f"tokens    {usage.total} ({usage.prompt} in, {usage.completion} out, {counted}), {rounds}")
-    lines += _cost_lines(accounts_of(episode))
-    if judging := sum(judging_tokens(call.result) for call in episode.tool_calls):
-        lines.append(f"judging   {judging} tokens at most")
-    if episode.reason is not None:
-        lines.append(f"ended     {episode.outcome}: {episode.reason}")
-    if episode.slips:
-        lines.append("slips     " + slips_text(episode))
-    if episode.internal_faults:
-        lines.append(f"defects   {plural(episode.internal_faults, 'call')} ended in an internal fault")
+    cited = (_clock_span(span) + ("" if span.returned_by else " (returned by no tool)") for span in episode.spans)
+    tokens = (
+        f"{usage.total} ({usage.prompt} in, {usage.completion} out, {counted}), {plural(len(episode.rounds), 'round')}"
+    )
+    lines = {
+        "evidence": ", ".join(cited),
+        "tools": _tools_text(episode.tool_calls) or "none",
+        "tokens": tokens,
+        **_cost_parts(accounts_of(episode)),
+        "judging": f"{judging} tokens at most" if judging else "",
+        "ended": f"{episode.outcome}: {episode.reason}" if episode.reason is not None else "",
+        "slips": slips_text(episode),
+        "defects": f"{plural(episode.internal_faults, 'call')} ended in an internal fault"
+        if episode.internal_faults
+        else "",
+        "committed": "",
+        "recorded": recorded_as or "",
+        "note": watermark(episode) or "",
+    }
     if committed is not None:
         memories, entities = int(committed["memories"]), int(committed["entities"])
         words = ["memory" if memories == 1 else "memories", "entity" if entities == 1 else "entities"]
-        lines.append(f"committed {memories} {words[0]} and {entities} {words[1]}")
-    if recorded_as is not None:
-        lines.append(f"recorded  {recorded_as}")
-    if (note := watermark(episode)) is not None:
-        lines.append(f"note      {note}")
-    return "\n".join(lines)
+        lines["committed"] = f"{memories} {words[0]} and {entities} {words[1]}"
+    return "\n".join([episode.answer or "", "", *(f"{label:9} {text}" for label, text in lines.items() if text)])
 
 
 def slips_text(episode: Episode) -> str:
@@ -105,57 +117,34 @@ def watermark(episode: Episode) -> str | None:
     return WATERMARK if episode.model == RULE_BASED else None
 
 
-def _cost_lines(accounts: Accounts) -> list[str]:
-    """What models that look or judge cost beside the controller, and money where a price is known."""
-    lines = []
+def _cost_parts(accounts: Accounts) -> dict[str, str]:
+    """What models that look or judge cost beside the controller, and money if a price is known."""
+    parts: dict[str, str] = {}
     for part in ("perception", "judge"):
         account = accounts.logical[part]
         if account.requests:
             about = "about " if account.estimated else ""
-            lines.append(f"{part:9} {about}{account.tokens} tokens in {plural(account.requests, 'request')}")
+            parts[part] = f"{about}{account.tokens} tokens in {plural(account.requests, 'request')}"
     whole, paid = total(accounts.logical), total(accounts.physical)
     if whole.money is not None:
-        lines.append(
-            f"money     {money_text(whole)}" + ("" if paid == whole else f" ({money_text(paid) or '$0'} paid)")
-        )
-    return lines
-
-
-def _cited_text(span: CitedSpan) -> str:
-    return _clock_span(span) + ("" if span.returned_by else " (returned by no tool)")
+        parts["money"] = money_text(whole) + ("" if paid == whole else f" ({money_text(paid) or '$0'} paid)")
+    return parts
 
 
 def _clock_span(span: CitedSpan) -> str:
     return f"{clock_text(span.start_time)}-{clock_text(span.end_time)}"
 
 
-def _span_record(span: CitedSpan) -> dict[str, Any]:
-    return {"start_time": span.start_time, "end_time": span.end_time, "returned_by_a_tool": bool(span.returned_by)}
-
-
-def _call_record(call: CallRecord) -> dict[str, Any]:
-    error = call.result.get("error")
-    return {
-        "tool": call.tool,
-        "arguments": call.arguments,
-        "calls_inside": len(call.inner_calls),
-        "error": error.get("code") if isinstance(error, dict) else None,
-    }
-
-
 def _tools_text(calls: list[CallRecord]) -> str:
     """The tools in the order of their calls; repetitions are counted."""
-    runs: list[tuple[str, int]] = []
-    for call in calls:
-        if call.tool == SUBMIT_ANSWER:
-            continue
-        name = call.tool + (f" ({plural(len(call.inner_calls), 'operation')})" if call.inner_calls else "")
-        if call.failed:
-            name += " (failed)"
-        if runs and runs[-1][0] == name:
-            runs[-1] = (name, runs[-1][1] + 1)
-        else:
-            runs.append((name, 1))
+    names = [
+        call.tool
+        + (f" ({plural(len(call.inner_calls), 'operation')})" if call.inner_calls else "")
+        + (" (failed)" if call.failed else "")
+        for call in calls
+        if call.tool != SUBMIT_ANSWER
+    ]
+    runs = ((name, len(list(some))) for name, some in itertools.groupby(names))
     return " -> ".join(name if number == 1 else f"{name} x{number}" for name, number in runs)
 
 
@@ -177,19 +166,16 @@ def cut(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int) -> Iterator[str]:
-    """The lines of a text, broken between words where they are longer; of a word that is longer, within it."""
+    """The lines of a text, broken between words if they are longer; a word that is longer is broken too."""
     for line in text.splitlines() or [""]:
-        yield from _broken(pictured(line.rstrip().expandtabs(4)), width)
-
-
-def _broken(rest: str, width: int) -> Iterator[str]:
-    while columns(rest) > width:
-        end = max(1, _fitting(rest, width))
-        space = rest.rfind(" ", 0, end + 1)
-        at = space if space > 0 else end
-        yield rest[:at].rstrip()
-        rest = rest[at:].lstrip()
-    yield rest
+        rest = pictured(line.rstrip().expandtabs(4))
+        while columns(rest) > width:
+            end = max(1, _fitting(rest, width))
+            space = rest.rfind(" ", 0, end + 1)
+            at = space if space > 0 else end
+            yield rest[:at].rstrip()
+            rest = rest[at:].lstrip()
+        yield rest
 
 
 def _fitting(text: str, width: int) -> int:
@@ -221,15 +207,10 @@ def span_text(record: Mapping[str, Any]) -> str:
     return f"{clock_text(start)}-{clock_text(end)}"
 
 
-def plural(number: int, noun: str) -> str:
-    """A number of things."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
 #: Book-keeping of results, and times that a span says already.
 _ASIDE = frozenset(
     "evidence cost calls warnings truncated hint center_time segment_id scene_id video_id matching_lines summary "
-    "unused_words matched unmatched not_found not_judged not_examined lacks judged vocabulary".split()
+    "start_time end_time status unused_words matched unmatched not_found not_judged not_examined lacks judged vocabulary".split()
 )
 #: Fields that hold the text of an item.
 _WORDS = (
@@ -257,7 +238,8 @@ def result_text(result: Mapping[str, Any]) -> str:
     status = result.get("status")
     parts = [single_line(str(status))] if isinstance(status, str) and status != "ok" else []
     shown = found if isinstance(found, Mapping) else result
-    parts += [_part(key, value) for key, value in _telling(shown)]
+    parts += [span_text(shown)] if {"start_time", "end_time"} <= shown.keys() else []
+    parts += [_part(key, value) for key, value in shown.items() if key not in _ASIDE]
     return "; ".join(parts) or single_line(str(result.get("hint") or "nothing"))
 
 
@@ -270,7 +252,9 @@ def outputs_text(origins: Mapping[str, Any]) -> str:
     for name, source in outputs.items():
         calls = source.get("calls") if isinstance(source, Mapping) else None
         if isinstance(calls, list) and calls:
-            parts.append(f"{single_line(str(name))} from {_numbers(calls)}")
+            shown = [str(number) for number in calls[:6] if isinstance(number, int)]
+            numbers = " ".join(shown) + (" ..." if len(calls) > len(shown) else "")
+            parts.append(f"{single_line(str(name))} from {'call' if len(calls) == 1 else 'calls'} {numbers}")
     return ", ".join(parts)
 
 
@@ -290,36 +274,15 @@ def spent_text(spent: Sequence[Spent]) -> str:
     return "; ".join(parts)
 
 
-def _numbers(calls: Sequence[Any]) -> str:
-    shown = [str(number) for number in calls[:6] if isinstance(number, int)]
-    return ("call " if len(calls) == 1 else "calls ") + " ".join(shown) + (" ..." if len(calls) > len(shown) else "")
-
-
-def _telling(found: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    if {"start_time", "end_time"} <= found.keys():
-        yield "", span_text(found)
-    for key, value in found.items():
-        if key not in _ASIDE and key not in ("start_time", "end_time", "status"):
-            yield key, value
-
-
 def _part(key: str, value: Any) -> str:
     name = single_line(str(key))
-    if isinstance(value, list):
-        first = "; ".join(_item(item) for item in value[:_FIRST]) + (" ..." if len(value) > _FIRST else "")
-        return (
-            f"{len(value)} {_one(name) if len(value) == 1 else name}"
-            + (f": {first}" if first else "")
-            + (" ..." if len(value) > _FIRST else "")
-        )
-    if not key:
-        return str(value)
-    return f"{name} {value_text(value, 160)}"
-
-
-def _one(name: str) -> str:
-    """The name of a list as the name of one thing in it."""
-    return name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")
+    if not isinstance(value, list):
+        return f"{name} {value_text(value, 160)}"
+    more = " ..." if len(value) > _FIRST else ""
+    first = "; ".join(map(_item, value[:_FIRST])) + more
+    if len(value) == 1:  # the name of a list as the name of one thing in it
+        name = name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")
+    return f"{len(value)} {name}" + (f": {first}" if first else "") + more
 
 
 def _item(item: Any) -> str:
@@ -438,21 +401,14 @@ def _inner_lines(calls: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[
         yield f"    ... and {len(calls) - len(shown)} operations more"
 
 
-_Row = tuple[str, str, str, str, str]
-
-
 def cost_lines(accounts: Accounts) -> list[str]:
     """Tokens and money of controller, perception and judge, logical and physical; a part without requests is left out."""
-    rows: list[_Row] = [("", "", "tokens", "requests", "money"), *_rows("logical", accounts.logical)]
-    if accounts.physical == accounts.logical:
-        rows.append(("physical", "the same", "", "", ""))
-    else:
-        rows += _rows("physical", accounts.physical)
-    widths = [max(len(row[place]) for row in rows) for place in range(5)]
-    lines = [
-        f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}  {row[4]}".rstrip()
-        for row in rows
-    ]
+    rows = [("", "", "tokens", "requests", "money"), *_rows("logical", accounts.logical)]
+    is_same = accounts.physical == accounts.logical
+    rows += [("physical", "the same", "", "", "")] if is_same else _rows("physical", accounts.physical)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    layout = "{:{}}  {:{}}  {:>{}}  {:>{}}  {:{}}"
+    lines = [layout.format(*itertools.chain(*zip(row, widths, strict=True))).rstrip() for row in rows]
     everything = total(accounts.logical) + total(accounts.physical)
     if everything.estimated:
         lines.append("~ estimated: the server did not count them")
@@ -461,18 +417,13 @@ def cost_lines(accounts: Accounts) -> list[str]:
     return lines
 
 
-def _rows(way: str, held: Mapping[Part, Account]) -> list[_Row]:
-    used = [(part, held[part]) for part in PARTS if held[part].requests]
+def _rows(way: str, held: Mapping[Part, Account]) -> list[tuple[str, str, str, str, str]]:
+    used: list[tuple[str, Account]] = [(part, held[part]) for part in PARTS if held[part].requests]
     named = [*used, ("total", total(held))] if len(used) != 1 else used
+    ways = itertools.chain([way], itertools.repeat(""))
     return [
-        (
-            way if number == 0 else "",
-            part,
-            ("~" if account.estimated else "") + f"{account.tokens:,}",
-            f"{account.requests:,}",
-            money_text(account),
-        )
-        for number, (part, account) in enumerate(named)
+        (first, part, f"{'~' * one.estimated}{one.tokens:,}", f"{one.requests:,}", money_text(one))
+        for first, (part, one) in zip(ways, named, strict=False)
     ]
 
 
@@ -486,8 +437,7 @@ _HASH = 12  #: characters of a hash that people compare
 def episode_page(entry: JournalEntry, *, only: int | None = None, full: bool = False) -> str:
     """The whole episode, or one of its rounds (0: what was given and done before the first).
 
-    Raises:
-        EpisodeFault: ``unknown_round``.
+    Raises EpisodeFault: ``unknown_round``.
     """
     episode = entry.episode
     numbers = [item.number for item in episode.rounds]
@@ -503,7 +453,10 @@ def episode_page(entry: JournalEntry, *, only: int | None = None, full: bool = F
     for number in numbers if only is None else [only]:
         lines += ["", *round_lines(episode, number, full=full)]
         if only == 0:
-            lines += _material(episode.messages, full=full)
+            for title, text in _given(episode.messages):
+                lines += _labelled("told", title)
+                if text:
+                    lines += _labelled("", single_line(text) if full else cut(single_line(text), _BEGINNING))
     if only is None:
         lines += ["", *_ending(episode), "", *cost_lines(accounts_of(episode))]
     return "\n".join(lines).lstrip("\n")
@@ -511,11 +464,10 @@ def episode_page(entry: JournalEntry, *, only: int | None = None, full: bool = F
 
 def list_of(entries: Sequence[JournalEntry], unfinished: Sequence[str]) -> str:
     """The episodes of a folder, one a line."""
-    lines = []
-    for entry in entries:
-        episode = entry.episode
-        question = cut(single_line(episode.task.question.text), 34)
-        lines.append(cut(f"{entry.name}  {episode.outcome:9} {question}", WIDTH))
+    lines = [
+        cut(f"{one.name}  {one.episode.outcome:9} {cut(single_line(one.episode.task.question.text), 34)}", WIDTH)
+        for one in entries
+    ]
     lines += [f"{name}  not finished" for name in unfinished]
     return "\n".join(lines) or "no episode is recorded there"
 
@@ -560,14 +512,6 @@ def _given(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
         yield plural(pictures, "picture"), ""
 
 
-def _material(messages: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[str]:
-    """What was given before the first round, with the beginning of its text or, if ``full``, all of it."""
-    for title, text in _given(messages):
-        yield from _labelled("told", title)
-        if text:
-            yield from _labelled("", single_line(text) if full else cut(single_line(text), _BEGINNING))
-
-
 def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
     """The settings that are set and are not shown elsewhere."""
     for key, value in settings.items():
@@ -592,22 +536,21 @@ def offered_text(episode: Episode, conditions: Conditions) -> str:
 def _ending(episode: Episode) -> Iterator[str]:
     yield from _labelled("answer", episode.answer if episode.answer is not None else "none")
     if episode.task.question.kind != "open":
-        yield from _labelled(
-            "value", value_text(episode.value, 200) if episode.value is not None else "none of its type"
-        )
+        value = value_text(episode.value, 200) if episode.value is not None else "none of its type"
+        yield from _labelled("value", value)
     for place, span in enumerate(episode.spans):
         by = ", ".join(episode.tools_that_gave(span))
-        parts = f"{_clock_span(span)}  " + (f"from {by}" if by else "! RETURNED BY NO TOOL")
-        yield from _labelled("evidence" if place == 0 else "", parts)
+        source = f"from {by}" if by else "! RETURNED BY NO TOOL"
+        yield from _labelled("" if place else "evidence", f"{_clock_span(span)}  {source}")
     ended = episode.outcome + (f": {episode.reason}" if episode.reason is not None else "")
     yield from _labelled("ended", ended + (f" ({episode.fault.message})" if episode.fault is not None else ""))
     calls = episode.tool_calls
     own = sum(call.round == 0 for call in calls)
-    inside = sum(len(call.inner_calls) for call in calls)
-    work = f"{plural(len(episode.rounds), 'round')}, {plural(len(calls) - own, 'call')} by the model, "
-    work += f"{own:,} by the system, {inside:,} inside tools" if own else f"{inside:,} inside tools"
-    seconds = f", {episode.timings.seconds:.2f} s" if episode.timings is not None else ""
-    yield from _labelled("work", work + seconds)
+    work = [plural(len(episode.rounds), "round"), f"{plural(len(calls) - own, 'call')} by the model"]
+    work += [f"{own:,} by the system"] if own else []
+    work += [f"{sum(len(call.inner_calls) for call in calls):,} inside tools"]
+    work += [f"{episode.timings.seconds:.2f} s"] if episode.timings is not None else []
+    yield from _labelled("work", ", ".join(work))
     if episode.slips:
         yield from _labelled("slips", slips_text(episode))
     if (note := watermark(episode)) is not None:

@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
 from controller.evidence import DIGEST, CitedSpan
 from controller.questions import Question
 from controller.replies import Problem
+from world_api.chat.recording import check_schema
 from world_api.chat.usage import Price, Usage
 from world_api.core.cost import Spent
 from world_api.core.faults import INTERNAL_FAULT, EpisodeFault, VideoWorldError
 
 if TYPE_CHECKING:
+    from tool_induction.library import ToolLibrary
     from world_api.session.session import Session
 
 SCHEMA_VERSION = 3
@@ -36,6 +38,11 @@ class Library:
 
     name: str
     hash: str
+
+    @classmethod
+    def of(cls, library: ToolLibrary | None) -> Library | None:
+        """The name and hash of a library, if there is one."""
+        return None if library is None else cls(name=library.name, hash=library.hash)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +73,7 @@ class Task:
     ) -> Task:
         """The task of answering a question on a session.
 
-        Raises:
-            EpisodeFault: ``as_of_mismatch``, when the session knows more of the video, or less, than the question allows.
+        Raises EpisodeFault: ``as_of_mismatch``, when the session knows more of the video, or less, than the question allows.
         """
         if question.as_of != session.as_of:
             raise EpisodeFault(
@@ -228,18 +234,8 @@ class Episode:
 
 
 def episode_from_record(record: dict[str, Any]) -> Episode:
-    """Read the wire form.
-
-    Raises:
-        EpisodeFault: ``recording_schema``, ``recording_damaged``.
-    """
-    version = record.get("schema_version")
-    if version != SCHEMA_VERSION:
-        raise EpisodeFault(
-            "recording_schema",
-            f"the episode has schema version {version!r}; this version reads {SCHEMA_VERSION}",
-            hint="read it with the version of video-world-api that wrote it",
-        )
+    """Read the wire form. Raises EpisodeFault: ``recording_schema``, ``recording_damaged``."""
+    check_schema(record, SCHEMA_VERSION, "the episode")
     try:
         episode = _adapter().validate_python(record)
     except ValidationError as error:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from world_api.core.canonical import is_finite_number
 from world_api.core.spans import TimeSpan, round_time
 
 #: A model that rounds to whole seconds still cites the span it was given.
@@ -48,7 +49,11 @@ def cite(spans: Sequence[TimeSpan], results: Iterable[tuple[str, Any, Any]]) -> 
     ]
     cited = []
     for span in spans:
-        calls = dict.fromkeys(call_id for call_id, other in returned if _same(span, other))
+        calls = dict.fromkeys(
+            call_id
+            for call_id, other in returned
+            if abs(span.start - other.start) <= ROUNDING_SECONDS and abs(span.end - other.end) <= ROUNDING_SECONDS
+        )
         cited.append(
             CitedSpan(start_time=round_time(span.start), end_time=round_time(span.end), returned_by=list(calls))
         )
@@ -70,7 +75,10 @@ def spans_in(result: Any, *, arguments: Any = None) -> Iterator[TimeSpan]:
 def _spans_in(value: Any, under: str, *, read_texts: bool) -> Iterator[tuple[TimeSpan, bool]]:
     """Yield the spans of the value of a field, each with whether it is from a text; texts are read if ``read_texts``."""
     if isinstance(value, Mapping):
-        read_texts = read_texts and not _was_looked_at(value)
+        evidence = value.get("evidence")
+        items = evidence if isinstance(evidence, list) else []
+        # Texts beside evidence of a model that looked at frames are its own.
+        read_texts = read_texts and not any(isinstance(one, Mapping) and one.get("source") == _LOOK for one in items)
         for span in _pairs(value):
             yield span, False
         for key, item in value.items():
@@ -81,17 +89,11 @@ def _spans_in(value: Any, under: str, *, read_texts: bool) -> Iterator[tuple[Tim
             yield from _spans_in(item, under, read_texts=read_texts)
     elif isinstance(value, str):
         if read_texts and (under == "outputs" or under in _SECONDS_FIELDS):
-            for span in _spans_in_text(value):
-                yield span, True
+            for start, end in _SECONDS.findall(_QUOTED.sub('""', value)):
+                if float(start) <= float(end or start):
+                    yield TimeSpan(start=float(start), end=float(end or start)), True
     elif _is_time(value) and under.rpartition("_")[2] in _MOMENT:
         yield TimeSpan(start=float(value), end=float(value)), False
-
-
-def _was_looked_at(record: Mapping[str, Any]) -> bool:
-    """Whether a model that looked at frames is among the evidence of a record."""
-    evidence = record.get("evidence")
-    items = evidence if isinstance(evidence, list) else []
-    return any(isinstance(item, Mapping) and item.get("source") == _LOOK for item in items)
 
 
 def _numbers_in(value: Any) -> Iterator[float]:
@@ -122,15 +124,5 @@ def _pairs(record: Mapping[str, Any]) -> Iterator[TimeSpan]:
                     yield TimeSpan(start=float(start), end=float(end))
 
 
-def _spans_in_text(text: str) -> Iterator[TimeSpan]:
-    for start, end in _SECONDS.findall(_QUOTED.sub('""', text)):
-        if float(start) <= float(end or start):
-            yield TimeSpan(start=float(start), end=float(end or start))
-
-
-def _same(left: TimeSpan, right: TimeSpan) -> bool:
-    return abs(left.start - right.start) <= ROUNDING_SECONDS and abs(left.end - right.end) <= ROUNDING_SECONDS
-
-
 def _is_time(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
+    return is_finite_number(value) and 0 <= value < 1e9

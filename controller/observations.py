@@ -184,14 +184,12 @@ def _cut_largest(root: dict[str, Any], weigh: Callable[[Any], int], over: int) -
     weight, holder, key = best
     value = holder[key]
     share = max(0.5, (weight - 1.05 * over) / weight)  # a little more, so that it is seldom done twice
-    holder[key] = _first(value, min(len(value) - 1, int(len(value) * share)))
+    number = min(len(value) - 1, int(len(value) * share))
+    if isinstance(value, str):
+        holder[key] = value[: max(number - len("..."), 1)] + "..."
+    else:
+        holder[key] = dict(list(value.items())[:number]) if isinstance(value, dict) else value[:number]
     return True
-
-
-def _first(value: Any, number: int) -> Any:
-    if isinstance(value, dict):
-        return dict(list(value.items())[:number])
-    return value[: max(number - len("..."), 1)] + "..." if isinstance(value, str) else value[:number]
 
 
 def _list_or_text(value: Any) -> int:

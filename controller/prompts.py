@@ -8,14 +8,12 @@ data: they are put into ``data_from_video``, as every tool result is. A result n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from controller.replies import ToolCall
 from world_api.chat.prompts import DATA, PromptFiles, data_line
-from world_api.core.canonical import json_line
-from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody
+from world_api.core.faults import EpisodeFault, ErrorBody
 
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
@@ -51,11 +49,6 @@ def language_of(text: str) -> Language:
     han = len(_HAN.findall(text))
     is_other = _KANA_OR_HANGUL.search(text) is not None
     return "zh" if han and not is_other and han >= len(_LATIN_WORD.findall(text)) else "en"
-
-
-def error(body: ErrorBody) -> dict[str, Any]:
-    """A notice in place of a result."""
-    return {"error": body}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,69 +91,38 @@ Pictures = Callable[[str], str]
 
 
 def no_pictures(name: str) -> str:
-    """Refuse every picture, for systems whose results have none.
-
-    Raises:
-        EpisodeFault: ``no_such_picture``.
-    """
+    """Refuse every picture, for systems whose results have none. Raises EpisodeFault: ``no_such_picture``."""
     raise EpisodeFault("no_such_picture", f"there is no picture {name[:80]}")
 
 
-class PictureBook:
-    """Replaces the names of pictures in messages by the pictures; each is loaded once."""
+def with_pictures(messages: Sequence[dict[str, Any]], pictures: Pictures) -> list[dict[str, Any]]:
+    """The messages with pictures in place of their names."""
 
-    def __init__(self, pictures: Pictures) -> None:
-        self._pictures = pictures
-        self._addresses: dict[str, str] = {}
-
-    def put_into(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The messages as they are sent."""
-        return [self._message(dict(message)) for message in messages]
-
-    def _message(self, message: dict[str, Any]) -> dict[str, Any]:
-        content = message.get("content")
-        if message.get("role") != "user" or not isinstance(content, list):
-            return message
-        return {**message, "content": [self._part(part) for part in content]}
-
-    def _part(self, part: dict[str, Any]) -> dict[str, Any]:
+    def loaded(part: dict[str, Any]) -> dict[str, Any]:
         if part.get("type") != "image_url":
             return part
-        name = part["image_url"]["url"]
-        if name not in self._addresses:
-            self._addresses[name] = self._pictures(name)
-        return {**part, "image_url": {**part["image_url"], "url": self._addresses[name]}}
+        return {**part, "image_url": {**part["image_url"], "url": pictures(part["image_url"]["url"])}}
 
-
-def first_call(number: int, first: FirstCall) -> ToolCall:
-    """A system's own call as a call of the conversation."""
-    return ToolCall(
-        id=f"first_{number + 1}", tool=first.tool, arguments=first.arguments, written=json_line(first.arguments)
-    )
-
-
-def refuse_failed(first: FirstCall, result: Mapping[str, Any]) -> None:
-    """Raise the fault of a required call of the system.
-
-    Raises:
-        BackendFault: the fault of the call.
-    """
-    error = result.get("error")
-    if first.needed and isinstance(error, Mapping):
-        raise BackendFault(str(error.get("code")), str(error.get("message")), hint=str(error.get("hint", "")))
+    return [
+        {**message, "content": [loaded(part) for part in message["content"]]}
+        if message.get("role") == "user" and isinstance(message.get("content"), list)
+        else dict(message)
+        for message in messages
+    ]
 
 
 def first_message(question: str, gathered: Sequence[tuple[str, Mapping[str, Any]]]) -> str | list[dict[str, Any]]:
     """The content of the first message: the question, what was found as data, and the pictures that it names."""
     lines = [data_line({"found_by": tool, DATA: result}) for tool, result in gathered]
     text = "\n\n".join([question, *lines])
-    pictures = [part for _, result in gathered for part in _pictures_in(result)]
+    pictures = [
+        part
+        for _, result in gathered
+        for frame in result.get("frames", ())
+        if str(frame.get("picture")).startswith(PICTURE)
+        for part in (
+            {"type": "text", "text": f"{frame['time']} s"},
+            {"type": "image_url", "image_url": {"url": frame["picture"]}},
+        )
+    ]
     return [{"type": "text", "text": text}, *pictures] if pictures else text
-
-
-def _pictures_in(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for frame in result.get("frames", ()):
-        if not str(frame.get("picture")).startswith(PICTURE):
-            continue
-        yield {"type": "text", "text": f"{frame['time']} s"}
-        yield {"type": "image_url", "image_url": {"url": frame["picture"]}}

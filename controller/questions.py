@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeGuard, get_args
+from typing import Any, Literal, get_args
 
+from world_api.core.canonical import is_finite_number
 from world_api.core.faults import EpisodeFault
 from world_api.core.spans import TimeSpan, round_time
 
@@ -30,10 +31,7 @@ class Question:
     ``options`` are the choices of a ``choice`` and the things to be ordered of an ``order``; the model sees them under the
     letters A, B, C ... ``as_of`` (seconds) is the moment at which it is asked: nothing later may be seen. Values by kind:
     ``open`` text; ``choice`` a letter; ``interval`` ``{"start_time", "end_time"}`` in seconds; ``count`` a whole number from
-    0; ``order`` all letters, first to last.
-
-    Raises:
-        EpisodeFault: ``bad_question``.
+    0; ``order`` all letters, first to last. Raises EpisodeFault: ``bad_question``.
     """
 
     text: str
@@ -130,35 +128,37 @@ def span_schema(words: Describe) -> dict[str, Any]:
 
 
 def value_of(question: Question, given: Any) -> Any:
-    """The answer as the question's type has it.
-
-    Raises:
-        InvalidAnswer: it is none, and why.
-    """
+    """The answer as the question's type has it. Raises InvalidAnswer: it is none, and why."""
+    letters = question.letters
     match question.kind:
         case "choice":
-            return _letter(question, given)
+            if not isinstance(given, str) or given not in letters:
+                raise InvalidAnswer(f"give one letter of {', '.join(letters)}, and nothing else")
+            return given
         case "interval":
             span = span_of(given)
             return {"start_time": round_time(span.start), "end_time": round_time(span.end)}
         case "count":
-            return _count(given)
+            # 3.0 is a whole number in JSON, and valid by the schema that was sent.
+            if not is_finite_number(given) or given != int(given) or not 0 <= given <= _MOST:
+                raise InvalidAnswer("give a whole number from 0, as a number and not as text")
+            return int(given)
         case "order":
-            return _order(question, given)
+            return _order(letters, given)
         case _:
-            return _text(given)
+            if not isinstance(given, str) or not given.strip():
+                raise InvalidAnswer("give the answer as text; it must not be empty")
+            if len(given) > MAX_ANSWER_CHARACTERS:
+                raise InvalidAnswer(f"give at most {MAX_ANSWER_CHARACTERS} characters")
+            return given.strip()
 
 
 def span_of(given: Any) -> TimeSpan:
-    """Parse an interval of the video.
-
-    Raises:
-        InvalidAnswer: it is none, and why.
-    """
+    """Parse an interval of the video. Raises InvalidAnswer: it is none, and why."""
     if not isinstance(given, dict) or given.keys() != {"start_time", "end_time"}:
         raise InvalidAnswer("give an object of start_time and end_time, and nothing else")
     start, end = given["start_time"], given["end_time"]
-    if not (_is_number(start) and _is_number(end) and 0 <= start <= _MOST and 0 <= end <= _MOST):
+    if not (is_finite_number(start) and is_finite_number(end) and 0 <= start <= _MOST and 0 <= end <= _MOST):
         raise InvalidAnswer("start_time and end_time are seconds from the start of the video, as numbers")
     if end < start:
         raise InvalidAnswer("end_time lies before start_time")
@@ -182,21 +182,7 @@ def _seconds(time: float) -> str:
     return f"{time:.3f}".rstrip("0").rstrip(".")
 
 
-def _letter(question: Question, given: Any) -> str:
-    if not isinstance(given, str) or given not in question.letters:
-        raise InvalidAnswer(f"give one letter of {', '.join(question.letters)}, and nothing else")
-    return given
-
-
-def _count(given: Any) -> int:
-    # 3.0 is a whole number in JSON, and valid by the schema that was sent.
-    if not _is_number(given) or given != int(given) or not 0 <= given <= _MOST:
-        raise InvalidAnswer("give a whole number from 0, as a number and not as text")
-    return int(given)
-
-
-def _order(question: Question, given: Any) -> list[str]:
-    letters = question.letters
+def _order(letters: tuple[str, ...], given: Any) -> list[str]:
     if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
         raise InvalidAnswer("give a list of letters")
     unknown = [item for item in given if item not in letters]
@@ -207,16 +193,3 @@ def _order(question: Question, given: Any) -> list[str]:
         faults = "; ".join(f"{what} {', '.join(item[:20] for item in items)}" for what, items in named.items() if items)
         raise InvalidAnswer(f"give each of {', '.join(letters)} once ({faults})")
     return list(given)
-
-
-def _text(given: Any) -> str:
-    if not isinstance(given, str) or not given.strip():
-        raise InvalidAnswer("give the answer as text; it must not be empty")
-    if len(given) > MAX_ANSWER_CHARACTERS:
-        raise InvalidAnswer(f"give at most {MAX_ANSWER_CHARACTERS} characters")
-    return given.strip()
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    """A JSON number; what is read from a reply is finite."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from world_api.chat.messages import CARRIED, call_position
+from world_api.chat.messages import CARRIED, call_position, first_message, text_of
 from world_api.core.canonical import is_deep, parse_json
 
 MAX_ARGUMENT_CHARACTERS = 100_000
@@ -102,14 +102,13 @@ def read_reply(
     reply: Mapping[str, Any], *, tools: frozenset[str], round_number: int, used_ids: Set[str] = frozenset()
 ) -> Reply:
     """Read a Chat Completions reply. ``tools`` are the names that may be called, ``used_ids`` the calls' so far."""
-    choices = reply.get("choices")
-    if not isinstance(choices, list) or not choices:
-        return Reply(content="", calls=(), fault="no_choices")
-    message = choices[0].get("message") if isinstance(choices[0], dict) else None
-    if not isinstance(message, dict):
-        return Reply(content="", calls=(), fault="bad_message")
+    choices, message = reply.get("choices"), first_message(reply)
+    if message is None:
+        has_choice = isinstance(choices, list) and choices
+        return Reply(content="", calls=(), fault="bad_message" if has_choice else "no_choices")
     thought, content = _thought_apart(message)
-    calls = _read_calls(message.get("tool_calls"), tools=tools, ids=_Ids(used_ids, round_number))
+    reader = _CallReader(tools=tools, round_number=round_number, used_ids=set(used_ids))
+    calls = reader.read_all(message.get("tool_calls"))
     fault: Problem | None = None
     if not calls:
         fault = "empty_reply" if not content else "call_in_text" if call_position(content, tools) is not None else None
@@ -121,82 +120,60 @@ def _thought_apart(message: Mapping[str, Any]) -> tuple[str, str]:
 
     Servers send it in a field of its own; if their parser for it is off, it precedes the text between tags.
     """
-    content = _text(message.get("content"))
-    thought = next((text for key in _THOUGHT_FIELDS if (text := _text(message.get(key)))), "")
+    content = text_of(message).strip()
+    texts = (text_of({"content": message.get(key)}).strip() for key in _THOUGHT_FIELDS)
+    thought = next(filter(None, texts), "")
     match = _THOUGHT.match(content)
     if match is None:
         return thought, content
     return "\n".join(filter(None, (thought, match["thought"].strip()))), content[match.end() :].strip()
 
 
-def _text(content: Any) -> str:
-    """The text of a message; content may also be a list of parts."""
-    if isinstance(content, str):
-        return content.strip()
-    if isinstance(content, list):
-        parts = [part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)]
-        return "\n".join(parts).strip()
-    return ""
+@dataclass(kw_only=True)
+class _CallReader:
+    """Reads the calls of one reply; each gets an id that no other call of the conversation has."""
 
+    tools: frozenset[str]
+    round_number: int
+    used_ids: set[str]
+    seen: set[_Written] = field(default_factory=set)
 
-class _Ids:
-    """Gives each call of a reply an id that no other call of the conversation has."""
+    def read_all(self, raw_calls: Any) -> tuple[ToolCall, ...]:
+        if not isinstance(raw_calls, list):
+            return ()
+        calls = [self._read(raw, position) for position, raw in enumerate(raw_calls[:MAX_CALLS_IN_A_REPLY])]
+        if len(raw_calls) > MAX_CALLS_IN_A_REPLY:
+            spare_id = self._spare_id(MAX_CALLS_IN_A_REPLY)
+            calls.append(ToolCall(id=spare_id, tool="more_calls", arguments={}, written="{}", fault="too_many_calls"))
+        return tuple(calls)
 
-    def __init__(self, used: Set[str], round_number: int) -> None:
-        self._used = set(used)
-        self._round_number = round_number
-
-    def take(self, given: Any, position: int) -> tuple[str, Problem | None]:
-        """The id a call came with, or a spare one and why."""
-        if not isinstance(given, str) or not given:
-            return self.spare(position), "missing_call_id"
-        if given in self._used:
-            return self.spare(position), "duplicate_call_id"
-        self._used.add(given)
-        return given, None
-
-    def spare(self, position: int) -> str:
-        """An id that is still free."""
-        name = f"call_r{self._round_number}_{position}"
-        spare = next(item for item in _numbered(name) if item not in self._used)
-        self._used.add(spare)
-        return spare
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    yield from (f"{name}_{number}" for number in itertools.count(2))
-
-
-def _read_calls(raw_calls: Any, *, tools: frozenset[str], ids: _Ids) -> tuple[ToolCall, ...]:
-    if not isinstance(raw_calls, list):
-        return ()
-    calls: list[ToolCall] = []
-    seen: set[_Written] = set()
-    for position, raw in enumerate(raw_calls[:MAX_CALLS_IN_A_REPLY]):
-        calls.append(_read_call(raw, earlier=seen, tools=tools, ids=ids, position=position))
-    if len(raw_calls) > MAX_CALLS_IN_A_REPLY:
-        spare_id = ids.spare(MAX_CALLS_IN_A_REPLY)
-        calls.append(ToolCall(id=spare_id, tool="more_calls", arguments={}, written="{}", fault="too_many_calls"))
-    return tuple(calls)
-
-
-def _read_call(raw: Any, *, earlier: set[_Written], tools: frozenset[str], ids: _Ids, position: int) -> ToolCall:
-    """Read one call; ``earlier`` are those of the same reply, and this one is added."""
-    function = raw.get("function") if isinstance(raw, dict) else None
-    if not isinstance(function, dict) or not isinstance(function.get("name"), str) or not function["name"]:
-        return ToolCall(id=ids.spare(position), tool="unnamed", arguments={}, written=raw, fault="bad_call")
-    tool, written = function["name"], function.get("arguments")
-    arguments, fault = _read_arguments(written)
-    call_id, note = ids.take(raw.get("id"), position)
-    if tool not in tools:
+    def _read(self, raw: Any, position: int) -> ToolCall:
+        function = raw.get("function") if isinstance(raw, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str) or not function["name"]:
+            return ToolCall(id=self._spare_id(position), tool="unnamed", arguments={}, written=raw, fault="bad_call")
+        tool, written, given = function["name"], function.get("arguments"), raw.get("id")
+        arguments, fault = _read_arguments(written)
+        note: Problem | None = None
+        if not isinstance(given, str) or not given or given in self.used_ids:
+            note = "duplicate_call_id" if isinstance(given, str) and given else "missing_call_id"
+            call_id = self._spare_id(position)
+        else:
+            call_id = given
+            self.used_ids.add(given)
         # What cannot be parsed stays unreadable in the conversation under any tool name.
-        fault = fault or "unknown_tool"
-    same = (str(raw.get("id")), tool, repr(written))
-    if note == "duplicate_call_id" and same in earlier:
-        fault = fault or "repeated_call"
-    earlier.add(same)
-    return ToolCall(id=call_id, tool=tool, arguments=arguments, written=written, fault=fault, note=note)
+        fault = fault or ("unknown_tool" if tool not in self.tools else None)
+        same = (str(given), tool, repr(written))
+        if note == "duplicate_call_id" and same in self.seen:
+            fault = fault or "repeated_call"
+        self.seen.add(same)
+        return ToolCall(id=call_id, tool=tool, arguments=arguments, written=written, fault=fault, note=note)
+
+    def _spare_id(self, position: int) -> str:
+        name = f"call_r{self.round_number}_{position}"
+        names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
+        spare = next(item for item in names if item not in self.used_ids)
+        self.used_ids.add(spare)
+        return spare
 
 
 def _read_arguments(written: Any) -> tuple[dict[str, Any], Problem | None]:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from controller.budgets import Meter
-from controller.prompts import PictureBook
+from controller.episode_budget import BudgetMeter
+from controller.prompts import Pictures, with_pictures
 from world_api.chat.messages import checked_reply, first_choice, from_cache
 from world_api.chat.usage import Usage, estimate_tokens, usage_of
 from world_api.core.cost import deadline
@@ -50,7 +50,7 @@ def is_too_long(fault: BackendFault) -> bool:
     return fault.code in _TOO_LONG_CODES and _TOO_LONG.search(fault.message) is not None
 
 
-class Transcript:
+class Conversation:
     """The messages, their sizes in tokens, and which of them can be folded.
 
     Some servers refuse messages that do not take turns. So no turn is empty, and what the
@@ -76,7 +76,9 @@ class Transcript:
             if not (message.get("content") or message.get("tool_calls")):
                 message = {**message, "content": self._filler}
         elif message["role"] == "user" and before == "user":
-            message = {**message, "content": _joined(self.messages.pop()["content"], message["content"])}
+            first, second = self.messages.pop()["content"], message["content"]  # the first may be a list of parts
+            joined = [*first, {"type": "text", "text": second}] if isinstance(first, list) else f"{first}\n\n{second}"
+            message = {**message, "content": joined}
             self._tokens.pop()
         elif message["role"] == "user" and before == "tool":
             self._append({"role": "assistant", "content": self._filler})
@@ -154,11 +156,6 @@ class Transcript:
         return math.inf if self._window is None else self._window - min(_REPLY_MOST, _REPLY_SHARE * self._window)
 
 
-def _joined(first: Any, second: str) -> Any:
-    """Join the contents of two messages; the first may be a list of parts."""
-    return [*first, {"type": "text", "text": second}] if isinstance(first, list) else f"{first}\n\n{second}"
-
-
 #: Least and most seconds for the final request, which is added to the budget.
 _LEAST_AT_LAST, _MOST_AT_LAST = 10.0, 120.0
 
@@ -188,100 +185,73 @@ class ModelReply:
         return reason if isinstance(reason, str) else None
 
 
+@dataclass(kw_only=True)
 class ModelRequests:
     """The requests of one episode."""
 
-    def __init__(
-        self,
-        model: ChatModel,
-        transcript: Transcript,
-        *,
-        offer: Sequence[dict[str, Any]],
-        pictures: PictureBook,
-        meter: Meter,
-        clock: Clock,
-    ) -> None:
-        self._model = model
-        self._transcript = transcript
-        self._offer = list(offer)
-        self._pictures = pictures
-        self._meter = meter
-        self._clock = clock
-        self._folded = 0  #: since the last request that was answered
+    model: ChatModel
+    transcript: Conversation
+    offer: list[Message]
+    pictures: Pictures
+    meter: BudgetMeter
+    clock: Clock
+    folded: int = 0  #: results, since the last request that was answered
 
     def ask(self) -> ModelReply:
         """Ask with the tools on offer.
 
-        Raises:
-            WindowExceeded, EpisodeTimeout: there is no further round.
-            BackendFault: the model's.
+        Raises WindowExceeded, EpisodeTimeout: there is no further round; BackendFault: the model's.
         """
         self._fold(last=False)
-        if not self._transcript.fits(with_tools=True):
+        if not self.transcript.fits(with_tools=True):
             raise WindowExceeded
-        try:
-            return self._request_in_time()
-        except BackendFault as fault:
-            if not is_too_long(fault):
-                raise
-        if not self._shrink(last=False):
-            raise WindowExceeded
-        try:
-            return self._request_in_time()
-        except BackendFault as fault:
-            if not is_too_long(fault):
-                raise
-            self._transcript.refused(with_tools=True)
-            raise WindowExceeded from fault
+        for is_last in (False, True):
+            try:
+                return self._request(with_tools=True, seconds=self.meter.left())
+            except BackendFault as fault:
+                if self.meter.left() <= 0:
+                    raise EpisodeTimeout from fault
+                if not is_too_long(fault):
+                    raise
+                self.transcript.refused(with_tools=True)
+                if is_last or not self._fold(last=False):
+                    raise WindowExceeded from fault
+        raise AssertionError  # the second refusal has raised
 
     def ask_final(self) -> ModelReply:
-        """Ask without tools; results of the last round may be folded too.
-
-        Raises:
-            BackendFault: the model's.
-        """
+        """Ask without tools; results of the last round may be folded too. Raises BackendFault: the model's."""
         self._fold(last=True)
-        seconds = min(_MOST_AT_LAST, max(_LEAST_AT_LAST, self._meter.budget.seconds))
+        seconds = min(_MOST_AT_LAST, max(_LEAST_AT_LAST, self.meter.budget.seconds))
         try:
             return self._request(with_tools=False, seconds=seconds)
         except BackendFault as fault:
-            if not (is_too_long(fault) and self._shrink(last=True)):
+            if not is_too_long(fault):
+                raise
+            self.transcript.refused(with_tools=False)
+            if not self._fold(last=True):
                 raise
         return self._request(with_tools=False, seconds=seconds)
 
     def _fold(self, *, last: bool) -> int:
-        folded = self._transcript.fold(with_tools=not last, last_round_too=last)
-        self._folded += folded
+        folded = self.transcript.fold(with_tools=not last, last_round_too=last)
+        self.folded += folded
         return folded
-
-    def _shrink(self, *, last: bool) -> bool:
-        """Fold after a refusal; return whether the request is shorter now."""
-        self._transcript.refused(with_tools=not last)
-        return self._fold(last=last) > 0
-
-    def _request_in_time(self) -> ModelReply:
-        try:
-            return self._request(with_tools=True, seconds=self._meter.left())
-        except BackendFault as fault:
-            if self._meter.left() <= 0:
-                raise EpisodeTimeout from fault
-            raise
 
     def _request(self, *, with_tools: bool, seconds: float) -> ModelReply:
         request: dict[str, Any] = {
-            "model": self._model.name,
-            "messages": self._pictures.put_into(self._transcript.messages),
+            "model": self.model.name,
+            "messages": with_pictures(self.transcript.messages, self.pictures),
         }
         if with_tools:
-            request["tools"] = self._offer
-        began = self._clock.monotonic()
+            request["tools"] = self.offer
+        began = self.clock.monotonic()
         with deadline(max(seconds, 0.0)):
-            reply = checked_reply(self._model.complete(request))
-        took = round(self._clock.monotonic() - began, 6)
+            reply = checked_reply(self.model.complete(request))
+        took = round(self.clock.monotonic() - began, 6)
         usage = usage_of({}, reply)
         if usage.estimated:
             # The same estimate, but of what is new only: the whole request would be spelled out again in each round.
-            usage = replace(usage, prompt=self._transcript.estimate(with_tools=with_tools))
-        self._transcript.learn(usage, with_tools=with_tools)
-        folded, self._folded = self._folded, 0
+            usage = replace(usage, prompt=self.transcript.estimate(with_tools=with_tools))
+        self.transcript.learn(usage, with_tools=with_tools)
+        folded, self.folded = self.folded, 0
         return ModelReply(reply=reply, usage=usage, physical=not from_cache(reply), folded=folded, seconds=took)

@@ -18,7 +18,6 @@ import typer
 
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from tool_induction.limits import AT_A_TIME
-from world_api.commands import vision as looking
 from world_api.commands.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
@@ -36,7 +35,7 @@ from world_api.commands.cli import (
     show,
     to_json,
 )
-from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_LOOKS, DEFAULT_SIDE, VisionChoices
+from world_api.commands.vision import DEFAULT_VISION, VisionOptions, with_vision_options
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compilation import Compilation
@@ -127,6 +126,7 @@ def language(as_json: JsonOption = False) -> None:
 
 
 @app.command()
+@with_vision_options()
 def run(
     source: Source,
     tool: Annotated[str, typer.Argument(help="Which tool of it.")],
@@ -147,15 +147,7 @@ def run(
     judge_model: JudgeModelOption = None,
     judge_record: JudgeRecordOption = None,
     groups: WithOption = None,
-    profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
-    vision_model: looking.VisionModelOption = None,
-    embedding_model: looking.EmbeddingModelOption = None,
-    frames: looking.FramesOption = DEFAULT_FRAMES,
-    side: looking.SideOption = DEFAULT_SIDE,
-    look_language: looking.LookLanguageOption = None,
-    looks: looking.LooksOption = DEFAULT_LOOKS,
-    prices: looking.PricesOption = None,
-    yes: looking.YesOption = False,
+    vision: VisionOptions = DEFAULT_VISION,
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
     from tool_induction.compiler.declarations import inputs_schema
@@ -165,8 +157,7 @@ def run(
     from tool_induction.runtime.runner import run_tool
     from tool_induction.runtime.trace import Trace, tree_lines
     from world_api.api import open_session, vision_config
-    from world_api.chat.usage import Prices
-    from world_api.commands.vision import confirm_vision_cost, spent_text
+    from world_api.commands.vision import spent_text
     from world_api.core.cost import ledger
     from world_api.core.ports import SystemClock
     from world_api.operations import run as run_operation
@@ -176,20 +167,13 @@ def run(
     library = load_library(source, wanted=tool, allow_judge=allow_judge, groups=groups or ())
     clock = SystemClock()
     judge = judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
-    vision = vision_config(
-        VisionChoices(
-            profile=profile.value, model=None, vision_model=vision_model, embedding_model=embedding_model,
-            frames=frames, side=side, looks=looks, language=look_language or DEFAULT_LANGUAGE,
-        ),
-        clock=clock,
-        environment=os.environ,
-    )  # fmt: skip
+    config = vision_config(vision.choices(), clock=clock, environment=os.environ)
     compiled = library.tools.get(tool)
     properties: dict[str, Any] = inputs_schema(compiled.tool)["properties"] if compiled else {}
     filled = {"video_id": video} if "video_id" in properties else {}
     arguments = filled | read_arguments(pairs, args, properties)
-    confirm_vision_cost(store, video, vision, Prices.read(prices), yes=yes, during="for this run of the tool")
-    opened = open_session(store, video, as_of=as_of, name=session, groups=groups or (), seeing=vision)
+    vision.confirm(store, video, config, during="for this run of the tool")
+    opened = open_session(store, video, as_of=as_of, name=session, groups=groups or (), seeing=config)
     recorded = Trace()
     call = partial(run_operation, opened)
     with ledger() as book:
@@ -203,8 +187,8 @@ def run(
             trace=recorded if trace else None,
             judge=judge,
         )
-    if vision is not None:
-        note(spent_text(book.items, vision))
+    if config is not None:
+        note(spent_text(book.items, config))
     shown = result | ({"trace": [node.record() for node in recorded.root.children]} if trace else {})
     show(
         shown, as_json=as_json, text=lambda: "\n".join([to_json(result), *(tree_lines(recorded.root) if trace else ())])
@@ -635,6 +619,7 @@ def _induced_text(record: dict[str, Any]) -> str:
 
 
 @serve_app.command()
+@with_vision_options()
 def serve(
     video_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")],
     store: StoreOption = DEFAULT_STORE,
@@ -647,15 +632,7 @@ def serve(
     allow_judge: AllowJudgeOption = False,
     judge_model: JudgeModelOption = None,
     judge_record: JudgeRecordOption = None,
-    profile: looking.PerceptionOption = looking.Perception.CLASSICAL,
-    vision_model: looking.VisionModelOption = None,
-    embedding_model: looking.EmbeddingModelOption = None,
-    frames: looking.FramesOption = DEFAULT_FRAMES,
-    side: looking.SideOption = DEFAULT_SIDE,
-    look_language: looking.LookLanguageOption = None,
-    looks: looking.LooksOption = DEFAULT_LOOKS,
-    prices: looking.PricesOption = None,
-    yes: looking.YesOption = False,
+    vision: VisionOptions = DEFAULT_VISION,
     as_json: JsonOption = False,
 ) -> None:
     """Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout."""
@@ -663,8 +640,6 @@ def serve(
     from tool_induction.library import load_library
     from tool_induction.library_tools import LibraryTools, mcp_declarations
     from world_api.api import open_session, vision_config
-    from world_api.chat.usage import Prices
-    from world_api.commands.vision import confirm_vision_cost
     from world_api.core.ports import SystemClock
     from world_api.operations import run
     from world_api.schemas.mcp import serve_stdio
@@ -672,16 +647,9 @@ def serve(
     clock = SystemClock()
     library = None if tools is None else load_library(tools, allow_judge=allow_judge, groups=groups or ())
     judge = judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
-    vision = vision_config(
-        VisionChoices(
-            profile=profile.value, model=None, vision_model=vision_model, embedding_model=embedding_model,
-            frames=frames, side=side, looks=looks, language=look_language or DEFAULT_LANGUAGE,
-        ),
-        clock=clock,
-        environment=os.environ,
-    )  # fmt: skip
-    confirm_vision_cost(store, video_id, vision, Prices.read(prices), yes=yes, during="as long as this serves")
-    opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=vision)
+    config = vision_config(vision.choices(), clock=clock, environment=os.environ)
+    vision.confirm(store, video_id, config, during="as long as this serves")
+    opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=config)
     if not as_json:
         also = "" if library is None else f" with the tools of {library.name}"
         note(f"serving {video_id}{also} on stdin and stdout; end with the end of input")

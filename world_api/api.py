@@ -20,9 +20,6 @@ from world_api.perception import adapter, adapter_class
 if TYPE_CHECKING:
     from world_api.build.builder import BuildReport
     from world_api.build.scheduler import Progress
-    from world_api.build.stage import Recipe
-    from world_api.build.stage_process import BuildProcesses
-    from world_api.search.captions import Meanings
     from world_api.session.session import Session
     from world_api.session.vision import FrameLooker, Vision, VisionConfig
     from world_api.world.store import World
@@ -51,8 +48,7 @@ def build_world(
 
     ``video`` is a file, or the address of a stream to follow. Without ``progress`` nothing is shown.
 
-    Raises:
-        MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
+    Raises MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
     """
     from world_api import recipes
     from world_api.build.stage_process import BuildProcesses
@@ -62,63 +58,42 @@ def build_world(
     with closing(BuildProcesses(chosen.limits, recipe.apart)) as processes:
         if chosen.following is None:
             processes.start()  # first of all, while this process imports what it needs
-        return _build_world(
-            video, Path(store), progress or NoProgress(), clock or SystemClock(), video_id, chosen, recipe, processes
-        )
+        from world_api.build import builder, following
+        from world_api.build.source import recording_of
+        from world_api.search.documents import prepare
 
-
-def _build_world(
-    video: Path | str,
-    store: Path,
-    progress: Progress,
-    clock: Clock,
-    video_id: str | None,
-    chosen: BuildOptions,
-    recipe: Recipe,
-    processes: BuildProcesses,
-) -> BuildReport:
-    from world_api.build import builder, following
-    from world_api.build.source import recording_of
-    from world_api.search.documents import prepare
-
-    address = str(video) if following.is_address(str(video)) else None
-    path = Path(video).expanduser() if address is None else Path(PurePosixPath(address).name)
-    name = video_id if video_id is not None else video_id_from_file_name(path.stem)
-    if address is not None:
-        path = Path(chosen.record) if chosen.record is not None else recording_of(store, name)
-    job = builder.Job(
-        video=path,
-        store=store,
-        name=name,
-        recipe=recipe,
-        force=chosen.force,
-        progress=progress,
-        clock=clock,
-        limits=chosen.limits,
-        waits=chosen.waits,
-        processes=processes,
-    )
-    if address is not None and chosen.following is None:
-        raise MediaFault("no_file", f"{address} is no file", hint="to follow a stream, add --follow --allow-network")
-    if chosen.following is None:
-        report = builder.build_world(job)
-    elif address is None:
-        report = following.follow_world(job, chosen.following)
-    else:
-        report = following.follow_stream(job, address, chosen.following)
-    try:
-        prepare(store, report.video_id, text_embedder())
-    except StoreFault as fault:
-        # The world is complete without it; readers make in memory what is not there.
-        progress.say(f"search data cannot be stored beside the world, so opening it takes longer: {fault.message}")
-    return report
+        address = str(video) if following.is_address(str(video)) else None
+        path = Path(video).expanduser() if address is None else Path(PurePosixPath(address).name)
+        name = video_id if video_id is not None else video_id_from_file_name(path.stem)
+        if address is not None:
+            path = Path(chosen.record) if chosen.record is not None else recording_of(Path(store), name)
+        shown = progress or NoProgress()
+        job = builder.Job(
+            video=path, store=Path(store), name=name, recipe=recipe, force=chosen.force, progress=shown,
+            clock=clock or SystemClock(), limits=chosen.limits, waits=chosen.waits, processes=processes,
+        )  # fmt: skip
+        if address is not None and chosen.following is None:
+            raise MediaFault(
+                "no_file", f"{address} is no file", hint="to follow a stream, add --follow --allow-network"
+            )
+        if chosen.following is None:
+            report = builder.build_world(job)
+        elif address is None:
+            report = following.follow_world(job, chosen.following)
+        else:
+            report = following.follow_stream(job, address, chosen.following)
+        try:
+            prepare(job.store, report.video_id, text_embedder())
+        except StoreFault as fault:
+            # The world is complete without it; readers make in memory what is not there.
+            shown.say(f"search data cannot be stored beside the world, so opening it takes longer: {fault.message}")
+        return report
 
 
 def reindex(store: Path | str) -> int:
     """Make the catalogue and the search data of each world again from the rows; return the number of segments.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
     """
     from world_api.search import catalogue
     from world_api.search.documents import prepare_all
@@ -147,24 +122,31 @@ def open_session(
         groups: Optional groups of operations to switch on beside the sixteen.
         seeing: The vision model for operations that ask for what rows do not say; None for none.
 
-    Raises:
-        StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``.
-        OperationFault: ``bad_as_of``, ``unknown_group``.
+    Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``;
+    OperationFault: ``bad_as_of``, ``unknown_group``.
     """
     from world_api.operations import check_groups
+    from world_api.search.captions import Meanings
     from world_api.session.overlay import Overlay, open_overlay
     from world_api.session.session import Backends, Session
+    from world_api.session.vision import FOLDER
     from world_api.world.store import open_world
     from world_api.world.view import open_view
 
     store = Path(store)
     world = open_world(store, video_id)
     overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
+    meanings = None
+    if seeing is not None and seeing.embedder is not None:
+        from world_api.search.captions import Meanings
+        from world_api.session.vision import FOLDER
+
+        meanings = Meanings(seeing.embedder, store / FOLDER / "meanings")
     backends = Backends(
         text_embedder=text_embedder(),
         looker=_looker(store, world),
         seeing=None if seeing is None else _vision(store, world, seeing),
-        meanings=None if seeing is None else _meanings(store, seeing),
+        meanings=meanings,
     )
     return Session(
         view=open_view(world, as_of),
@@ -178,9 +160,8 @@ def open_session(
 def vision_config(chosen: VisionChoices, *, clock: Clock, environment: Mapping[str, str]) -> VisionConfig | None:
     """Return the vision model if the endpoint profile was chosen by name; None otherwise, whichever keys are set.
 
-    Raises:
-        BackendFault: ``no_vision_model``; ``perception_not_chosen``: a vision model is named and the profile is not;
-            ``endpoint_takes_no_images``, if a probe found that earlier; ``endpoint_not_configured`` and other faults of an endpoint.
+    Raises BackendFault: ``no_vision_model``; ``perception_not_chosen``: a vision model is named and the profile is not;
+    ``endpoint_takes_no_images``, if a probe found that earlier; ``endpoint_not_configured`` and other faults of an endpoint.
     """
     if chosen.profile != ENDPOINT:
         if chosen.vision_model is not None or chosen.embedding_model is not None:
@@ -231,9 +212,8 @@ def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, cl
 
     A world of that very file is used as it is, whichever options it was built with.
 
-    Raises:
-        MediaFault: ``no_such_file``, for a name with a suffix that is neither; as building names them.
-        StoreFault, BackendFault: as building and opening name them.
+    Raises MediaFault: ``no_such_file``, for a name with a suffix that is neither; as building names them; StoreFault,
+    BackendFault: as building and opening name them.
     """
     from world_api.world.store import open_world
 
@@ -298,13 +278,6 @@ def _vision(store: Path, world: World, config: VisionConfig) -> Vision:
     source = source_path(world)
     frames = None if source is None else VideoFrames(source)
     return Vision(config, frames=frames, world_key=world_key(world.manifest), cache=store / FOLDER)
-
-
-def _meanings(store: Path, config: VisionConfig) -> Meanings | None:
-    from world_api.search.captions import Meanings
-    from world_api.session.vision import FOLDER
-
-    return None if config.embedder is None else Meanings(config.embedder, store / FOLDER / "meanings")
 
 
 def source_path(world: World) -> Path | None:

@@ -44,8 +44,7 @@ def added(group: str, *, own: Container[str]) -> dict[str, metadata.EntryPoint]:
 def load_added(point: metadata.EntryPoint, refusal: Refusal) -> Callable[..., Any]:
     """Import the object that an entry point names.
 
-    Raises:
-        VideoWorldError: that of ``refusal``, if it cannot be imported or called.
+    Raises VideoWorldError: that of ``refusal``, if it cannot be imported or called.
     """
     try:
         loaded: object = point.load()

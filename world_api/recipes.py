@@ -34,9 +34,7 @@ def recipe_for(
 ) -> Recipe:
     """Return the recipe of a profile, without the stages of those names; ``listening`` says where spoken words come from.
 
-    Raises:
-        BackendFault: ``no_such_profile``, ``profile_not_ready``; ``no_such_stage``, ``stage_needed`` once the stages
-            are made.
+    Raises BackendFault: ``no_such_profile``, ``profile_not_ready``; ``no_such_stage``, ``stage_needed`` once the stages are made.
     """
     if profile == "classical":
         words = listening or Listening()
@@ -94,9 +92,8 @@ def _oracle(video: Path) -> list[Stage]:
 def speech_stage(video: Path, listening: Listening, worker: MediaWorker) -> Stage:
     """Return the stage of spoken words; ``worker`` opens the video.
 
-    Raises:
-        BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``speech_compute_type``, ``subtitles_or_speech``.
-        MediaFault: ``no_such_subtitles``; as opening the video.
+    Raises BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``speech_compute_type``, ``subtitles_or_speech``;
+    MediaFault: ``no_such_subtitles``; as opening the video.
     """
     from world_api.build.speech import SubtitleLines
     from world_api.media.subtitles import choose_subtitles

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.operation_calls import CASES, Draws
-from controller.toolsets import Toolset
+from controller.episode import Task
+from controller.episode_tools import Toolset
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import Call, completion
 from world_api.operations import run
@@ -82,6 +83,9 @@ class InstantGround:
 
     def __init__(self, tools: Toolset, made: dict[str, Any]) -> None:
         self._tools, self._made = tools, made
+
+    def start(self, task: Task) -> None:
+        """Nothing is noted."""
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
         """Those tools."""

@@ -25,12 +25,12 @@ from typing import Any
 from benchmarks.controller.instant import ROUNDS, InstantGround, InstantModel, InstantTools, Times, script_on
 from benchmarks.controller.table import AT_ONCE, SEGMENTS, Figures, Overhead, table
 from benchmarks.page import replace_section
-from controller.budgets import Budget
 from controller.digest import digest_of
+from controller.episode_budget import Budget
+from controller.episode_tools import AtomicTools
 from controller.questions import Question
 from controller.records import Journal, answer, replay_recorded
 from controller.systems import SystemContext
-from controller.toolsets import AtomicTools
 from tool_induction.library import ToolLibrary, load_library
 from tool_induction.library_tools import LibraryTools, ToolDeclaration
 from world_api.api import open_session

@@ -20,22 +20,7 @@ from controller.records.recorder import Answered, Unanswered, answer, answer_man
 from controller.records.replay import Replayed, replay_entry, replay_recorded
 
 __all__ = [
-    "EPISODES",
-    "RECORDINGS",
-    "Answered",
-    "Conditions",
-    "DamagedEntry",
-    "Journal",
-    "JournalEntry",
-    "Replayed",
-    "Unanswered",
-    "answer",
-    "answer_many",
-    "answer_recorded",
-    "exchange_sum",
-    "locate_episode",
-    "loop_hash",
-    "replay_entry",
-    "replay_recorded",
-    "sealed",
-]
+    "EPISODES", "RECORDINGS", "Answered", "Conditions", "DamagedEntry", "Journal", "JournalEntry", "Replayed",
+    "Unanswered", "answer", "answer_many", "answer_recorded", "exchange_sum", "locate_episode", "loop_hash",
+    "replay_entry", "replay_recorded", "sealed",
+]  # fmt: skip

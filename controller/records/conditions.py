@@ -23,9 +23,6 @@ from world_api.installation import project_version
 
 #: What has no part in how an episode comes about.
 _APART = frozenset({"records", "display.py", "commands.py", "accounts.py"})
-_CODE_SUFFIX = ".py"
-#: Packages that recorded episodes know by a former name.
-_MOVED = {"tool_induction.inducer": "tool_induction.inducer"}
 #: What decides bytes beside the controller: how requests are spelled, marked, cut and counted, and how replies are read.
 _BESIDE = (
     "tool_induction.judge.port",
@@ -34,7 +31,6 @@ _BESIDE = (
     "world_api.chat.messages",
     "world_api.chat.usage",
     "world_api.chat.prompts",
-    "world_api.chat.messages",
     "world_api.core.cost",
     "world_api.core.canonical",
     "world_api.core.faults",
@@ -48,7 +44,7 @@ _BESIDE = (
 def loop_hash() -> str:
     """SHA-256 over the code that decides what an episode's bytes are."""
     digest = hashlib.sha256()
-    beside = ((module, _module(module)) for module in _BESIDE)
+    beside = ((name, _module(name)) for name in _BESIDE)
     for name, code in [*sorted(_code(resources.files("controller"), "")), *beside]:
         digest.update(f"{name}\0".encode() + code + b"\0")
     return digest.hexdigest()
@@ -79,12 +75,12 @@ class Conditions:
     @classmethod
     def of(cls, system: str, context: SystemContext, *, groups: frozenset[str] = frozenset()) -> Conditions:
         """The conditions at the start of an episode."""
-        library, domain = context.library, context.domain
+        domain = context.domain
         return cls(
             system=system,
             language=context.language,
             options=dict(context.options),
-            library=Library(name=library.name, hash=library.hash) if library is not None else None,
+            library=Library.of(context.library),
             domain=asdict(domain) if domain is not None else None,
             judge=context.judge.name if context.judge is not None else None,
             takes_images=context.takes_images,
@@ -100,7 +96,9 @@ class Conditions:
         return [
             f"{place}/{name}"
             for place, recorded in sorted(self.prompts.items())
-            for name in _differing(recorded, _prompts_now(place))
+            for now in [_prompts_now(place)]
+            for name in sorted(recorded.keys() | now.keys())
+            if recorded.get(name) != now.get(name)
         ]
 
     def is_other_loop(self) -> bool:
@@ -109,11 +107,7 @@ class Conditions:
 
 
 def conditions_from_record(record: Any) -> Conditions:
-    """Read the wire form.
-
-    Raises:
-        EpisodeFault: ``recording_damaged``.
-    """
+    """Read the wire form. Raises EpisodeFault: ``recording_damaged``."""
     try:
         return _adapter().validate_python(record)
     except ValidationError as error:
@@ -131,7 +125,7 @@ def _adapter() -> TypeAdapter[Conditions]:
 def _module(name: str) -> bytes:
     """Return the source of a module as bytes."""
     package, _, module = name.rpartition(".")
-    return (resources.files(package) / f"{module}{_CODE_SUFFIX}").read_bytes()
+    return resources.files(package).joinpath(f"{module}.py").read_bytes()
 
 
 def _code(folder: Traversable, under: str) -> Iterator[tuple[str, bytes]]:
@@ -139,18 +133,13 @@ def _code(folder: Traversable, under: str) -> Iterator[tuple[str, bytes]]:
     for item in folder.iterdir():
         if item.is_dir() and item.name not in _APART:
             yield from _code(item, f"{under}{item.name}/")
-        elif item.name.endswith(_CODE_SUFFIX) and item.name not in _APART:
+        elif item.name.endswith(".py") and item.name not in _APART:
             yield f"{under}{item.name}", item.read_bytes()
-
-
-def _differing(recorded: dict[str, str], now: dict[str, str]) -> list[str]:
-    return [name for name in sorted(recorded.keys() | now.keys()) if recorded.get(name) != now.get(name)]
 
 
 def _prompts_now(place: str) -> dict[str, str]:
     """The files of a folder of prompts as they are now; none where the package or the folder is gone."""
     package, _, folder = place.partition("/")
-    package = _MOVED.get(package, package)
     try:
         return dict(PromptFiles(package, folder).hashes)
     except (ModuleNotFoundError, FileNotFoundError, NotADirectoryError):

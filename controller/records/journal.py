@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,15 +28,12 @@ from typing import Any
 
 from pydantic import StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
 
-from controller.episode import CallRecord, Episode, FaultRecord, RoundRecord, Task, Timings, episode_from_record
+from controller.episode import Episode, Task, Timings, episode_from_record
 from controller.records.conditions import Conditions, conditions_from_record
-from controller.systems.base import SystemContext
-from world_api.chat.messages import from_cache
-from world_api.chat.prompts import PromptHashes
+from controller.records.unfinished import with_rounds
 from world_api.chat.recording import Exchange, append_line, check_schema, read_exchanges
-from world_api.chat.usage import usage_of
 from world_api.core.canonical import content_hash, parse_json
-from world_api.core.faults import EpisodeFault, VideoWorldError
+from world_api.core.faults import EpisodeFault
 from world_api.core.files import open_regular
 
 SCHEMA_VERSION = 3
@@ -61,28 +58,25 @@ class JournalLine:
 
     @cached_property
     def name(self) -> str | None:
-        """The episode it is of; None where that cannot be read."""
-        head = _HEAD.match(self.data)
-        if head is not None:
+        """The episode it is of; None if that cannot be read."""
+        if head := _HEAD.match(self.data):
             return head[1].decode()
-        try:
-            value = parse_json(self.data.decode())
-        except ValueError:
-            return None
-        name = value.get("name") if isinstance(value, dict) else None
+        name = self._value.get("name")
         return name if _is_label(name) else None
 
-    def read(self, fields: Fields) -> dict[str, Any]:
-        """Parse the line as an object with these fields.
-
-        Raises:
-            EpisodeFault: ``recording_damaged``, ``recording_schema``.
-        """
+    @property
+    def _value(self) -> dict[str, Any]:
+        """The object of the line; empty if it holds none."""
         try:
             value = parse_json(self.data.decode())
         except ValueError:
-            value = None
-        if not isinstance(value, dict):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def read(self, fields: Fields) -> dict[str, Any]:
+        """Parse the line as an object with these fields. Raises EpisodeFault: ``recording_damaged``, ``recording_schema``."""
+        value = self._value
+        if not value:
             raise self.damaged("is not a JSON object")
         check_schema(value, SCHEMA_VERSION, self.path)
         wrong = [key for key, kind in fields.items() if not isinstance(value.get(key), kind)]
@@ -100,8 +94,7 @@ class JournalLine:
 def lines_of(path: Path) -> Iterator[JournalLine]:
     """The lines of a file; a last one that a crash cut short was never a line.
 
-    Raises:
-        EpisodeFault: ``recording_missing``; ``recording_not_readable``, where it may not be read.
+    Raises EpisodeFault: ``recording_missing``; ``recording_not_readable``.
     """
     try:
         with open_regular(path) as file:
@@ -109,39 +102,31 @@ def lines_of(path: Path) -> Iterator[JournalLine]:
                 if data.endswith(b"\n"):
                     yield JournalLine(path, number, data)
     except OSError as error:
-        raise cannot_read(path, error) from None
+        raise _cannot_read(path, error) from None
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is something under a path.
-
-    Raises:
-        EpisodeFault: ``recording_not_readable``: permission is missing.
-    """
+    """Whether there is something under a path. Raises EpisodeFault: ``recording_not_readable``: permission is missing."""
     try:
         return path.exists()
     except OSError as error:
-        raise cannot_read(path, error) from None
+        raise _cannot_read(path, error) from None
 
 
-def cannot_read(path: Path, error: OSError) -> EpisodeFault:
-    """Why a file cannot be read; one that may not be is a matter of the set-up, and says nothing of what is in it."""
-    what = f"cannot read {path}: {error.strerror}"
-    if isinstance(error, PermissionError):
-        return EpisodeFault("recording_not_readable", what, hint="see that this user may read it")
-    return EpisodeFault(
-        "recording_missing",
-        what,
-        hint="give the folder that --record made; if its files are gone, restore them from a copy",
-    )
+def _cannot_read(path: Path, error: OSError) -> EpisodeFault:
+    message = f"cannot read {path}: {error.strerror}"
+    if isinstance(error, PermissionError):  # it says nothing of what is in the file
+        return EpisodeFault("recording_not_readable", message, hint="see that this user may read it")
+    hint = "give the folder that --record made; if its files are gone, restore them from a copy"
+    return EpisodeFault("recording_missing", message, hint=hint)
 
 
 def damaged(what: str) -> EpisodeFault:
-    """A record that is not what was written."""
+    """The fault of a record that is not what was written."""
     return EpisodeFault("recording_damaged", what, hint="restore the file from a copy; records are never repaired")
 
 
-def own_file(folder: Path, kind: str, name: str) -> Path:
+def _own_file(folder: Path, kind: str, name: str) -> Path:
     """The file of one episode."""
     return folder / kind / f"{name}.jsonl"
 
@@ -157,7 +142,7 @@ _EPISODE: Fields = {**_BEGINNING, "sums": dict}
 _TIME: Fields = {"name": str, "clock": list}
 
 #: The parts of a record with a checksum each.
-PARTS = {
+_PARTS = {
     "conditions": "the conditions",
     "episode": "the episode's record",
     "exchanges": "the exchanges with the model",
@@ -168,69 +153,31 @@ PARTS = {
 
 
 def exchange_sum(exchange: Exchange, request_hash: str | None = None) -> str:
-    """Of one exchange; its request is in it by its hash."""
+    """The checksum of one exchange; its request is in it by its hash."""
     return content_hash(
         [request_hash or exchange.request_hash, exchange.reply, exchange.fault, float(exchange.seconds)]
     )
 
 
-def material_sum(name: str, value: Any) -> str:
-    """Of one material."""
-    return content_hash([name, value])
+def sealed(line: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The checksums of the parts, and that of everything on the line, conditions and episode by their checksums."""
+    rest = {key: value for key, value in line.items() if key not in ("conditions", "episode", "sums")}
+    return {**parts, "line": content_hash([rest, dict(parts)])}
 
 
-def sums_of(
-    line: Mapping[str, Any], time: Mapping[str, Any], exchanges: Sequence[str], materials: Iterable[str]
-) -> dict[str, str]:
-    """The sums of an episode: of its line's parts, its times, and what it took, given by the sums of each."""
-    return sealed(
-        line,
-        {
-            "conditions": content_hash(line["conditions"]),
-            "episode": content_hash(line["episode"]),
-            "exchanges": content_hash(list(exchanges)),
-            "materials": content_hash(sorted(materials)),
-            "timings": timings_sum(time),
-        },
-    )
+def _line_parts(line: Mapping[str, Any]) -> dict[str, str]:
+    return {part: content_hash(line[part]) for part in ("conditions", "episode")}
 
 
-def sealed(line: Mapping[str, Any], parts: Mapping[str, str]) -> dict[str, str]:
-    """The sums of the parts, and that of the whole line."""
-    return {**parts, "line": _line_sum(line, parts)}
-
-
-def timings_sum(time: Mapping[str, Any]) -> str:
-    """Of wall times and clock readings."""
+def _timings_sum(time: Mapping[str, Any]) -> str:
     return content_hash([time.get("timings"), time.get("clock")])
 
 
-def check_sum(name: str, part: str, sums: Mapping[str, Any], found: str) -> None:
-    """Refuse a part that is not what was written.
-
-    Raises:
-        EpisodeFault: ``recording_damaged``.
-    """
-    if sums.get(part) != found:
-        raise damaged(f"{PARTS[part]} of {name} are not what was recorded: its checksum ({part}) differs")
-
-
-def check_line(line: Mapping[str, Any]) -> None:
-    """Refuse an episode's line of which anything was changed.
-
-    Raises:
-        EpisodeFault: ``recording_damaged``.
-    """
-    name, sums = line["name"], line["sums"]
-    for part in ("conditions", "episode"):
-        check_sum(name, part, sums, content_hash(line[part]))
-    check_sum(name, "line", sums, _line_sum(line, {key: value for key, value in sums.items() if key != "line"}))
-
-
-def _line_sum(line: Mapping[str, Any], parts: Mapping[str, Any]) -> str:
-    """Over everything on the line, conditions and episode by their sums."""
-    rest = {key: value for key, value in line.items() if key not in ("conditions", "episode", "sums")}
-    return content_hash([rest, dict(parts)])
+def _check(name: str, sums: Mapping[str, Any], found: Mapping[str, str]) -> None:
+    """Refuse parts that are not what was written. Raises EpisodeFault: ``recording_damaged``."""
+    for part, checksum in found.items():
+        if sums.get(part) != checksum:
+            raise damaged(f"{_PARTS[part]} of {name} are not what was recorded: its checksum ({part}) differs")
 
 
 class EpisodeWriter:
@@ -242,57 +189,51 @@ class EpisodeWriter:
         self._exchanges: list[str] = []
         self._materials: list[str] = []
         self._ended = False
-        self._lock = Lock()  # the sums stand in the order of the lines
+        self._head = {"schema_version": SCHEMA_VERSION, "name": name}
+        self._lock = Lock()  # the checksums are in the order of the lines
 
     def start(self, episode: Episode, conditions: Conditions) -> None:
         """Append what is known at the beginning; it is shown if the episode has no end.
 
-        Raises:
-            EpisodeFault: ``record_not_writable``.
+        Raises EpisodeFault: ``record_not_writable``.
         """
-        line = {"schema_version": SCHEMA_VERSION, "name": self.name}
-        self._append(self._folder / BEGUN, {**line, "conditions": conditions.record(), "episode": episode.record()})
+        self._append(self._folder / BEGUN, self._line(episode, conditions))
 
     def keep(self, exchange: Exchange) -> None:
-        """Append an exchange.
-
-        Raises:
-            EpisodeFault: ``record_not_writable``.
-        """
+        """Append an exchange. Raises EpisodeFault: ``record_not_writable``."""
         record = exchange.record()
         with self._lock:
             self._refuse_more()
-            self._append(own_file(self._folder, RECORDINGS, self.name), record)
+            self._append(_own_file(self._folder, RECORDINGS, self.name), record)
             self._exchanges.append(exchange_sum(exchange, record["request_hash"]))
 
     def keep_material(self, name: str, value: Any) -> None:
-        """Append what requests are built from.
-
-        Raises:
-            EpisodeFault: ``record_not_writable``.
-        """
+        """Append what requests are built from. Raises EpisodeFault: ``record_not_writable``."""
         line = {"schema_version": SCHEMA_VERSION, "name": name, "value": value}
         with self._lock:
             self._refuse_more()
-            self._append(own_file(self._folder, MATERIALS, self.name), line)
-            self._materials.append(material_sum(name, value))
+            self._append(_own_file(self._folder, MATERIALS, self.name), line)
+            self._materials.append(content_hash([name, value]))
 
     def finish(self, episode: Episode, conditions: Conditions, readings: Sequence[str | float]) -> None:
-        """Append the episode and its times.
-
-        Raises:
-            EpisodeFault: ``record_not_writable``.
-        """
+        """Append the episode and its times. Raises EpisodeFault: ``record_not_writable``."""
         timings = asdict(episode.timings) if episode.timings is not None else None
-        head = {"schema_version": SCHEMA_VERSION, "name": self.name}
-        time = {**head, "timings": timings, "clock": list(readings)}
-        line = {**head, "conditions": conditions.record(), "episode": episode.record()}
+        time = {**self._head, "timings": timings, "clock": list(readings)}
+        line = self._line(episode, conditions)
         with self._lock:
             self._refuse_more()
-            sums = sums_of(line, time, self._exchanges, self._materials)
+            parts = {
+                **_line_parts(line),
+                "exchanges": content_hash(self._exchanges),
+                "materials": content_hash(sorted(self._materials)),
+                "timings": _timings_sum(time),
+            }
             self._append(self._folder / TIMINGS, time)
-            self._append(self._folder / EPISODES, {**line, "sums": sums}, sync=True)
+            self._append(self._folder / EPISODES, {**line, "sums": sealed(line, parts)}, sync=True)
             self._ended = True
+
+    def _line(self, episode: Episode, conditions: Conditions) -> dict[str, Any]:
+        return {**self._head, "conditions": conditions.record(), "episode": episode.record()}
 
     def _refuse_more(self) -> None:
         if self._ended:
@@ -306,7 +247,7 @@ class EpisodeWriter:
         try:
             append_line(path, record, sync=sync)
         except OSError as error:
-            raise not_writable(self._folder, error) from None
+            raise _not_writable(self._folder, error) from None
 
 
 def label_for(task: Task, started_at: str) -> str:
@@ -316,83 +257,12 @@ def label_for(task: Task, started_at: str) -> str:
     return f"{time}-{system}-{content_hash(asdict(task))[:8]}"
 
 
-def not_writable(folder: Path, error: OSError) -> EpisodeFault:
-    """What a full disk or a folder that may not be written comes to."""
+def _not_writable(folder: Path, error: OSError) -> EpisodeFault:
     return EpisodeFault(
         "record_not_writable",
         f"cannot record in {folder}: {error.strerror}",
         hint="give --record a folder that can be written and has room",
     )
-
-
-NOT_FINISHED = FaultRecord(
-    code="not_finished",
-    message="the episode has no end: it still runs, or its process died",
-    hint="ask the question again if it does not run any more",
-)
-_INTERRUPTED = FaultRecord(code="interrupted", message="the episode was interrupted", hint="ask again")
-
-
-def begun(task: Task, context: SystemContext, prompts: PromptHashes) -> Episode:
-    """An episode at its beginning."""
-    price = context.prices.of(context.model.name)
-    return Episode(
-        task=task,
-        model=context.model.name,
-        prompt_hash=content_hash(prompts),
-        language=context.language,
-        tools=[],
-        tools_hash=content_hash([]),
-        budget=context.budget,
-        prices={context.model.name: price} if price is not None else {},
-        messages=[],
-        rounds=[],
-        calls=[],
-        outcome="failed",
-        reason=NOT_FINISHED.code,
-        fault=NOT_FINISHED,
-        value=None,
-        answer=None,
-        spans=[],
-    )
-
-
-def broken_off(
-    beginning: Episode,
-    context: SystemContext,
-    *,
-    exchanges: Sequence[Exchange],
-    calls: Sequence[CallRecord],
-    failure: VideoWorldError | KeyboardInterrupt,
-) -> Episode:
-    """What its exchanges and calls tell of an episode that was broken off: the talk, what was made, and its price."""
-    fault = _INTERRUPTED if isinstance(failure, KeyboardInterrupt) else FaultRecord.of(failure)
-    prices_of_calls = {item.model: context.prices.of(item.model) for call in calls for item in call.spent}
-    prices = beginning.prices | {model: price for model, price in prices_of_calls.items() if price is not None}
-    ended = replace(beginning, prices=dict(sorted(prices.items())), calls=list(calls), reason=fault.code, fault=fault)
-    return with_rounds(ended, exchanges)
-
-
-def with_rounds(episode: Episode, exchanges: Sequence[Exchange]) -> Episode:
-    """The episode with the rounds that its exchanges tell of."""
-    tools: list[dict[str, Any]] = next(
-        (exchange.request["tools"] for exchange in exchanges if "tools" in exchange.request), []
-    )
-    rounds = [
-        RoundRecord(
-            number=number,
-            tools_offered="tools" in request,
-            usage=usage_of(request, reply),
-            finish_reason=None,
-            problems=[],
-            physical=not from_cache(reply),
-        )
-        for number, (request, reply) in enumerate(
-            ((item.request, item.reply) for item in exchanges if item.reply is not None), start=1
-        )
-    ]
-    messages = exchanges[-1].request.get("messages", []) if exchanges else []
-    return replace(episode, tools=tools, tools_hash=content_hash(tools), messages=messages, rounds=rounds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -436,21 +306,20 @@ class Journal:
     def begin(self, label: str) -> EpisodeWriter:
         """Start recording an episode under a free name: the label, numbered if need be.
 
-        Raises:
-            EpisodeFault: ``record_not_writable``.
+        Raises EpisodeFault: ``record_not_writable``.
         """
         try:
             (self._folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
             return EpisodeWriter(self._folder, self._take_name(label))
         except OSError as error:
-            raise not_writable(self._folder, error) from None
+            raise _not_writable(self._folder, error) from None
 
     def _take_name(self, label: str) -> str:
         number = 1
         while True:
             name = label if number == 1 else f"{label}-{number}"
             try:
-                own_file(self._folder, RECORDINGS, name).touch(exist_ok=False)
+                _own_file(self._folder, RECORDINGS, name).touch(exist_ok=False)
             except FileExistsError:
                 number += 1
             else:
@@ -459,8 +328,7 @@ class Journal:
     def scan(self, *, only: Collection[str] | None = None) -> Iterator[JournalEntry | DamagedEntry]:
         """The finished episodes, in the order in which they finished, each checked by itself; ``only`` those of some names.
 
-        Raises:
-            EpisodeFault: ``recording_missing``.
+        Raises EpisodeFault: ``recording_missing``.
         """
         times = {line.name: line for line in self._lines(TIMINGS)}
         seen: set[str | None] = set()
@@ -470,7 +338,11 @@ class Journal:
             found: JournalEntry | DamagedEntry
             try:
                 if line.name is not None and line.name in seen:
-                    raise _duplicate(line.name)
+                    raise EpisodeFault(
+                        "recording_damaged",
+                        f"two episodes are named {line.name[:80]!r}",
+                        hint="journals cannot be joined by joining their files; keep each in its own folder",
+                    )
                 found = _entry(line, times.get(line.name))
             except EpisodeFault as fault:
                 found = DamagedEntry(name=line.name or f"line {line.number} of {EPISODES}", fault=fault)
@@ -480,8 +352,7 @@ class Journal:
     def entries(self) -> Iterator[JournalEntry]:
         """The same, where all of them are whole.
 
-        Raises:
-            EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``, of the first that is not.
+        Raises EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``, of the first that is not.
         """
         for found in self.scan():
             if isinstance(found, DamagedEntry):
@@ -489,25 +360,26 @@ class Journal:
             yield found
 
     def find(self, name: str) -> JournalEntry:
-        """A finished episode by name; no other is looked at.
+        """A finished episode by name; no other is read.
 
         Raises:
             EpisodeFault: ``unknown_episode``, ``recording_missing``; ``recording_damaged`` and ``recording_schema``, of this one.
         """
-        names, lines = [], []
-        for line in self._episode_lines():
-            names += [line.name] if line.name is not None else []
-            lines += [line] if line.name == name else []
-        if len(lines) > 1:
-            raise _duplicate(name)
-        if lines:
-            return _entry(lines[0], self._last(TIMINGS, name))
-        begun = name in self.unfinished()
-        raise EpisodeFault(
-            "unknown_episode",
-            f"the episode {name[:80]!r} was begun and not finished" if begun else f"no episode is named {name[:80]!r}",
-            hint="one of: " + ", ".join(names[-10:]) if names else "the folder holds no finished episode",
-        )
+        found = list(self.scan(only={name}))
+        if not found:
+            names = [line.name for line in self._episode_lines() if line.name is not None]
+            was_begun = name in self.unfinished()
+            raise EpisodeFault(
+                "unknown_episode",
+                f"the episode {name[:80]!r} was begun and not finished"
+                if was_begun
+                else f"no episode is named {name[:80]!r}",
+                hint="one of: " + ", ".join(names[-10:]) if names else "the folder holds no finished episode",
+            )
+        entry = found[-1]  # the fault of a second one with the same name
+        if isinstance(entry, DamagedEntry):
+            raise entry.fault
+        return entry
 
     def unfinished(self) -> list[str]:
         """Episodes that were begun and have no end: they still run, or their process died. Their exchanges are there."""
@@ -516,10 +388,9 @@ class Journal:
     def beginning(self, name: str) -> JournalEntry:
         """What there is of an episode without an end: what it began with, and the talk so far.
 
-        Raises:
-            EpisodeFault: ``unknown_episode``, where nothing had been asked yet; ``recording_damaged``, ``recording_schema``.
+        Raises EpisodeFault: ``unknown_episode``, where nothing had been asked yet; ``recording_damaged``, ``recording_schema``.
         """
-        line = self._last(BEGUN, name)
+        line = next((line for line in reversed(list(self._lines(BEGUN))) if line.name == name), None)
         if line is None:
             raise EpisodeFault(
                 "unknown_episode",
@@ -534,33 +405,29 @@ class Journal:
     def taken(self, entry: JournalEntry) -> RecordedParts:
         """What an episode used, checked against its checksums.
 
-        Raises:
-            EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+        Raises EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
         exchanges, materials = self.exchanges(entry.name), self.materials(entry.name)
-        check_sum(entry.name, "exchanges", entry.sums, content_hash([exchange_sum(item) for item in exchanges]))
-        found = sorted(material_sum(name, value) for name, value in materials.items())
-        check_sum(entry.name, "materials", entry.sums, content_hash(found))
+        found = {
+            "exchanges": content_hash([exchange_sum(item) for item in exchanges]),
+            "materials": content_hash(sorted(content_hash([name, value]) for name, value in materials.items())),
+        }
+        _check(entry.name, entry.sums, found)
         return RecordedParts(exchanges=exchanges, materials=materials)
 
     def exchanges(self, name: str) -> list[Exchange]:
         """The exchanges of an episode with its model, as they stand in the file.
 
-        Raises:
-            EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+        Raises EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
-        return read_exchanges(own_file(self._folder, RECORDINGS, name))
+        return read_exchanges(_own_file(self._folder, RECORDINGS, name))
 
     def materials(self, name: str) -> dict[str, Any]:
         """The values that the requests of an episode were built from, by name.
 
-        Raises:
-            EpisodeFault: ``recording_damaged``, ``recording_schema``.
+        Raises EpisodeFault: ``recording_damaged``, ``recording_schema``.
         """
-        path = own_file(self._folder, MATERIALS, name)
-        if not path.exists():
-            return {}
-        found = [line.read(_MATERIAL) for line in lines_of(path)]
+        found = [line.read(_MATERIAL) for line in self._lines(f"{MATERIALS}/{name}.jsonl")]
         return {line["name"]: line.get("value") for line in found}
 
     def _episode_lines(self) -> Iterator[JournalLine]:
@@ -573,13 +440,6 @@ class Journal:
         if is_there(self._folder / file):
             yield from lines_of(self._folder / file)
 
-    def _last(self, file: str, name: str) -> JournalLine | None:
-        found = None
-        for line in self._lines(file):
-            if line.name == name:
-                found = line
-        return found
-
 
 def recorded(folder: Path) -> set[str]:
     """The names under which something was recorded in a journal's folder, episodes without an end among them."""
@@ -587,14 +447,12 @@ def recorded(folder: Path) -> set[str]:
 
 
 def _entry(line: JournalLine, time: JournalLine | None) -> JournalEntry:
-    """An episode with its times.
-
-    Raises:
-        EpisodeFault: ``recording_damaged``, ``recording_schema``.
-    """
+    """An episode with its times. Raises EpisodeFault: ``recording_damaged``, ``recording_schema``."""
     record = line.read(_EPISODE)
+    name, sums = record["name"], record["sums"]
     episode, conditions = episode_from_record(record["episode"]), conditions_from_record(record["conditions"])
-    check_line(record)
+    whole = sealed(record, {part: value for part, value in sums.items() if part != "line"})["line"]
+    _check(name, sums, {**_line_parts(record), "line": whole})
     readings: tuple[str | float, ...] = ()
     if time is not None:
         times = time.read(_TIME)
@@ -603,24 +461,10 @@ def _entry(line: JournalLine, time: JournalLine | None) -> JournalEntry:
         except ValidationError as error:
             where = ".".join(map(str, error.errors()[0]["loc"][1:]))
             raise time.damaged(f"is not whole: {where}") from None
-        check_sum(record["name"], "timings", record["sums"], timings_sum(times))
+        _check(name, sums, {"timings": _timings_sum(times)})
         episode = replace(episode, timings=timings)
-    return JournalEntry(
-        name=record["name"],
-        episode=episode,
-        conditions=conditions,
-        readings=readings,
-        sums=record["sums"],
-        timed=time is not None,
-    )
-
-
-def _duplicate(name: str) -> EpisodeFault:
-    return EpisodeFault(
-        "recording_damaged",
-        f"two episodes are named {name[:80]!r}",
-        hint="journals cannot be joined by joining their files; keep each in its own folder",
-    )
+    timed = time is not None
+    return JournalEntry(name=name, episode=episode, conditions=conditions, readings=readings, sums=sums, timed=timed)
 
 
 @functools.cache  # making an adapter takes longer than reading an episode
@@ -639,10 +483,7 @@ class EpisodeLocation:
 def locate_episode(episode: Path, name: str | None = None) -> EpisodeLocation:
     """``DIR`` is the folder that ``--record`` made, ``DIR/NAME`` an episode in it, and so is ``DIR`` with a ``name``.
 
-    ``DIR/recordings/NAME.jsonl``, which a shell completes, is that episode too.
-
-    Raises:
-        EpisodeFault: ``recording_missing``.
+    ``DIR/recordings/NAME.jsonl``, which a shell completes, is that episode too. Raises EpisodeFault: ``recording_missing``.
     """
     if _is_journal(episode):
         return EpisodeLocation(journal=Journal(episode), name=name)

@@ -5,18 +5,20 @@ Systems may be third-party code. An error in one becomes a named fault of its ep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 from typing import Any
 
 from controller.episode import CallRecord, Episode, Library, Task
+from controller.episode_tools import Toolset, split_result
 from controller.questions import Question
 from controller.records.conditions import Conditions
-from controller.records.journal import EpisodeWriter, Journal, begun, broken_off, label_for
-from controller.systems.base import LoopSystem, System, SystemBuilder, SystemContext
+from controller.records.journal import EpisodeWriter, Journal, label_for
+from controller.records.unfinished import begun, broken_off
+from controller.systems.base import EpisodeInputs, SystemBuilder, SystemContext
 from controller.systems.registry import build_system
-from controller.toolsets import EpisodeInputs, Toolset, split_result
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.prompts import noting_prompts
 from world_api.chat.recording import Exchange, RecordingChatModel, RecordingClock
@@ -24,7 +26,6 @@ from world_api.core.canonical import json_line, parse_json
 from world_api.core.cost import Spent, ledger_beside
 from world_api.core.execution import ordered_map
 from world_api.core.faults import EpisodeFault, VideoWorldError, as_stored, internal_fault, tool_result_or_error
-from world_api.core.ports import ChatModel, Clock
 from world_api.session.session import Session
 
 
@@ -33,10 +34,8 @@ def run_system(
 ) -> Episode:
     """Build a system and let it answer.
 
-    Raises:
-        EpisodeFault: ``system_failed`` for an error without a name, or a result that is no episode;
-            ``no_price``.
-        VideoWorldError: its own.
+    Raises EpisodeFault: ``system_failed`` for an error without a name, or a result that is no episode; ``no_price``;
+    VideoWorldError: its own.
     """
     refuse_unpriced(context)
     try:
@@ -49,49 +48,12 @@ def run_system(
         raise
     # Third-party code may raise anything, sys.exit included; it must cost this episode alone.
     except (Exception, SystemExit) as error:
-        raise _failed(system, f"broke: {_place_of_error(error)}") from error
+        raise _failed(system, f"broke: {_place(error)}") from error
     return episode
 
 
-def task_of(
-    made: Sequence[System], question: Question, session: Session, *, bare: Task, taken: Mapping[str, Any]
-) -> Task:
-    """The task as a system records it, with its settings; ``bare`` if the system was not made or cannot say.
-
-    The system gets the material that it has ``taken`` already; nothing is created.
-    """
-    for system in made:
-        if isinstance(system, LoopSystem):
-            try:
-                again = replace(system, context=replace(system.context, inputs=_TakenMaterial(taken)))
-                return again.task(question, session)
-            # It is asked for its settings beside its run; where it cannot tell them, its run tells why.
-            except Exception:  # noqa: BLE001 - see above
-                return bare
-    return bare
-
-
-class _TakenMaterial:
-    """Inputs that return what was taken, and create nothing."""
-
-    def __init__(self, taken: Mapping[str, Any]) -> None:
-        self._values = taken
-
-    def tools(self, make: Callable[[], Toolset]) -> Toolset:
-        raise EpisodeFault("not_taken", "tools are made once")
-
-    def material(self, name: str, make: Callable[[], Any]) -> Any:
-        if name not in self._values:
-            raise EpisodeFault("not_taken", f"{name[:64]!r} was not taken yet")
-        return self._values[name]
-
-
 def refuse_unpriced(context: SystemContext) -> None:
-    """Refuse a budget of money without the model's price, before the first request.
-
-    Raises:
-        EpisodeFault: ``no_price``.
-    """
+    """Refuse a budget of money without the model's price, before the first request. Raises EpisodeFault: ``no_price``."""
     if context.budget.money is not None and context.prices.of(context.model.name) is None:
         raise EpisodeFault(
             "no_price",
@@ -100,17 +62,17 @@ def refuse_unpriced(context: SystemContext) -> None:
         )
 
 
-def _place_of_error(error: BaseException) -> str:
-    """The type of an error and where it was raised; its text may hold anything."""
-    return internal_fault(error).message if isinstance(error, Exception) else type(error).__name__
-
-
 def _failed(system: str, what: str) -> EpisodeFault:
     return EpisodeFault(
         "system_failed",
         f"the system {system[:64]!r} {what}",
         hint="this is a defect of the system, not of what was asked; report it to its author",
     )
+
+
+def _place(error: BaseException) -> str:
+    """The type of an error and where it was raised; its text may hold anything."""
+    return internal_fault(error).message if isinstance(error, Exception) else type(error).__name__
 
 
 #: Opens the session that a question is answered in.
@@ -145,8 +107,7 @@ def answer(
 ) -> Answered:
     """Answer a question, and record it where a journal is given; ``when_broken_off`` gets the name of an unfinished record.
 
-    Raises:
-        VideoWorldError: no episode came about; what the system refuses, or the journal; ``system_failed``.
+    Raises VideoWorldError: no episode came about; what the system refuses, or the journal; ``system_failed``.
     """
     if journal is None:
         return Answered(episode=run_system(system, context, question, session, build=build))
@@ -159,9 +120,7 @@ def answer(
 def opened(open_session: Opener, question: Question) -> Session:
     """The session of a question.
 
-    Raises:
-        EpisodeFault: ``session_failed``, for an error without a name.
-        VideoWorldError: what it refuses.
+    Raises EpisodeFault: ``session_failed``, for an error without a name; VideoWorldError: what it refuses.
     """
     try:
         return open_session(question)
@@ -171,7 +130,7 @@ def opened(open_session: Opener, question: Question) -> Session:
     except (Exception, SystemExit) as error:
         raise EpisodeFault(
             "session_failed",
-            f"no session could be opened: {_place_of_error(error)}",
+            f"no session could be opened: {_place(error)}",
             hint="see that the world can be read",
         ) from error
 
@@ -219,38 +178,35 @@ def answer_recorded(
     or by a fault, is recorded as failed too, and ``when_broken_off`` gets its name; one without a first request is not
     recorded.
 
-    Raises:
-        EpisodeFault: ``record_not_writable``, ``as_of_mismatch``, ``no_price``, ``system_failed``, and what the system refuses.
-        VideoWorldError: the fault that broke it off.
+    Raises EpisodeFault: ``record_not_writable``, ``as_of_mismatch``, ``no_price``, ``system_failed``, and what the system
+    refuses; VideoWorldError: the fault that broke it off.
     """
     refuse_unpriced(context)
-    library = Library(name=context.library.name, hash=context.library.hash) if context.library is not None else None
-    task = Task.of(question, session, system=system, library=library)
+    task = Task.of(question, session, system=system, library=Library.of(context.library))
     conditions = Conditions.of(system, context, groups=session.groups)
-    clock, held = RecordingClock(context.clock), list[System]()
+    clock = RecordingClock(context.clock)
     with noting_prompts() as prompts:
 
-        def start() -> EpisodeWriter:
+        def begin() -> EpisodeWriter:
             recording = journal.begin(label_for(task, context.clock.now()))
-            recording.start(beginning(), replace(conditions, prompts=dict(prompts)))
+            recording.start(begun(recorder.task, context, prompts), replace(conditions, prompts=dict(prompts)))
             return recording
 
-        def beginning() -> Episode:
-            return begun(task_of(held, question, session, bare=task, taken=recorder.taken), context, prompts)
-
-        def builder(given: SystemContext) -> System:
-            held.append(build(given) if build is not None else build_system(system, given))
-            return held[0]
-
-        recorder = EpisodeRecorder(context.inputs, begin=start)
-        model = _RecordingModel(context.model, clock=context.clock, recorder=recorder)
+        recorder = EpisodeRecorder(context.inputs, task, begin=begin)
+        model = RecordingChatModel(
+            context.model, clock=context.clock, keep=recorder.keep, before=lambda: recorder.recording
+        )
         wrapped = replace(context, model=model, clock=clock, inputs=recorder)
         try:
-            episode = run_system(system, wrapped, question, session, build=builder)
+            episode = run_system(system, wrapped, question, session, build=build)
         except (VideoWorldError, KeyboardInterrupt) as failure:
             if recorder.begun:
                 ended = broken_off(
-                    beginning(), context, exchanges=recorder.exchanges, calls=recorder.calls, failure=failure
+                    begun(recorder.task, context, prompts),
+                    context,
+                    exchanges=recorder.exchanges,
+                    calls=recorder.calls,
+                    failure=failure,
                 )
                 there = replace(conditions, prompts=prompts, broken_off=True)
                 recorder.recording.finish(ended, there, clock.readings)
@@ -264,13 +220,14 @@ def answer_recorded(
 class EpisodeRecorder:
     """The inputs of an episode that is recorded; the recording takes its name with the first request to a model."""
 
-    def __init__(self, inputs: EpisodeInputs, *, begin: Callable[[], EpisodeWriter]) -> None:
+    def __init__(self, inputs: EpisodeInputs, task: Task, *, begin: Callable[[], EpisodeWriter]) -> None:
+        self.task = task  #: as far as it is known
         self.exchanges: list[Exchange] = []
         self._calls: list[tuple[str, dict[str, Any], Any, Sequence[Spent], int]] = []
         self._inputs = inputs
         self._begin = begin
         self._recording: EpisodeWriter | None = None
-        self.taken: dict[str, Any] = {}  #: the material so far
+        self._taken: dict[str, Any] = {}  #: the material so far
         self._lock = Lock()  # a system may ask several models at a time
 
     @property
@@ -284,7 +241,7 @@ class EpisodeRecorder:
         with self._lock:
             if self._recording is None:
                 self._recording = self._begin()
-                for name, value in self.taken.items():
+                for name, value in self._taken.items():
                     self._recording.keep_material(name, value)
             return self._recording
 
@@ -305,9 +262,22 @@ class EpisodeRecorder:
     @property
     def calls(self) -> list[CallRecord]:
         """The calls as they were made, known apart from a system that does not come to its end."""
+        records = []
         with self._lock:
             made = list(self._calls)
-        return [_call_record(number, *call) for number, call in enumerate(made)]
+        for number, (name, arguments, result, spent, rounds) in enumerate(made):
+            found, inner_calls, origins = split_result(tool_result_or_error(partial(as_stored, result)))
+            records.append(
+                CallRecord(
+                    id=f"call_{number}", round=rounds, tool=name, written=arguments, arguments=arguments, result=found,
+                    inner_calls=inner_calls, origins=origins, ran=True, problem=None, note=None, spent=list(spent),
+                )
+            )  # fmt: skip
+        return records
+
+    def start(self, task: Task) -> None:
+        """Keep the task as the system records it."""
+        self.task = task
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
         """The toolset."""
@@ -317,70 +287,32 @@ class EpisodeRecorder:
         """The value as it reads back from its record, so that a replay builds on the same."""
         value = parse_json(json_line(self._inputs.material(name, make)))
         with self._lock:
-            if name in self.taken:
+            if name in self._taken:
                 raise EpisodeFault(
                     "material_taken_twice", f"the system takes {name!r} twice", hint="give each material its own name"
                 )
-            self.taken[name] = value
+            self._taken[name] = value
             if self._recording is not None:
                 self._recording.keep_material(name, value)
         return value
 
 
-class _RecordingModel(RecordingChatModel):
-    """A model whose exchanges are kept; the recording begins before the first request, which may be paid for and never answered."""
-
-    def __init__(self, model: ChatModel, *, clock: Clock, recorder: EpisodeRecorder) -> None:
-        super().__init__(model, clock=clock, keep=recorder.keep)
-        self._recorder = recorder
-
-    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The other model's reply.
-
-        Raises:
-            EpisodeFault: ``record_not_writable``.
-            BackendFault: the other model's.
-        """
-        _ = self._recorder.recording
-        return super().complete(request)
-
-
+@dataclass(frozen=True)
 class _RecordingTools:
     """Tools whose calls are kept in mind, with what they spent."""
 
-    def __init__(self, tools: Toolset, recorder: EpisodeRecorder) -> None:
-        self._tools = tools
-        self._recorder = recorder
+    tools: Toolset
+    recorder: EpisodeRecorder
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        return self._tools.get_tools()
+        return self.tools.get_tools()
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         result: dict[str, Any] = {"error": {"code": "not_finished", "message": "the call was broken off", "hint": ""}}
         book = None
         try:
             with ledger_beside() as book:
-                result = self._tools.call_tool(name, arguments)
+                result = self.tools.call_tool(name, arguments)
         finally:
-            self._recorder.note(name, arguments, result, book.items if book is not None else ())
+            self.recorder.note(name, arguments, result, book.items if book is not None else ())
         return result
-
-
-def _call_record(
-    number: int, name: str, arguments: dict[str, Any], result: Any, spent: Sequence[Spent], rounds: int
-) -> CallRecord:
-    found, inner_calls, origins = split_result(tool_result_or_error(lambda: as_stored(result)))
-    return CallRecord(
-        id=f"call_{number}",
-        round=rounds,
-        tool=name,
-        written=arguments,
-        arguments=arguments,
-        result=found,
-        inner_calls=inner_calls,
-        origins=origins,
-        ran=True,
-        problem=None,
-        note=None,
-        spent=list(spent),
-    )

@@ -10,18 +10,18 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from controller.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode, Task
+from controller.episode_tools import TRACE, Toolset
 from controller.questions import Question
 from controller.records.conditions import Conditions
 from controller.records.journal import Journal, JournalEntry, damaged
 from controller.records.recorder import run_system
 from controller.systems.base import SystemBuilder, SystemContext
-from controller.toolsets import TRACE, Toolset
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.recording import Exchange, ReplayChatModel, ReplayClock, first_difference
 from world_api.chat.usage import Price, Prices
@@ -32,7 +32,6 @@ from world_api.session.session import Session
 
 if TYPE_CHECKING:
     from tool_induction.domains import Domain
-    from tool_induction.library import ToolLibrary
 
 
 class RecordedInputs:
@@ -48,16 +47,15 @@ class RecordedInputs:
         """What was recorded and not used, by kind."""
         return {"call": self._tools.left, "material": len(self._untaken)}
 
+    def start(self, task: Task) -> None:
+        """Nothing is noted."""
+
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
         """The recorded toolset."""
         return self._tools
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """The recorded value.
-
-        Raises:
-            EpisodeFault: ``replay_mismatch``, when none was recorded under the name.
-        """
+        """The recorded value. Raises EpisodeFault: ``replay_mismatch``, when none was recorded under the name."""
         if name not in self._materials:
             raise _mismatch(f"the replay takes the material {name[:64]!r}, which was not recorded")
         self._untaken.discard(name)
@@ -86,8 +84,7 @@ class RecordedTools:
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The recorded result; what the call spent is charged again.
 
-        Raises:
-            EpisodeFault: ``replay_mismatch``, when no such call was recorded, or no further one.
+        Raises EpisodeFault: ``replay_mismatch``, when no such call was recorded, or no further one.
         """
         with self._lock:
             waiting = self._waiting.get((name, canonical_json(arguments)))
@@ -101,97 +98,34 @@ class RecordedTools:
         return {**call.result, TRACE: {"kind": "tool", **call.origins, "children": call.inner_calls}}
 
 
-class RecordedModel(ReplayChatModel):
-    """A model that returns the recorded replies, and counts those that were not requested."""
-
-    def __init__(self, exchanges: Sequence[Exchange], *, name: str) -> None:
-        super().__init__(exchanges, name=name)
-        self._all, self._requests = len(exchanges), 0
-        self._counting = Lock()
-
-    @property
-    def left(self) -> int:
-        """Exchanges that were recorded and not made again."""
-        return self._all - self._requests
-
-    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The recorded reply to this very request.
-
-        Raises:
-            EpisodeFault: ``replay_mismatch``, when no recorded reply is left for the request.
-            BackendFault: the recorded one.
-        """
-        try:
-            return super().complete(request)
-        finally:
-            with self._counting:
-                self._requests += 1
-
-
-class RecordedSession(Session):
+class RecordedSession:
     """A session without a world, which knows only what its task recorded."""
 
     def __init__(self, task: Task, *, groups: frozenset[str]) -> None:
-        self._task = task
-        self.name = task.session
-        self.groups = groups
-
-    @property
-    def video_id(self) -> str:
-        """The video it was on."""
-        return self._task.video_id
-
-    @property
-    def as_of(self) -> float | None:
-        """The causal cut in seconds, or None."""
-        return self._task.question.as_of
-
-    @property
-    def world_hash(self) -> str:
-        """The hash of the world as it was."""
-        return self._task.world_hash
-
-    @property
-    def revision(self) -> int:
-        """How many events the overlay held before the first call."""
-        return self._task.revision
-
-    @property
-    def perception(self) -> dict[str, Any] | None:
-        """The vision model, as it was recorded."""
-        perception: dict[str, Any] | None = self._task.settings.get("perception")
-        return perception
-
-    @property
-    def stood_in(self) -> dict[str, Any] | None:
-        """The oracle and its operations, as they were recorded."""
-        stood_in: dict[str, Any] | None = self._task.settings.get("stood_in")
-        return stood_in
+        self.name, self.video_id, self.world_hash = task.session, task.video_id, task.world_hash
+        self.as_of, self.revision, self.groups = task.question.as_of, task.revision, groups
+        self.perception: dict[str, Any] | None = task.settings.get("perception")
+        self.stood_in: dict[str, Any] | None = task.settings.get("stood_in")
 
     def __getattr__(self, name: str) -> NoReturn:
         raise _mismatch(f"the system uses the session's {name[:64]}, which is in no record")
 
 
-class RecordedJudge:
+@dataclass
+class NamedJudge:
     """A judge by name; its answers are in the recorded results."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
-        """Refuse: a replay makes no request.
-
-        Raises:
-            EpisodeFault: ``replay_mismatch``.
-        """
+        """Refuse: a replay makes no request. Raises EpisodeFault: ``replay_mismatch``."""
         raise _mismatch("the system asks its judge outside a tool call, which is in no record")
 
 
 def offered_tools(recorded: Episode) -> list[ToolDeclaration]:
     """The tools of a recorded episode; ``submit_answer`` is of the loop and not of them.
 
-    Raises:
-        EpisodeFault: ``recording_damaged``.
+    Raises EpisodeFault: ``recording_damaged``.
     """
     try:
         functions = [item["function"] for item in recorded.tools]
@@ -206,9 +140,7 @@ def offered_tools(recorded: Episode) -> list[ToolDeclaration]:
             if function["name"] != SUBMIT_ANSWER
         ]
     except (KeyError, TypeError):
-        raise EpisodeFault(
-            "recording_damaged", "a recorded declaration is not whole", hint="restore the episode from a copy"
-        ) from None
+        raise damaged("a recorded declaration is not whole") from None
 
 
 def _mismatch(what: str) -> EpisodeFault:
@@ -236,10 +168,9 @@ def replay_recorded(
 ) -> Replayed:
     """Run a recorded episode again, given by its name or as an entry; with its own question unless another is given.
 
-    Raises:
-        EpisodeFault: ``prompt_changed``; ``loop_changed`` or ``replay_mismatch``, when the run wants a reply, a result, a
-            material or a time that was not recorded, or leaves one; ``broken_off_episode``; ``unknown_episode``,
-            ``unknown_system``, ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+    Raises EpisodeFault: ``prompt_changed``; ``loop_changed`` or ``replay_mismatch``, when the run wants a reply, a result, a
+    material or a time that was not recorded, or leaves one; ``broken_off_episode``; ``unknown_episode``, ``unknown_system``,
+    ``recording_missing``, ``recording_damaged``, ``recording_schema``.
     """
     entry = journal.find(recorded) if isinstance(recorded, str) else recorded
     taken = journal.taken(entry)
@@ -257,9 +188,11 @@ def replay_entry(
     build: SystemBuilder | None = None,
 ) -> Replayed:
     """Run an episode again from its entry, exchanges and materials. Raises as ``replay_recorded`` does."""
+    from tool_induction.library import ToolLibrary
+
     recorded, conditions = entry.episode, entry.conditions
     _refuse_what_changed(conditions)
-    model, clock = RecordedModel(exchanges, name=recorded.model), ReplayClock(entry.readings)
+    model, clock = ReplayChatModel(exchanges, name=recorded.model), ReplayClock(entry.readings)
     inputs = RecordedInputs(recorded, materials or {})
     context = SystemContext(
         model=model,
@@ -267,42 +200,40 @@ def replay_entry(
         budget=recorded.budget,
         prices=_prices(recorded),
         language=conditions.language,
-        library=_library(conditions),
-        judge=RecordedJudge(conditions.judge) if conditions.judge is not None else None,
+        library=None if (one := conditions.library) is None else ToolLibrary(name=one.name, hash=one.hash, tools={}),
+        judge=NamedJudge(conditions.judge) if conditions.judge is not None else None,
         domain=_domain(conditions),
         options=conditions.options,
         takes_images=conditions.takes_images,
         inputs=inputs,
     )
-    session = RecordedSession(recorded.task, groups=frozenset(conditions.groups))
+    session = cast(Session, RecordedSession(recorded.task, groups=frozenset(conditions.groups)))
     question = question or recorded.task.question
     try:
         episode = run_system(conditions.system, context, question, session, build=build)
         again, kept = episode.record(), recorded.record()
         identical = json_line(again) == json_line(kept)
-        if identical:
-            _refuse_left({"exchange": model.left, **inputs.left, "clock reading": clock.left})
+        left = {"exchange": model.left, **inputs.left, "clock reading": clock.left}
+        unused = [f"{number} x {what}" for what, number in left.items() if number]
+        if identical and unused:
+            raise EpisodeFault(
+                "replay_mismatch",
+                "more was recorded than the replay asks for: " + ", ".join(unused),
+                hint="the record was added to, or made by another version of the system; run the question again",
+            )
     except EpisodeFault as fault:
         if fault.code == "replay_mismatch" and conditions.is_other_loop():
-            raise _loop_changed(conditions, fault.message) from None
+            recorded_by = f"({conditions.version}, {conditions.loop[:12]})"
+            raise EpisodeFault(
+                "loop_changed",
+                f"recorded by another version of the loop {recorded_by}, and this one differs: {fault.message}",
+                hint="replay it with the version that recorded it, or ask the question again",
+            ) from None
         raise
-    return Replayed(
-        name=entry.name,
-        episode=episode,
-        identical=identical,
-        difference=None if identical else _difference(kept, again, conditions),
-    )
-
-
-def _refuse_left(left: Mapping[str, int]) -> None:
-    """Refuse a record of more than happened."""
-    unused = [f"{number} x {what}" for what, number in left.items() if number]
-    if unused:
-        raise EpisodeFault(
-            "replay_mismatch",
-            "more was recorded than the replay asks for: " + ", ".join(unused),
-            hint="the record was added to, or made by another version of the system; run the question again",
-        )
+    difference = None if identical else first_difference(kept, again)
+    if difference is not None and conditions.is_other_loop():
+        difference += f" (recorded by another version of the loop: {conditions.version}, {conditions.loop[:12]})"
+    return Replayed(name=entry.name, episode=episode, identical=identical, difference=difference)
 
 
 def _prices(recorded: Episode) -> Prices:
@@ -330,38 +261,10 @@ def _refuse_what_changed(conditions: Conditions) -> None:
         )
 
 
-def _loop_changed(conditions: Conditions, what: str) -> EpisodeFault:
-    return EpisodeFault(
-        "loop_changed",
-        f"recorded by another version of the loop ({conditions.version}, {conditions.loop[:12]}), and this one differs: {what}",
-        hint="replay it with the version that recorded it, or ask the question again",
-    )
-
-
-def _difference(kept: dict[str, Any], again: dict[str, Any], conditions: Conditions) -> str:
-    """Where the records first differ, and what may be to blame."""
-    where = first_difference(kept, again)
-    if conditions.is_other_loop():
-        return f"{where} (recorded by another version of the loop: {conditions.version}, {conditions.loop[:12]})"
-    return where
-
-
-def _library(conditions: Conditions) -> ToolLibrary | None:
-    """The library by name and hash; its tools are not needed, since their results are recorded."""
-    from tool_induction.library import ToolLibrary
-
-    library = conditions.library
-    return None if library is None else ToolLibrary(name=library.name, hash=library.hash, tools={})
-
-
 def _domain(conditions: Conditions) -> Domain | None:
     from tool_induction.domains import Domain
 
-    if conditions.domain is None:
-        return None
     try:
-        return TypeAdapter(Domain).validate_python(conditions.domain)
+        return TypeAdapter(Domain | None).validate_python(conditions.domain)
     except ValidationError:
-        raise EpisodeFault(
-            "recording_damaged", "the recorded domain is not whole", hint="restore the episode from a copy"
-        ) from None
+        raise damaged("the recorded domain is not whole") from None

@@ -19,20 +19,6 @@ from controller.systems.registry import ENTRY_POINT_GROUP, build_system, own_sys
 from controller.systems.tool_systems import flat, hier
 
 __all__ = [
-    "ENTRY_POINT_GROUP",
-    "USUAL_TOKENS",
-    "LoopSystem",
-    "Options",
-    "OwnCalls",
-    "Setup",
-    "System",
-    "SystemBuilder",
-    "SystemContext",
-    "build_system",
-    "clips",
-    "flat",
-    "hier",
-    "own_system",
-    "refuse_shown",
-    "system_names",
-]
+    "ENTRY_POINT_GROUP", "USUAL_TOKENS", "LoopSystem", "Options", "OwnCalls", "Setup", "System", "SystemBuilder",
+    "SystemContext", "build_system", "clips", "flat", "hier", "own_system", "refuse_shown", "system_names",
+]  # fmt: skip

@@ -1,4 +1,13 @@
-"""The system interface, the context a system is built from, and the base class of systems that run the loop."""
+"""The system interface, the context a system is built from, and the base class of systems that run the loop.
+
+A system takes its toolset, and every value that its prompts are built from, through ``EpisodeInputs``::
+
+    tools = context.inputs.tools(lambda: CombinedTools([...]))
+    digest = context.inputs.material("digest", lambda: digest_of(session, ...))
+
+In a live episode both are created. While recording, materials are stored as well. In a replay neither is created: the recorded
+results and materials are returned, and the session is a stub that knows only its names.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cas
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from controller.budgets import Budget
 from controller.digest import digest_of
 from controller.episode import Episode, Library, Task
+from controller.episode_budget import Budget
+from controller.episode_tools import Toolset
 from controller.loop import run_episode
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
-from controller.toolsets import EpisodeInputs, LiveInputs, Toolset
 from tool_induction.domains.domain import SplitName
 from tool_induction.language.diagnostics import closest
 from tool_induction.library_tools import ToolDeclaration
@@ -42,6 +51,37 @@ class System(Protocol):
         ...
 
 
+class EpisodeInputs(Protocol):
+    """The source of all that a system takes from a session, a library or a domain."""
+
+    def start(self, task: Task) -> None:
+        """Note what the episode is about; called once, before anything is taken."""
+        ...
+
+    def tools(self, make: Callable[[], Toolset]) -> Toolset:
+        """The toolset of the episode; asked for once an episode, before the first call."""
+        ...
+
+    def material(self, name: str, make: Callable[[], Any]) -> Any:
+        """A JSON value that requests are built from, under a name that the episode uses once."""
+        ...
+
+
+class LiveInputs:
+    """Inputs of a live episode, which are created on request."""
+
+    def start(self, task: Task) -> None:
+        """Nothing is noted."""
+
+    def tools(self, make: Callable[[], Toolset]) -> Toolset:
+        """The created toolset."""
+        return make()
+
+    def material(self, name: str, make: Callable[[], Any]) -> Any:
+        """The created value."""
+        return make()
+
+
 @dataclass(frozen=True, kw_only=True)
 class SystemContext:
     """What an experiment chooses, and the ports a system may use.
@@ -65,16 +105,8 @@ class SystemContext:
     inputs: EpisodeInputs = field(default_factory=LiveInputs)
 
 
-class SystemBuilder(Protocol):
-    """Makes a system from a context; it refuses a combination that makes no sense.
-
-    Raises:
-        EpisodeFault: what is missing, or cannot be combined.
-    """
-
-    def __call__(self, context: SystemContext, /) -> System:
-        """The system."""
-        ...
+#: Makes a system; it refuses with an EpisodeFault a context in which something is missing or cannot be combined.
+SystemBuilder = Callable[[SystemContext], System]
 
 
 class Options(BaseModel):
@@ -89,15 +121,11 @@ class Options(BaseModel):
     split: SplitName | None = None
 
 
-Kind = TypeVar("Kind", bound=Options)
+OptionsT = TypeVar("OptionsT", bound=Options)
 
 
-def read_options(kind: type[Kind], given: Mapping[str, Any], *, system: str) -> Kind:
-    """The settings of a system.
-
-    Raises:
-        EpisodeFault: ``bad_option``, naming the first that is wrong.
-    """
+def read_options(kind: type[OptionsT], given: Mapping[str, Any], *, system: str) -> OptionsT:
+    """The settings of a system. Raises EpisodeFault: ``bad_option``, naming the first that is wrong."""
     try:
         return kind.model_validate(dict(given))
     except ValidationError as error:
@@ -115,10 +143,7 @@ def refuse_shown(question: Question, session: Session, context: SystemContext, *
 
     The rule is the same for every system, even if it uses neither domain nor library, so that arms with the same context
     are asked the same questions. Without a split the worked examples are refused: those of the domain, and those that the
-    library's manifest says its induction was shown.
-
-    Raises:
-        ToolFault: ``split_leak``.
+    library's manifest says its induction was shown. Raises ToolFault: ``split_leak``.
     """
     from tool_induction.domains.guard import PlannedQuestion, Seen, normal, refuse_leaks
 
@@ -140,7 +165,6 @@ def refuse_shown(question: Question, session: Session, context: SystemContext, *
         )
 
 
-OptionsT = TypeVar("OptionsT", bound=Options)
 OwnCall = Callable[..., dict[str, Any]]
 
 
@@ -157,8 +181,7 @@ class Setup:
 class LoopSystem(ABC, Generic[OptionsT]):
     """A system that runs the loop. It keeps nothing between questions, so that threads may share it.
 
-    Raises:
-        EpisodeFault: ``bad_option``; what else a system refuses to be built from.
+    Raises EpisodeFault: ``bad_option``; what else a system refuses to be built from.
     """
 
     context: SystemContext
@@ -175,8 +198,7 @@ class LoopSystem(ABC, Generic[OptionsT]):
     def check(self) -> None:
         """Refuse what cannot be combined, before anything is built or asked.
 
-        Raises:
-            EpisodeFault: ``bad_option``, ``unknown_language``, ``no_domain``.
+        Raises EpisodeFault: ``bad_option``, ``unknown_language``, ``no_domain``.
         """
         assert self.prompts.language  # noqa: S101 - reading them finds out whether they are there
         if self.options.split is not None and self.context.domain is None:
@@ -207,12 +229,7 @@ class LoopSystem(ABC, Generic[OptionsT]):
         return self.context.inputs.material(name, make)
 
     def task(self, question: Question, session: Session) -> Task:
-        """What an episode on this session records of its beginning.
-
-        Raises:
-            EpisodeFault: ``as_of_mismatch``.
-        """
-        library = self.context.library if self.uses_library else None
+        """What an episode on this session records of its beginning. Raises EpisodeFault: ``as_of_mismatch``."""
         settings = {**self.options.model_dump(mode="json"), **self.settings()}
         settings |= {"language": self.context.language, "prompt_hash": self.prompts.hash}
         settings |= {"judge": self.context.judge.name if self.context.judge is not None else None}
@@ -229,18 +246,18 @@ class LoopSystem(ABC, Generic[OptionsT]):
             session,
             system=self.name,
             settings=settings,
-            library=Library(name=library.name, hash=library.hash) if library is not None else None,
+            library=Library.of(self.context.library if self.uses_library else None),
         )
 
     def answer(self, question: Question, session: Session) -> Episode:
         """Run one episode.
 
-        Raises:
-            EpisodeFault: ``as_of_mismatch``.
-            ToolFault: ``duplicate_tool``, ``bad_tool_name``, for a library that cannot be offered; ``split_leak``.
+        Raises EpisodeFault: ``as_of_mismatch``; ToolFault: ``duplicate_tool``, ``bad_tool_name``, for a library that cannot be
+        offered; ``split_leak``.
         """
         refuse_shown(question, session, self.context, split=self.options.split)
         task = self.task(question, session)
+        self.context.inputs.start(task)
         setup = self.setup(question, session)
         preamble = replace(setup.preamble, digest=self._digest(session))
         return run_episode(
@@ -264,11 +281,11 @@ class LoopSystem(ABC, Generic[OptionsT]):
         return digest
 
 
+@dataclass(frozen=True)
 class OwnCalls:
     """Calls that a system makes itself; none of them is offered to the model."""
 
-    def __init__(self, calls: Mapping[str, OwnCall]) -> None:
-        self._calls = calls
+    calls: Mapping[str, OwnCall]
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """Nothing."""
@@ -276,9 +293,7 @@ class OwnCalls:
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Make a call; its faults are observations."""
-        return tool_result_or_error(lambda: self._made(name, arguments))
-
-    def _made(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if name not in self._calls:
-            raise OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint="answer with submit_answer")
-        return self._calls[name](**arguments)
+        if name not in self.calls:
+            hint = "answer with submit_answer"
+            return {**OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint=hint).record()}
+        return tool_result_or_error(lambda: self.calls[name](**arguments))

@@ -10,13 +10,14 @@ import hashlib
 import math
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from controller.episode_tools import AtomicTools
 from controller.prompts import PICTURE, FirstCall, Preamble
 from controller.systems.base import LoopSystem, Options, OwnCall, OwnCalls, Setup
-from controller.toolsets import AtomicTools
 from world_api.chat.rule_based import RULE_BASED
 from world_api.chat.usage import estimate_tokens
 from world_api.core.faults import INTERNAL_FAULT, EpisodeFault, MediaFault, OperationFault
@@ -26,11 +27,10 @@ from world_api.perception.endpoint import data_url
 from world_api.session.captioning import SINGLE_SEGMENT_FAULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
-    from controller.budgets import Budget
+    from controller.episode_budget import Budget
     from controller.questions import Question
-    from world_api.core.ports import PictureSource
     from world_api.session.session import Session
 
 
@@ -91,7 +91,7 @@ class Blind(LoopSystem[BlindOptions]):
         if self.options.variant == "question":
             return Setup(make_tools=lambda: OwnCalls({}), preamble=Preamble(instructions="blind"))
         arguments = {"max_tokens": transcript_tokens(self.context.budget)}
-        own = {SPOKEN_LINES: lambda max_tokens: transcript(session, max_tokens=max_tokens)}
+        own = {SPOKEN_LINES: partial(transcript, session)}
         calls = (FirstCall(tool=SPOKEN_LINES, arguments=arguments),)
         return Setup(
             make_tools=lambda: OwnCalls(own), preamble=Preamble(instructions="from_material", first_calls=calls)
@@ -118,11 +118,7 @@ class Direct(LoopSystem[DirectOptions]):
     options_kind = DirectOptions
 
     def check(self) -> None:
-        """The model has to see.
-
-        Raises:
-            EpisodeFault: ``model_takes_no_images``.
-        """
+        """The model has to see. Raises EpisodeFault: ``model_takes_no_images``."""
         super().check()
         seen = self.context.takes_images
         if seen is False or (seen is None and self.context.model.name == RULE_BASED):
@@ -140,10 +136,7 @@ class Direct(LoopSystem[DirectOptions]):
         if options.transcript:
             tokens = transcript_tokens(self.context.budget)
             calls.append(FirstCall(tool=SPOKEN_LINES, arguments={"max_tokens": tokens}))
-        own: dict[str, OwnCall] = {
-            SAMPLE_FRAMES: frames.sample,
-            SPOKEN_LINES: lambda max_tokens: transcript(session, max_tokens=max_tokens),
-        }
+        own: dict[str, OwnCall] = {SAMPLE_FRAMES: frames.sample, SPOKEN_LINES: partial(transcript, session)}
         return Setup(
             make_tools=lambda: OwnCalls(own),
             preamble=Preamble(instructions="from_material", first_calls=tuple(calls)),
@@ -161,9 +154,8 @@ class SampledFrames:
     def sample(self, count: int, max_side: int) -> dict[str, Any]:
         """Frames at the middles of ``count`` equal parts of the visible video: times, sizes, hashes.
 
-        Raises:
-            MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``.
-            BackendFault: ``picture_unusable``.
+        Raises MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``; BackendFault:
+        ``picture_unusable``.
         """
         from world_api.api import source_path
         from world_api.media.decoder import VideoFrames
@@ -177,22 +169,20 @@ class SampledFrames:
             )
         length = self._session.view.duration
         times = [round_time(length * (2 * place + 1) / (2 * count)) for place in range(count if length > 0 else 0)]
+        taken = []
         with closing(VideoFrames(source)) as frames:
-            return {"frames": list(self._taken(frames, times, max_side))}
+            for first in range(0, len(times), _TOGETHER):
+                some = times[first : first + _TOGETHER]
+                for time, image in zip(some, frames.pictures_played_at(some, max_side), strict=True):
+                    address = data_url(Picture(time=time, image=image), max_side)
+                    name = PICTURE + hashlib.sha256(base64.b64decode(address.partition(",")[2])).hexdigest()
+                    self._addresses[name] = address
+                    taken.append({"time": time, "picture": name, "width": image.shape[1], "height": image.shape[0]})
+        return {"frames": taken}
 
     def address(self, name: str) -> str:
         """A picture as a ``data:`` address."""
         return self._addresses[name]
-
-    def _taken(self, source: PictureSource, times: Sequence[float], max_side: int) -> Iterator[dict[str, Any]]:
-        """The frames at some times, kept by their hashes."""
-        for first in range(0, len(times), _TOGETHER):
-            some = times[first : first + _TOGETHER]
-            for time, image in zip(some, source.pictures_played_at(some, max_side), strict=True):
-                address = data_url(Picture(time=time, image=image), max_side)
-                name = PICTURE + hashlib.sha256(base64.b64decode(address.partition(",")[2])).hexdigest()
-                self._addresses[name] = address
-                yield {"time": time, "picture": name, "width": image.shape[1], "height": image.shape[0]}
 
 
 DESCRIBE = "describe_segment"
@@ -212,7 +202,7 @@ class SocraticOptions(Options):
 
 
 class Socratic(LoopSystem[SocraticOptions]):
-    """Captions of all clips of the visible video, the ``top_k`` of them that fit the question, an answer from these."""
+    """ClipCaptions of all clips of the visible video, the ``top_k`` of them that fit the question, an answer from these."""
 
     name = "socratic"
     options_kind = SocraticOptions
@@ -227,7 +217,7 @@ class Socratic(LoopSystem[SocraticOptions]):
         calls.append(FirstCall(tool=SEARCH_CAPTIONS, arguments={"query": query, "top_k": options.top_k}))
 
         def make_tools() -> OwnCalls:
-            captions = Captions(session, clips=len(tiles))
+            captions = ClipCaptions(session, clips=len(tiles))
             return OwnCalls({DESCRIBE: captions.describe, SEARCH_CAPTIONS: captions.search})
 
         preamble = Preamble(instructions="from_material", first_calls=tuple(calls))
@@ -260,7 +250,7 @@ def clips(video_id: str, length: float, clip_seconds: float) -> list[dict[str, A
     ]
 
 
-class Captions:
+class ClipCaptions:
     """The captions of one episode: made by the operation, searched by words and meaning. ``clips``: how many there are to be."""
 
     def __init__(self, session: Session, *, clips: int) -> None:
@@ -285,8 +275,7 @@ class Captions:
 
         ``of`` counts all clips, ``undescribed`` by reason those for which there is no caption.
 
-        Raises:
-            OperationFault: ``no_captions``; the fault for which clips are undescribed, where it is not about single clips.
+        Raises OperationFault: ``no_captions``; the fault for which clips are undescribed, where it is not about single clips.
         """
         undescribed = self._undescribed()
         made = [self._made[key] for key in sorted(self._made)]
@@ -308,8 +297,7 @@ class Captions:
     def _undescribed(self) -> dict[str, int]:
         """How many clips have no caption, by the code of the fault.
 
-        Raises:
-            OperationFault: a fault that was not about single clips: what is left would be an arbitrary part of the video.
+        Raises OperationFault: a fault that was not about single clips: what is left would be an arbitrary part of the video.
         """
         missed = [self._missed[key] for key in sorted(self._missed)]
         for error in missed:

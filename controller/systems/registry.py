@@ -40,11 +40,7 @@ def own_system(name: str) -> type[LoopSystem[Any]] | None:
 
 
 def build_system(name: str, context: SystemContext) -> System:
-    """A system by name.
-
-    Raises:
-        EpisodeFault: ``unknown_system``; ``system_not_loadable``; what the system itself refuses.
-    """
+    """A system by name. Raises EpisodeFault: ``unknown_system``; ``system_not_loadable``; what the system itself refuses."""
     builder = _OWN.get(name) or _loaded(name)
     return builder(context)
 
@@ -62,12 +58,11 @@ def _loaded(name: str) -> SystemBuilder:
             f"there is no system {name[:64]!r}",
             hint=f"did you mean {near!r}?" if near else "one of: " + ", ".join(system_names()),
         )
-    return load_added(found, _not_loadable)
-
-
-def _not_loadable(found: metadata.EntryPoint, why: str) -> EpisodeFault:
-    return EpisodeFault(
-        "system_not_loadable",
-        f"the system {found.name!r} ({found.value}) cannot be loaded: {why[:200]}",
-        hint="mend or uninstall the package that adds it",
+    return load_added(
+        found,
+        lambda point, why: EpisodeFault(
+            "system_not_loadable",
+            f"the system {point.name!r} ({point.value}) cannot be loaded: {why[:200]}",
+            hint="mend or uninstall the package that adds it",
+        ),
     )

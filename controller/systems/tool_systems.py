@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
+from controller.episode_tools import AtomicTools, CombinedTools, Exposure, FallbackTools, JudgedItems, OneVideo, Toolset
 from controller.prompts import Preamble
 from controller.systems.base import LoopSystem, Options, Setup, SystemContext
-from controller.toolsets import AtomicTools, CombinedTools, Exposure, FallbackTools, JudgedItems, OneVideo, Toolset
 from tool_induction.judge.port import RememberedJudge
 from tool_induction.library_tools import LibraryTools, ToolDeclaration
 from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
@@ -66,11 +67,7 @@ class FlatWithDomain(Flat):
     shows_domain = True
 
     def check(self) -> None:
-        """Refuse a context without a domain.
-
-        Raises:
-            EpisodeFault: ``no_domain``.
-        """
+        """Refuse a context without a domain. Raises EpisodeFault: ``no_domain``."""
         super().check()
         if self.context.domain is None:
             raise EpisodeFault("no_domain", "the system 'flat+domain' needs a domain", hint="give --domain DOMAIN")
@@ -96,11 +93,7 @@ class _WithLibrary(LoopSystem[Any]):
     gives_digest = True
 
     def check(self) -> None:
-        """Refuse a context without a library.
-
-        Raises:
-            EpisodeFault: ``no_library``.
-        """
+        """Refuse a context without a library. Raises EpisodeFault: ``no_library``."""
         super().check()
         if self.context.library is None:
             raise EpisodeFault(
@@ -174,12 +167,8 @@ class Hier(_WithLibrary):
 def arm_of(library: ToolLibrary) -> dict[str, Any]:
     """Which arm of an experiment a library is, as its manifest says: what was done to it, and where it came from."""
     manifest = library.manifest
-    return {
-        "arm": manifest.get("arm"),
-        "origin": manifest.get("origin"),
-        "domain": manifest.get("domain") or None,
-        "of": manifest.get("of"),
-    }
+    arm = {key: manifest.get(key) for key in ("arm", "origin", "domain", "of")}
+    return arm | {"domain": arm["domain"] or None}
 
 
 def _described(library: ToolLibrary) -> list[dict[str, Any]]:
@@ -199,30 +188,16 @@ def _described(library: ToolLibrary) -> list[dict[str, Any]]:
 
 
 def flat(
-    *,
-    model: ChatModel,
-    clock: Clock,
-    library: ToolLibrary | None = None,
-    budget: Budget | None = None,
-    judge: Judge | None = None,
-) -> Flat:
+    *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None, judge: Judge | None = None
+) -> Flat:  # fmt: skip
     """The system ``flat``; a library is left aside."""
     return Flat(SystemContext(model=model, clock=clock, budget=budget or Budget(), library=library, judge=judge))
 
 
 def hier(
-    *,
-    model: ChatModel,
-    clock: Clock,
-    library: ToolLibrary | None = None,
-    budget: Budget | None = None,
-    judge: Judge | None = None,
-) -> Hier:
-    """The system ``hier`` with all tools on offer.
-
-    Raises:
-        EpisodeFault: ``no_library``.
-    """
+    *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None, judge: Judge | None = None
+) -> Hier:  # fmt: skip
+    """The system ``hier`` with all tools on offer. Raises EpisodeFault: ``no_library``."""
     return Hier(SystemContext(model=model, clock=clock, budget=budget or Budget(), library=library, judge=judge))
 
 
@@ -232,18 +207,18 @@ MAX_FAULTS = 12  #: listed of one document
 PIPELINE_DOCUMENTS = 2
 
 
+@dataclass(kw_only=True)
 class ComposedTools:
     """``compose_tool``: takes a tool document and arguments, compiles the one and runs it with the other.
 
     At most ``documents`` are taken, faulty ones among them; with ``once`` none after the first that ran. Nothing is kept.
     """
 
-    def __init__(self, session: Session, *, judge: Judge | None, documents: int, once: bool = False) -> None:
-        self._session = session
-        self._judge = judge
-        self._left = documents
-        self._once = once
-        self._ran = False
+    session: Session
+    judge: Judge | None
+    documents: int  #: that are left
+    once: bool = False
+    ran: bool = False
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """The one declaration. What a tool does may write, so it runs alone."""
@@ -262,7 +237,7 @@ class ComposedTools:
         }
         description = (
             "Write a tool for this question alone: it is checked and run at once with the arguments, and forgotten. "
-            f"({self._left} documents at most, faulty ones among them.)"
+            f"({self.documents} documents at most, faulty ones among them.)"
         )
         return [ToolDeclaration(name=COMPOSE, description=description, parameters=parameters, writes=True)]
 
@@ -278,32 +253,27 @@ class ComposedTools:
             raise ToolFault(
                 "bad_arguments", f"{COMPOSE}: {wrong_fields}", hint="send {document, arguments}, both objects"
             )
-        self._take_one()
+        if self.once and self.ran:
+            raise ToolFault("already_composed", "a tool for this question has run", hint="answer from what it found")
+        if self.documents == 0:
+            raise ToolFault("documents_spent", "no more documents are taken", hint="go on without one")
+        self.documents -= 1
         tools = self._compiled(arguments["document"])
         entry = list(tools)[-1]
         from world_api.operations import run
 
-        runner = LibraryTools(
-            tools, call=partial(run, self._session), world=self._session, traced=True, judge=self._judge
-        )
+        runner = LibraryTools(tools, call=partial(run, self.session), world=self.session, traced=True, judge=self.judge)
         result = runner.call_tool(entry, inputs)
-        self._ran = self._ran or "status" in result
+        self.ran = self.ran or "status" in result
         return result
-
-    def _take_one(self) -> None:
-        if self._once and self._ran:
-            raise ToolFault("already_composed", "a tool for this question has run", hint="answer from what it found")
-        if self._left == 0:
-            raise ToolFault("documents_spent", "no more documents are taken", hint="go on without one")
-        self._left -= 1
 
     def _compiled(self, document: Any) -> dict[str, CompiledTool]:
         from tool_induction.compiler.compilation import compile_document
 
-        compilation = compile_document(document, allow_judge=self._judge is not None, groups=self._session.groups)
+        compilation = compile_document(document, allow_judge=self.judge is not None, groups=self.session.groups)
         if not compilation.ok or not compilation.tools:
-            mend = f"mend it and send the whole document again; {self._left} are left"
-            raise ToolFault("bad_tools", _faults(compilation), hint=mend if self._left else "go on without one")
+            mend = f"mend it and send the whole document again; {self.documents} are left"
+            raise ToolFault("bad_tools", _faults(compilation), hint=mend if self.documents else "go on without one")
         return dict(compilation.tools)
 
 
@@ -337,7 +307,7 @@ class FlatCompose(LoopSystem[ComposeOptions]):
 
         def make_tools() -> OneVideo:
             judge = remembered(self.context)
-            composed = ComposedTools(session, judge=judge, documents=self.options.documents)
+            composed = ComposedTools(session=session, judge=judge, documents=self.options.documents)
             return OneVideo(CombinedTools([composed, *operations_on(session, judge)]), session.video_id)
 
         language = tool_language(session.groups, allow_judge=self.context.judge is not None)
@@ -356,7 +326,7 @@ class Pipeline(LoopSystem[Options]):
 
         def make_tools() -> OneVideo:
             judge = remembered(self.context)
-            composed = ComposedTools(session, judge=judge, documents=PIPELINE_DOCUMENTS, once=True)
+            composed = ComposedTools(session=session, judge=judge, documents=PIPELINE_DOCUMENTS, once=True)
             return OneVideo(composed, session.video_id)
 
         preamble = Preamble(

@@ -19,7 +19,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from controller.display import plural
 from eval.report.charts import SETTING, ChartFigure, Primary, TableRow, arms_figure, figure_of
 from eval.report.episodes import Gathered, Pool, Sets
 from eval.report.pictures import Gallery
@@ -27,6 +26,7 @@ from eval.runs.run import Run
 from eval.tables.table import Column, Table
 from eval.tables.writing import cell_text, heading, remarks, value_text
 from world_api.core.canonical import canonical_json, content_hash
+from world_api.core.identifiers import plural
 
 _SCRIPTS = ("data.js", "browsing.js", "episodes.js", "start.js")
 

@@ -74,7 +74,7 @@ class LibraryPart(ConfigurationPart):
 
 
 class BudgetPart(ConfigurationPart):
-    """Limits of one episode, as ``controller.budgets.Budget`` has them; what is left out is as there."""
+    """Limits of one episode, as ``controller.episode_budget.Budget`` has them; what is left out is as there."""
 
     rounds: Count | None = None
     calls: Count | None = None

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from controller.accounts import accounts_of, total
-from controller.budgets import Budget
 from controller.episode import Episode
+from controller.episode_budget import Budget
 from controller.systems.base import read_options
 from controller.systems.baselines import (
     Blind,

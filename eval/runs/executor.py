@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 from pydantic import TypeAdapter
 
 from controller.accounts import accounts_of, total
-from controller.budgets import Budget
+from controller.episode_budget import Budget
 from controller.prompts import language_of
 from controller.records.journal import Journal
 from controller.records.recorder import answer, opened

@@ -19,8 +19,8 @@ from typing import Any
 from controller.accounts import PARTS, Account, accounts_of, total
 from controller.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode
+from controller.episode_tools import JudgedItems
 from controller.records.journal import Journal, JournalEntry
-from controller.toolsets import JudgedItems
 from eval.datasets.items import Item
 from eval.runs.records import Cell, LibraryRecord, SampleLine
 from eval.runs.run import Run, refuse_unreadable

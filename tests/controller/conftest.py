@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
 from controller.episode import Episode, Task
+from controller.episode_budget import Budget
 from controller.loop import run_episode
 from controller.prompts import Preamble, Prompts
 from controller.questions import Question
+from tests.support.scripted import ScriptedChatModel
 from tool_induction import ToolDeclaration
-from world_api.chat import Call, Prices, ScriptedChatModel, completion
+from world_api.chat import Call, Prices, completion
 
 TASK = Task(
     question=Question(text="When does it rain?"),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from controller.answers import Answer, parse_answer, submit_answer_tool
+from controller.answers import FinalAnswer, parse_answer, submit_answer_tool
 from controller.prompts import Prompts
 from controller.questions import Question
 
@@ -32,7 +32,7 @@ _values = (
 )
 
 
-def parse(kind: str, answer: Any, spans: Any = ()) -> Answer | str:
+def parse(kind: str, answer: Any, spans: Any = ()) -> FinalAnswer | str:
     return parse_answer(QUESTIONS[kind], {"answer": answer, "spans": list(spans)})
 
 
@@ -45,7 +45,7 @@ def parse(kind: str, answer: Any, spans: Any = ()) -> Answer | str:
 def test_what_is_taken_is_valid_by_the_schema_that_was_sent(kind: str, arguments: dict[str, Any]) -> None:
     schema = submit_answer_tool(QUESTIONS[kind], WORDS).parameters
     valid = Draft202012Validator(schema).is_valid(arguments)
-    taken = isinstance(parse_answer(QUESTIONS[kind], arguments), Answer)
+    taken = isinstance(parse_answer(QUESTIONS[kind], arguments), FinalAnswer)
     backwards = valid and _runs_backwards(arguments)
     assert taken == (valid and not backwards)
 
@@ -75,14 +75,14 @@ def _runs_backwards(arguments: dict[str, Any]) -> bool:
 )
 def test_an_answer_has_a_value_and_a_text(kind: str, given: Any, value: Any, text: str) -> None:
     answer = parse(kind, given)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, FinalAnswer)
     assert (answer.value, answer.text) == (value, text)
 
 
 def test_an_interval_is_itself_cited() -> None:
     own, other = {"start_time": 1.0, "end_time": 2.0}, {"start_time": 5.0, "end_time": 6.0}
     answer = parse("interval", own, [other, own])
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, FinalAnswer)
     assert [(span.start, span.end) for span in answer.spans] == [(1.0, 2.0), (5.0, 6.0)]
 
 

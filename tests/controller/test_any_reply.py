@@ -9,15 +9,16 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controller.budgets import Budget
 from controller.episode import Episode, Task, episode_from_record
+from controller.episode_budget import Budget
+from controller.episode_tools import AtomicTools
 from controller.loop import run_episode
 from controller.prompts import Prompts
 from controller.questions import Question, value_of
 from controller.records import Conditions, JournalEntry, replay_entry
 from controller.systems import SystemContext
-from controller.toolsets import AtomicTools
-from world_api.chat import Exchange, RecordingChatModel, RecordingClock, ScriptedChatModel
+from tests.support.scripted import ScriptedChatModel
+from world_api.chat import Exchange, RecordingChatModel, RecordingClock
 from world_api.core import json_line, parse_json
 from world_api.session import Session
 

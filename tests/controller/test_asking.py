@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
 from controller.questions import Question
 from controller.records import Answered, Journal, Unanswered, answer_many, replay_recorded
 from controller.systems import SystemContext

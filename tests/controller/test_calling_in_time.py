@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
 from controller.calls import CallExecutor
+from controller.episode_budget import Budget
 from controller.replies import ToolCall
 from tool_induction import ToolDeclaration
 from world_api import SystemClock
@@ -33,7 +33,7 @@ class Tools:
 
 
 def calling(tools: Tools) -> CallExecutor:
-    return CallExecutor(tools, SystemClock(), overtime=OVERTIME, too_late=TOO_LATE)
+    return CallExecutor(tools=tools, clock=SystemClock(), overtime=OVERTIME, too_late=TOO_LATE)
 
 
 def many(number: int) -> list[ToolCall]:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controller.budgets import Budget
 from controller.display import WIDTH, cut, episode_page, result_text, single_line, wrapped
 from controller.episode import Episode
+from controller.episode_budget import Budget
 from controller.prompts import Preamble
 from controller.questions import Question
 from controller.records import Conditions, JournalEntry

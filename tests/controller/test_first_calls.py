@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
 from controller.episode import Episode, Task
+from controller.episode_budget import Budget
 from controller.loop import run_episode
 from controller.prompts import FirstCall, Preamble, Prompts
 from controller.questions import Question
 from controller.systems import OwnCalls
+from tests.support.scripted import ScriptedChatModel
 from tests.support.systems import data_in
-from world_api.chat import Call, ScriptedChatModel, completion
+from world_api.chat import Call, completion
 from world_api.core import Spent, charge
 
 Own = Callable[..., dict[str, Any]]

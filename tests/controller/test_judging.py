@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
 from controller.display import summary_record, summary_text
+from controller.episode_budget import Budget
+from controller.episode_tools import JudgedItems
 from controller.questions import Question
 from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext, flat, hier
-from controller.toolsets import JudgedItems
+from tests.support.scripted import ScriptedChatModel
 from tests.support.scripted_judge import ScriptedJudge
 from tool_induction import ToolLibrary, compile_document, limits
 from tool_induction.judge import JUDGEMENT
-from world_api.chat import Call, ScriptedChatModel, completion
+from world_api.chat import Call, completion
 from world_api.operations import OPERATIONS
 
 ASKED = {"question": "Is it about a folder?", "answers": ["yes", "no"], "items": ["a blue folder", "a garden"]}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
 from controller.questions import Question
 from world_api.chat import Call
 

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from controller.display import summary_record, summary_text
+from controller.episode_tools import AtomicTools
 from controller.questions import Question
 from controller.records import Conditions, Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
-from controller.toolsets import AtomicTools
+from tests.support.scripted import ScriptedChatModel
 from world_api import SystemClock
-from world_api.chat import Call, ScriptedChatModel, completion
+from world_api.chat import Call, completion
 from world_api.core import EpisodeFault, StoreFault
 
 SEARCH = Call(tool="search_segments_by_text", arguments={"video_id": "made", "query": "red", "top_k": 3}, id="c1")
@@ -71,7 +72,7 @@ def test_a_fault_of_the_episode_is_never_an_observation(hold: Any, replies: Any,
 
 
 def test_an_operation_that_breaks_is_an_observation(open_made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("controller.toolsets.run", failing(KeyError("x")))
+    monkeypatch.setattr("controller.episode_tools.run", failing(KeyError("x")))
     told = AtomicTools(open_made()).call_tool("search_segments_by_text", {})
     assert told["error"]["code"] == "internal_fault"
 
@@ -142,7 +143,7 @@ def test_an_episode_that_is_broken_off_is_in_the_journal(
 def test_an_internal_fault_of_a_tool_replays_byte_for_byte(
     open_made: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replies: Any
 ) -> None:
-    monkeypatch.setattr("controller.toolsets.run", failing(KeyError("x")))
+    monkeypatch.setattr("controller.episode_tools.run", failing(KeyError("x")))
     episode, name = answer_recorded(
         Question(text="When?"),
         open_made(),

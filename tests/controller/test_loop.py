@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
 from controller.episode import FaultRecord
+from controller.episode_budget import Budget
 from controller.questions import Question
 from world_api.chat import Call
 from world_api.core import BackendFault, EpisodeFault

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any, get_args
 
-from controller.budgets import Budget, Limit
 from controller.episode import Outcome
+from controller.episode_budget import Budget, Limit
 from controller.questions import KINDS
 from controller.replies import Problem
 

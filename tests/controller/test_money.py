@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget, Meter
+from controller.episode_budget import Budget, BudgetMeter
 from tool_induction import ToolDeclaration
 from world_api.chat import Price, Prices, Usage
 from world_api.core import EpisodeFault, Spent, charge
@@ -80,7 +80,7 @@ def test_a_budget_below_nothing_or_without_bound_is_refused(wrong: dict[str, Any
 
 @pytest.mark.parametrize("cached", [0, 100_000])
 def test_a_budget_of_money_is_spent_alike_whatever_the_server_had_kept(stepping_clock: Any, cached: int) -> None:
-    meter = Meter(Budget(money=1.0, tokens=10**9), stepping_clock(), model="scripted", prices=PRICES)
+    meter = BudgetMeter(Budget(money=1.0, tokens=10**9), stepping_clock(), model="scripted", prices=PRICES)
     meter.add_round(Usage(prompt=99_000, completion=0, cached=cached))
     assert meter.exceeded() is None
     meter.add_round(Usage(prompt=1_000, completion=0, cached=cached))
@@ -88,7 +88,7 @@ def test_a_budget_of_money_is_spent_alike_whatever_the_server_had_kept(stepping_
 
 
 def test_the_same_request_of_two_models_is_paid_for_twice_and_of_one_once(stepping_clock: Any) -> None:
-    meter = Meter(Budget(tokens=20), stepping_clock(), model="scripted", prices=Prices())
+    meter = BudgetMeter(Budget(tokens=20), stepping_clock(), model="scripted", prices=Prices())
     looks = [
         Spent(purpose="perception", model=model, request="r", prompt=10, completion=0) for model in ("a", "a", "b")
     ]

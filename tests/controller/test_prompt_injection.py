@@ -13,18 +13,19 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
 from controller.episode import Episode
+from controller.episode_budget import Budget
 from controller.observations import DATA
 from controller.questions import Question
 from controller.systems import SystemContext, build_system
+from tests.support.scripted import ScriptedChatModel
 from tests.support.scripted_judge import ScriptedJudge
 from tests.support.speaking_films import build_film, speaking_film
 from tests.support.systems import DOCUMENT
 from tool_induction import ToolLibrary, compile_document, load_library
 from world_api import SystemClock
 from world_api.api import open_session
-from world_api.chat import Call, RuleBasedChatModel, ScriptedChatModel, completion
+from world_api.chat import Call, RuleBasedChatModel, completion
 
 pytestmark = pytest.mark.media
 

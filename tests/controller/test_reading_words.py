@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.answer_parsing import NUMBER_WORDS, read_prose
+from controller.answers import NUMBER_WORDS, read_prose
 from controller.questions import Kind, Question, value_of
 
 #: Questions with replies that are taken and replies that are refused, by kind and language.

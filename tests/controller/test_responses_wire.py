@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
 from controller.episode import Episode
+from controller.episode_budget import Budget
 from controller.questions import Question
 from controller.systems import flat
-from world_api.chat import CachingChatModel, Endpoint, OpenAIChatModel, ResponsesWire, ScriptedChatModel
+from tests.support.scripted import ScriptedChatModel
+from world_api.chat import CachingChatModel, Endpoint, OpenAIChatModel, ResponsesWire
 from world_api.core import ChatModel
 
 Json = dict[str, Any]

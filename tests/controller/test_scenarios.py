@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
 from controller.episode import Episode
+from controller.episode_budget import Budget
 from controller.questions import Question
 from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controller.budgets import Budget
-from controller.toolsets import AtomicTools
+from controller.episode_budget import Budget
+from controller.episode_tools import AtomicTools
 from tool_induction import ToolDeclaration
 from world_api.chat import Call
 from world_api.core import EpisodeFault, Spent, as_stored, charge, json_line

@@ -8,9 +8,9 @@ import pytest
 
 from controller.answers import SUBMIT_ANSWER
 from controller.episode import Library
+from controller.episode_tools import AtomicTools, CombinedTools, JudgedItems, OneVideo
 from controller.questions import Question
 from controller.systems import flat, hier
-from controller.toolsets import AtomicTools, CombinedTools, JudgedItems, OneVideo
 from tool_induction import load_library
 from tool_induction.language import RESERVED_TOOL_NAMES
 from world_api.chat import RuleBasedChatModel

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
 from controller.prompts import Prompts
 from controller.questions import Question
 from world_api.chat import Call

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
 from controller.prompts import Preamble
-from world_api.chat import Call, ScriptedChatModel, estimate_tokens
+from tests.support.scripted import ScriptedChatModel
+from world_api.chat import Call, estimate_tokens
 from world_api.core import BackendFault
 
 RESULT = {

@@ -12,8 +12,9 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache as cached
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -21,7 +22,7 @@ from world_api.chat.messages import CARRIED, call_position, first_message, text_
 from world_api.chat.models import OpenAIChatModel
 from world_api.chat.transport import Endpoint, Transport
 from world_api.chat.usage import Usage, is_count, usage_of
-from world_api.chat.wires import WireName, wire_named
+from world_api.chat.wires import ChatCompletionsWire, ResponsesWire, WireName
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import BackendFault, StoreFault
 from world_api.core.files import write_atomically
@@ -34,7 +35,7 @@ _FOLDER = "video-world-api"
 _MOST_SEEN = 160  #: characters
 
 Outcome = Literal["ok", "wrong", "not_offered", "not_tried"]
-CheckName = Literal["chat", "responses", "tools", "parallel_calls", "strict", "structured_output", "images"]
+CheckName = Literal["chat", "responses", "tools", "parallel_calls", "images"]
 CHECKS: tuple[CheckName, ...] = get_args(CheckName)  #: in the order in which they are shown
 
 OUTCOMES: dict[Outcome, str] = {"ok": "ok", "wrong": "wrong", "not_offered": "not offered", "not_tried": "not tried"}
@@ -43,8 +44,6 @@ TITLES: dict[CheckName, str] = {
     "responses": "Responses",
     "tools": "tools",
     "parallel_calls": "several calls at once",
-    "strict": "strict tools",
-    "structured_output": "structured output",
     "images": "images",
 }
 _MEANINGS: dict[tuple[CheckName, Outcome], str] = {
@@ -58,12 +57,6 @@ _MEANINGS: dict[tuple[CheckName, Outcome], str] = {
     ("tools", "not_offered"): "it cannot be a controller",
     ("parallel_calls", "ok"): "fewer rounds: reading calls of one reply run side by side",
     ("parallel_calls", "not_offered"): "one call a round: allow more rounds",
-    ("strict", "ok"): "tools may be sent with strict schemas",
-    ("strict", "wrong"): "send tools without strict (the default)",
-    ("strict", "not_offered"): "send tools without strict (the default)",
-    ("structured_output", "ok"): "answers outside tool calls can be held to a schema",
-    ("structured_output", "wrong"): "a schema is taken and not kept: replies are checked here in any case",
-    ("structured_output", "not_offered"): "replies are checked here in any case",
     ("images", "ok"): "it can look at frames: --system direct and --profile endpoint work",
     ("images", "wrong"): "pictures are taken and not seen: --system direct and --profile endpoint would guess",
     ("images", "not_offered"): "no frames: --system direct and --profile endpoint are refused",
@@ -91,7 +84,7 @@ class Capabilities:
     Args:
         wire: The API to use.
         checks: The outcomes of what was tried.
-        thorough: Whether everything was tried, or only what chooses the wire.
+        thorough: Whether everything was tried.
         requests: How many requests were sent.
         spent: The tokens they took.
         found_at: When, as ISO 8601.
@@ -176,34 +169,19 @@ def capabilities_of(
     cache: Path | str | None,
     clock: Clock,
     sleep: Callable[[float], None],
-    thorough: bool = False,
     again: bool = False,
 ) -> Capabilities:
-    """Return what is known of the model, and try what is not.
+    """Try what a model supports, with about ten small requests.
 
-    One or two requests choose the wire and try a tool; ``thorough`` tries everything. ``cache`` is the folder in which
-    findings are stored (None: nowhere); ``again`` ignores what is there.
+    ``cache`` is the folder in which findings are stored (None: nowhere); a complete one is returned unless ``again``.
 
-    Raises:
-        BackendFault: ``endpoint_unreachable``, ``endpoint_bad_url``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
-            ``endpoint_rate_limited``, ``endpoint_error``: nothing was learnt, and nothing is stored.
+    Raises BackendFault: ``endpoint_unreachable``, ``endpoint_bad_url``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
+    ``endpoint_rate_limited``, ``endpoint_error``: nothing was learnt, and nothing is stored.
     """
     known = None if cache is None or again else read_finding(cache, endpoint, model)
-    if known is not None and (known.thorough or not thorough):
+    if known is not None and known.thorough:
         return known
-    probe = _Probe(endpoint, model, clock=clock, sleep=sleep)
-    wire = probe.choose_wire()
-    complete = thorough and probe.try_all()
-    window = probe.window() if thorough else None
-    found = Capabilities(
-        wire=wire,
-        checks=tuple(probe.checks[name] for name in CHECKS if name in probe.checks),
-        thorough=complete,
-        requests=probe.requests,
-        spent=probe.spent,
-        found_at=clock.now(),
-        window=window,
-    )
+    found = _Probe(endpoint, model, clock=clock, sleep=sleep).run()
     if cache is not None:
         keep_finding(cache, endpoint, model, found)
     return found
@@ -218,18 +196,11 @@ _PARAMETERS: dict[str, Any] = {
 }
 _FUNCTION = {"name": _TOOL, "description": "Look up the code word of a city.", "parameters": _PARAMETERS}
 _TOOLS = [{"type": "function", "function": _FUNCTION}]
-_STRICT_TOOLS = [{"type": "function", "function": {**_FUNCTION, "strict": True}}]
 _ONE_CALL = "Use the tool to look up the code word of the city Paris, then say that word."
 _TWO_CALLS = (
     "Use the tool to look up the code words of two cities, Paris and Oslo. Make both calls at once, in one reply."
 )
 _CODE_WORD = "tangerine"  #: no model says it by chance
-_FORM: dict[str, Any] = {
-    "type": "object",
-    "properties": {"verdict": {"type": "string", "enum": ["agreed", "denied"]}, "letters": {"type": "integer"}},
-    "required": ["verdict", "letters"],
-    "additionalProperties": False,
-}
 _COLOURS = "What colours are the left and the right half of this picture? Answer in two words: left, then right."
 #: Names of the window in lists of models: vLLM and SGLang; OpenRouter and others; Mistral; Groq; LM Studio; llama.cpp, under ``meta``.
 _WINDOW_NAMES = (
@@ -242,64 +213,34 @@ class _Probe:
     """Tries one model and notes what is seen. A bad outcome is not replaced by a later one."""
 
     def __init__(self, endpoint: Endpoint, model: str, *, clock: Clock, sleep: Callable[[float], None]) -> None:
-        self.checks: dict[CheckName, Check] = {}
-        self.spent = Usage()
+        self._checks: dict[CheckName, Check] = {}
+        self._spent = Usage()
         self._name = model
+        self._clock = clock
         self._transport = Transport(endpoint, clock=clock, sleep=sleep)
-        self._pointed = False  #: whether the server pointed at the Responses API
-        self._models = {
-            name: OpenAIChatModel(
-                endpoint, model, clock=clock, sleep=sleep, wire=wire_named(name), find_wire=self._note_pointing
-            )
-            for name in get_args(WireName)
-        }
-        self._wire: WireName = "chat"
+        chat, responses = ChatCompletionsWire(), ResponsesWire()
+        connect = partial(OpenAIChatModel, endpoint, model, clock=clock, sleep=sleep)
+        self._model = connect(wire=chat, other=responses, on_switch=self._note_switch)
+        self._responses = connect(wire=responses)
 
-    @property
-    def requests(self) -> int:
-        """How many requests were sent, retries included."""
-        return self._transport.requests + sum(model.requests for model in self._models.values())
+    def run(self) -> Capabilities:
+        """Check everything; first whether the model calls a tool, and over which API.
 
-    def choose_wire(self) -> WireName:
-        """Return the wire on which the model takes tools, Chat Completions if both do; and check whether it calls one.
-
-        Raises:
-            BackendFault: neither API is there, or the model is not.
+        Raises BackendFault: neither API is there, or the model is not; ``endpoint_refused_key``.
         """
         try:
             self._first_call()
             self._note("chat", "ok", "it answers")
         except BackendFault as fault:
-            if not self._pointed:
-                if fault.code != "endpoint_refused_request":
-                    raise
-                self._note("tools", "not_offered", fault.message)
-                self._note("chat", "ok", fault.message)
-                return self._wire
-            self._wire = "responses"
-            self._note("chat", "wrong" if "responses" in fault.message.lower() else "not_offered", fault.message)
-            try:
-                self._first_call()
-            except BackendFault:
-                raise fault from None
-            self._note("responses", "ok", "it answers")
-        return self._wire
-
-    def try_all(self) -> bool:
-        """Try everything else; whether all of it could be tried.
-
-        Raises:
-            BackendFault: ``endpoint_refused_key``.
-        """
-        tries: dict[CheckName, Callable[[], None]] = {
-            "responses": self._other_wire,
-            "structured_output": self._structured_output,
-            "images": self._images,
-        }
-        if self.checks["tools"].outcome == "ok":
-            tries |= {"tools": self._round_trip, "parallel_calls": self._parallel_calls, "strict": self._strict}
+            if fault.code != "endpoint_refused_request":
+                raise
+            self._note("tools", "not_offered", fault.message)
+            self._note("chat", "ok", fault.message)
+        tries = {"responses": self._other_wire, "images": self._images}
+        if self._checks["tools"].outcome == "ok":
+            tries |= {"tools": self._round_trip, "parallel_calls": self._parallel_calls}
         complete = True
-        for name, check in tries.items():
+        for name, check in cast("dict[CheckName, Callable[[], None]]", tries).items():
             try:
                 check()
             except BackendFault as fault:
@@ -309,9 +250,18 @@ class _Probe:
                 complete = complete and not transient
                 refused: Outcome = "wrong" if name == "tools" else "not_offered"
                 self._note(name, "not_tried" if transient else refused, fault.message)
-        return complete
+        window = self._window()
+        return Capabilities(
+            wire=cast(WireName, self._model.wire_name),
+            checks=tuple(self._checks[name] for name in CHECKS if name in self._checks),
+            thorough=complete,
+            requests=self._transport.requests + self._model.requests + self._responses.requests,
+            spent=self._spent,
+            found_at=self._clock.now(),
+            window=window,
+        )
 
-    def window(self) -> int | None:
+    def _window(self) -> int | None:
         """Return the smallest context window, in tokens, that the server reports for this model; None if it reports none."""
         try:
             answer = self._transport.exchange(
@@ -361,34 +311,13 @@ class _Probe:
             self._note("tools", "wrong", f"the result of a call was not read: it said {said!r}")
 
     def _other_wire(self) -> None:
-        if self._wire == "chat":
-            self._request("Say: ready.", wire="responses")
+        if self._model.wire_name == "chat":
+            self._request("Say: ready.", model=self._responses)
             self._note("responses", "ok", "it answers")
 
     def _parallel_calls(self) -> None:
         count = len(_functions(self._request(_TWO_CALLS, tools=_TOOLS)))
         self._note("parallel_calls", "ok" if count > 1 else "not_offered", f"{count} of 2 calls in one reply")
-
-    def _strict(self) -> None:
-        called = _functions(self._request(_ONE_CALL, tools=_STRICT_TOOLS))
-        self._note("strict", "ok" if called else "wrong", f"a strict tool was {'' if called else 'not '}called")
-
-    def _structured_output(self) -> None:
-        """Whether a schema is kept; the words of the question alone would never lead to a reply of that form."""
-        form = {"name": "answer", "schema": _FORM, "strict": True}
-        said = text_of(
-            self._request(
-                "Is Paris a city in France? Tell me why, in one sentence.",
-                response_format={"type": "json_schema", "json_schema": form},
-            )
-        )
-        reply = _json_object(said) or {}
-        valid = (
-            reply.keys() == {"verdict", "letters"}
-            and reply["verdict"] in ("agreed", "denied")
-            and type(reply["letters"]) is int
-        )
-        self._note("structured_output", "ok" if valid else "wrong", said or "no text")
 
     def _images(self) -> None:
         """Whether the model sees a picture whose colours only its pixels tell."""
@@ -398,17 +327,15 @@ class _Probe:
         self._note("images", "ok" if 0 <= left < right else "wrong", f"it saw {said!r}")
 
     def _request(
-        self, content: Any, *history: dict[str, Any], wire: WireName | None = None, **settings: Any
+        self, content: Any, *history: dict[str, Any], model: OpenAIChatModel | None = None, **settings: Any
     ) -> dict[str, Any]:
         """Return the message of the reply.
 
-        Raises:
-            BackendFault: as ``OpenAIChatModel.complete``; ``endpoint_error`` if a reply has no message.
+        Raises BackendFault: as ``OpenAIChatModel.complete``; ``endpoint_error`` if a reply has no message.
         """
-        messages = [{"role": "user", "content": content}, *history]
-        request = {"model": self._name, "messages": messages, **settings}
-        reply = self._models[wire or self._wire].complete(request)
-        self.spent += usage_of(request, reply)
+        request = {"model": self._name, "messages": [{"role": "user", "content": content}, *history], **settings}
+        reply = (model or self._model).complete(request)
+        self._spent += usage_of(request, reply)
         message = first_message(reply)
         if message is None:
             raise BackendFault("endpoint_error", "a reply without a message", hint="use another server")
@@ -417,11 +344,12 @@ class _Probe:
     def _note(self, name: CheckName, outcome: Outcome, seen: str) -> None:
         line = " ".join(seen.split())
         short = line if len(line) <= _MOST_SEEN else line[: _MOST_SEEN - 3] + "..."
-        if name not in self.checks or self.checks[name].outcome in ("ok", "not_tried"):
-            self.checks[name] = Check(name=name, outcome=outcome, seen=short)
+        if name not in self._checks or self._checks[name].outcome in ("ok", "not_tried"):
+            self._checks[name] = Check(name=name, outcome=outcome, seen=short)
 
-    def _note_pointing(self) -> None:
-        self._pointed = True
+    def _note_switch(self, refusal: BackendFault) -> None:
+        self._note("chat", "wrong" if "responses" in refusal.message.lower() else "not_offered", refusal.message)
+        self._note("responses", "ok", "it answers")
 
 
 def _functions(message: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -438,18 +366,13 @@ def _wrong_with(call: Mapping[str, Any]) -> str:
         return f"it called {call.get('name')}"
     if not isinstance(arguments, str):
         return "arguments that are not JSON in a string"
-    value = _json_object(arguments)
-    if value is None:
+    try:
+        value = parse_json(arguments)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
         return f"arguments that are not a JSON object: {arguments!r}"
     return "" if value else "empty arguments, though the tool needs one"
-
-
-def _json_object(text: str) -> dict[str, Any] | None:
-    try:
-        value = parse_json(text)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _yellow_and_blue() -> str:

@@ -93,11 +93,7 @@ def from_cache(reply: Mapping[str, Any]) -> bool:
 
 
 def checked_reply(reply: Any) -> dict[str, Any]:
-    """Return the reply if it can be sent back and stored.
-
-    Raises:
-        BackendFault: ``bad_model_reply``.
-    """
+    """Return the reply if it can be sent back and stored. Raises BackendFault: ``bad_model_reply``."""
     try:
         canonical_json(reply)
         reason = "" if isinstance(reply, dict) else "it is not a JSON object"
@@ -136,7 +132,7 @@ def call_position(text: str, tools: Set[str]) -> int | None:
         whole = parse_json(re.sub(r"^```(?:json)?|```$", "", text.strip()).strip())
     except ValueError:
         return None
-    return 0 if isinstance(whole, Mapping) and _called_name(whole) in tools else None
+    return 0 if isinstance(whole, Mapping) and _names_tool(whole, tools) else None
 
 
 def json_objects(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -161,12 +157,11 @@ def json_objects(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 def _is_call(value: Mapping[str, Any], tools: Set[str]) -> bool:
     inner = value.get("function")
     call = inner if isinstance(inner, Mapping) else value
-    return _called_name(call) in tools and ("arguments" in call or "parameters" in call)
+    return _names_tool(call, tools) and ("arguments" in call or "parameters" in call)
 
 
-def _called_name(call: Mapping[str, Any]) -> str:
-    name = call.get("name")
-    return name if isinstance(name, str) else ""
+def _names_tool(call: Mapping[str, Any], tools: Set[str]) -> bool:
+    return isinstance(call.get("name"), str) and call["name"] in tools
 
 
 #: What replaces a setting that a server refuses: the same under another name, or nothing.
@@ -185,11 +180,7 @@ class OptionalSettings:
         self.settings: dict[str, Any] = settings
 
     def complete(self, model: ChatModel, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the request as it was answered, and the reply.
-
-        Raises:
-            BackendFault: the model's, if no setting is left to drop.
-        """
+        """Return the request as it was answered, and the reply. Raises BackendFault: the model's, if no setting is left to drop."""
         while True:
             settings = self.settings
             whole = {**request, **settings}
@@ -205,10 +196,8 @@ class OptionalSettings:
 
 def without_refused(settings: dict[str, Any], fault: BackendFault) -> dict[str, Any] | None:
     """Return the settings without the one that a fault names, or with its other name; None if it names none of them."""
-    if fault.code not in ("endpoint_refused_request", "endpoint_error"):
-        return None
     named = next((name for name in _REPLACEMENT if name in fault.message and name in settings), None)
-    if named is None:
+    if named is None or fault.code not in ("endpoint_refused_request", "endpoint_error"):
         return None
     remaining = {name: value for name, value in settings.items() if name != named}
     replacement = _REPLACEMENT[named]

@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import random
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from world_api.chat.messages import PROJECT_FIELD
 from world_api.chat.rule_based import RULE_BASED, RuleBasedChatModel
-from world_api.chat.transport import Answer, Endpoint, Failure, NotAReply, StreamedResponse, Transport
-from world_api.chat.wires import ChatCompletionsWire, Wire, points_to_responses, wire_named
+from world_api.chat.transport import Endpoint, Failure, NotAReply, ServerAnswer, Transport
+from world_api.chat.wires import ChatCompletionsWire, ChatWire, ResponsesWire, WireName, points_to_other_api, wire_named
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
-    from openai import OpenAI
-
     from world_api.chat.capabilities import Capabilities
 
 #: The API to use: ``auto`` is Chat Completions until the server says that the model wants the other one.
@@ -41,8 +38,8 @@ class OpenAIChatModel:
         sleep: Waits between attempts, in seconds.
         chance: Random numbers from 0 to 1 that lengthen the waits.
         wire: The API to use; Chat Completions by default.
-        find_wire: Called once if the server says that the model cannot be used over this API; the wire it returns is used from
-            then on.
+        other: The API to use from then on if the server says that the model cannot be used over the first one.
+        on_switch: Called with the refusal once the other API has answered.
     """
 
     def __init__(
@@ -53,20 +50,20 @@ class OpenAIChatModel:
         clock: Clock,
         sleep: Callable[[float], None],
         chance: Callable[[], float] = lambda: 0.0,
-        wire: Wire | None = None,
-        find_wire: Callable[[], Wire | None] = lambda: None,
+        wire: ChatWire | None = None,
+        other: ChatWire | None = None,
+        on_switch: Callable[[BackendFault], None] = lambda refusal: None,
     ) -> None:
         self.name = model
         self._endpoint = endpoint
-        self._wire = ChatCompletionsWire() if wire is None else wire
-        self._find_wire = find_wire
-        self._switching = threading.Lock()
+        self._wires = (wire or ChatCompletionsWire(), other)
+        self._on_switch = on_switch
         self._transport = Transport(endpoint, clock=clock, sleep=sleep, chance=chance)
 
     @property
     def wire_name(self) -> str:
         """The name of the wire in use."""
-        return self._wire.name
+        return self._wires[0].name
 
     @property
     def requests(self) -> int:
@@ -76,50 +73,55 @@ class OpenAIChatModel:
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return one reply, after retries within the endpoint's total timeout.
 
-        Raises:
-            BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
-                ``endpoint_rate_limited``, ``endpoint_refused_request``, ``endpoint_error``.
+        Raises BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
+        ``endpoint_rate_limited``, ``endpoint_refused_request``, ``endpoint_error``.
         """
-        wire = self._wire
-
-        def send(client: OpenAI, seconds: float) -> AbstractContextManager[StreamedResponse]:
-            nonlocal wire
-            wire = self._wire  # another thread may have found a better one
-            return wire.send(client, request, seconds=seconds)
-
-        return self._transport.exchange(send, lambda answer: self._understand(answer, wire))
-
-    def _understand(self, answer: Answer, wire: Wire) -> dict[str, Any] | Failure:
-        if answer.status != 200:
-            return self._refusal(answer, wire)
-        if answer.body is None:
-            return Failure(fault=self._endpoint.not_a_reply(answer.message), transient=answer.garbled)
+        wire, other = self._wires
         try:
-            reply = wire.read(answer.body)
-        except NotAReply as error:
-            message = str(error)[:500]
-            if error.status is None:
-                return Failure(fault=self._endpoint.not_a_reply(message))
-            return self._refusal(Answer(status=error.status, body=None, message=message, code=error.code), wire)
-        return {key: value for key, value in reply.items() if key != PROJECT_FIELD}
+            return self._exchange(wire, request)
+        except BackendFault as refusal:
+            if other is None or not isinstance(refusal, _OtherApiFault):
+                raise
+            try:
+                reply = self._exchange(other, request)
+            except BackendFault as fault:
+                if fault.code in ("endpoint_error", "endpoint_refused_request"):
+                    raise refusal from None
+                raise
+            if self._wires[0] is wire:
+                self._wires = (other, wire)
+                self._on_switch(refusal)
+            return reply
 
-    def _refusal(self, answer: Answer, wire: Wire) -> Failure:
+    def _exchange(self, wire: ChatWire, request: dict[str, Any]) -> dict[str, Any]:
+        return self._transport.exchange(
+            lambda client, seconds: wire.send(client, request, seconds=seconds),
+            lambda answer: self._understand(answer, wire),
+        )
+
+    def _understand(self, answer: ServerAnswer, wire: ChatWire) -> dict[str, Any]:
+        if answer.status == 200 and answer.body is None:
+            raise Failure(self._endpoint.not_a_reply(answer.message), transient=answer.garbled)
+        if answer.body is not None:
+            try:
+                reply = wire.read(answer.body)
+                return {key: value for key, value in reply.items() if key != PROJECT_FIELD}
+            except NotAReply as error:
+                message = str(error)[:500]
+                if error.status is None:
+                    raise Failure(self._endpoint.not_a_reply(message)) from None
+                answer = ServerAnswer(status=error.status, body=None, message=message, code=error.code)
         fault = self._endpoint.refused(self.name, answer)
-        if fault.code != "endpoint_unknown_model" and points_to_responses(answer):
-            adapted = self._switch_wire(wire)
+        adapted = False
+        if fault.code != "endpoint_unknown_model" and points_to_other_api(answer):
+            fault = _OtherApiFault(fault.code, fault.message, hint=fault.hint)
         else:
             adapted = answer.status in (400, 422) and wire.adapt(answer.message)
-        return Failure(fault=fault, transient=answer.is_transient, retry_after=answer.retry_after, adapted=adapted)
+        raise Failure(fault, transient=answer.is_transient, retry_after=answer.retry_after, adapted=adapted)
 
-    def _switch_wire(self, refused: Wire) -> bool:
-        """Whether the model can be used over another wire than this one, found by the first thread that needs it."""
-        with self._switching:
-            if self._wire is refused:
-                found = self._find_wire()
-                self._find_wire = lambda: None
-                if found is not None and found.name != refused.name:
-                    self._wire = found
-            return self._wire is not refused
+
+class _OtherApiFault(BackendFault):
+    """A refusal that says to try the server's other API."""
 
 
 def chat_model(
@@ -134,9 +136,8 @@ def chat_model(
 
     An endpoint is used only if a model is named, never because a key happens to be set. ``cache`` is a folder of replies.
 
-    Raises:
-        BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
-            ``cache_not_writable``.
+    Raises BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
+    ``cache_not_writable``.
     """
     if name is None:
         sys.stderr.write("no --model given: the rule-based model answers, which sends nothing anywhere\n")
@@ -156,7 +157,7 @@ def endpoint_model(
     clock: Clock,
     environment: Mapping[str, str],
     timeout: float | None = None,
-    wire: WireChoice | Wire = "auto",
+    wire: WireChoice | ChatWire = "auto",
     cache: Path | str | None = None,
 ) -> ChatModel:
     """Return the model of that name on the endpoint that the environment configures.
@@ -169,11 +170,10 @@ def endpoint_model(
         wire: The API to use, by name or as a wire; ``auto`` uses the one that was found to work earlier, else Chat Completions.
         cache: A folder of replies; equal requests to this endpoint are answered from it.
 
-    Raises:
-        BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
-            ``cache_not_writable``.
+    Raises BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
+    ``cache_not_writable``.
     """
-    from world_api.chat.capabilities import cache_folder, capabilities_of, read_finding
+    from world_api.chat.capabilities import Capabilities, cache_folder, keep_finding, read_finding
     from world_api.chat.recording import CachingChatModel
 
     if not name.strip():
@@ -184,33 +184,23 @@ def endpoint_model(
     if timeout is not None:
         endpoint = replace(endpoint, timeout=timeout, total_timeout=2 * timeout)
     endpoint.check_url()
-    findings = cache_folder(environment, home=Path.home())
-    known = read_finding(findings, endpoint, name) if wire == "auto" else None
+    connect = partial(OpenAIChatModel, endpoint, name, clock=clock, sleep=time.sleep, chance=random.random)
+    if wire == "auto":
+        findings = cache_folder(environment, home=Path.home())
+        known = read_finding(findings, endpoint, name) or Capabilities(wire="chat")
+        wires: list[ChatWire] = [ChatCompletionsWire(), ResponsesWire()]
+        if known.wire == "responses":
+            wires.reverse()
 
-    def find_wire() -> Wire | None:
-        if wire != "auto":
-            return None
-        found = capabilities_of(endpoint, name, cache=findings, clock=clock, sleep=time.sleep, again=True)
-        return wire_named(found.wire or "chat")
+        def keep_switch(refusal: BackendFault) -> None:
+            keep_finding(findings, endpoint, name, replace(known, wire=cast(WireName, wires[1].name)))
 
-    model = OpenAIChatModel(
-        endpoint,
-        name,
-        clock=clock,
-        sleep=time.sleep,
-        chance=random.random,
-        wire=_wire(wire, known),
-        find_wire=find_wire,
-    )
+        model = connect(wire=wires[0], other=wires[1], on_switch=keep_switch)
+    else:
+        model = connect(wire=wire_named(wire) if isinstance(wire, str) else wire)
     if cache is None:
         return model
     return CachingChatModel(model, cache, at=lambda: f"{model.wire_name} {endpoint.address}")
-
-
-def _wire(chosen: WireChoice | Wire, known: Capabilities | None) -> Wire:
-    if not isinstance(chosen, str):
-        return chosen
-    return wire_named(chosen if chosen != "auto" else (known and known.wire) or "chat")
 
 
 def takes_images(name: str | None, *, environment: Mapping[str, str]) -> bool | None:

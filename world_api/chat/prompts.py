@@ -29,8 +29,6 @@ DATA = "data_from_video"  #: the field for everything from a video that a model 
 _ESCAPES = {"<": "\\u003c", "[": "\\u005b", "]": "\\u005d"}
 _BACKSLASH, _QUOTE = "\0", "\1"  #: replace escaped characters for a while; JSON holds no control characters
 _SUFFIX = ".jinja"
-#: Packages of prompts that were renamed: recorded episodes name them as they were.
-_RENAMED = {"world_api.perception": "world_api.perception"}
 #: Folders of prompts, ``package/folder``, with the SHA-256 of each of their files.
 PromptHashes = dict[str, dict[str, str]]
 _noted: ContextVar[PromptHashes | None] = ContextVar("noted_prompts", default=None)
@@ -48,10 +46,9 @@ def noting_prompts() -> Iterator[PromptHashes]:
 
 
 class PromptFiles:
-    """The prompt files of one folder of a package; the package may be named as an earlier version called it."""
+    """The prompt files of one folder of a package."""
 
     def __init__(self, package: str, folder: str = "prompts") -> None:
-        package = _RENAMED.get(package, package)
         self.place = f"{package}/{folder}"
         files = resources.files(package).joinpath(folder)
         self._sources = {
@@ -96,8 +93,7 @@ def _environment(sources: tuple[tuple[str, str], ...]) -> SandboxedEnvironment:
 def data_line(value: Any) -> str:
     """Write JSON on one line without control tokens of chat templates, keys in their own order; it reads back as the same value.
 
-    Raises:
-        ValueError: as ``json_line``.
+    Raises ValueError: as ``json_line``.
     """
     line = json_line(value)
     parts = line.replace("\\\\", _BACKSLASH).replace('\\"', _QUOTE).split('"')  # each second one is a string

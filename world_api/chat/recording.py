@@ -1,11 +1,10 @@
-"""Exchanges with a chat model: recorded, replayed, played from a script, and cached.
+"""Exchanges with a chat model: recorded, replayed and cached.
 
 A recording is a file of JSON lines, one exchange a line. Lines are only ever appended, so that what was paid for survives a crash.
 """
 
 from __future__ import annotations
 
-import copy
 import math
 import os
 import threading
@@ -14,14 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, cast
 from weakref import WeakValueDictionary
 
 from world_api.chat.messages import PROJECT_FIELD, checked_reply, first_message
 from world_api.core import files
 from world_api.core.canonical import content_hash, json_line, parse_json
 from world_api.core.cost import remaining
-from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody, StoreFault, VideoWorldError
+from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody, StoreFault
 from world_api.core.files import open_regular, write_atomically
 from world_api.core.ports import ChatModel, Clock
 
@@ -59,34 +59,43 @@ class Exchange:
 
 
 class RecordingChatModel:
-    """Passes requests on to another model and gives every exchange to ``keep``, faults included."""
+    """Passes requests on to another model and gives every exchange to ``keep``, faults included.
 
-    def __init__(self, model: ChatModel, *, clock: Clock, keep: Callable[[Exchange], None]) -> None:
+    ``before`` is called before each request, which may be paid for and never answered.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        *,
+        clock: Clock,
+        keep: Callable[[Exchange], None],
+        before: Callable[[], object] = lambda: None,
+    ) -> None:
         self.name = model.name
         self._model = model
         self._clock = clock
         self._keep = keep
+        self._before = before
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the other model's reply.
 
-        Raises:
-            BackendFault: the other model's; ``bad_model_reply`` if its reply cannot be stored.
+        Raises BackendFault: the other model's; ``bad_model_reply`` if its reply cannot be stored.
         """
+        self._before()
         began = self._clock.monotonic()
+        reply, fault = None, None
         try:
             reply = checked_reply(self._model.complete(request))
-        except BackendFault as fault:
-            self._finish(request, reply=None, fault=fault.record()["error"], began=began)
+            return reply
+        except BackendFault as error:
+            fault = error.record()["error"]
             raise
-        self._finish(request, reply=reply, fault=None, began=began)
-        return reply
-
-    def _finish(
-        self, request: dict[str, Any], *, reply: dict[str, Any] | None, fault: ErrorBody | None, began: float
-    ) -> None:
-        seconds = round(self._clock.monotonic() - began, 6)
-        self._keep(Exchange(request=request, reply=reply, fault=fault, seconds=seconds))
+        finally:
+            if reply is not None or fault is not None:
+                seconds = round(self._clock.monotonic() - began, 6)
+                self._keep(Exchange(request=request, reply=reply, fault=fault, seconds=seconds))
 
 
 class ReplayChatModel:
@@ -98,12 +107,15 @@ class ReplayChatModel:
         for exchange in exchanges:
             self._waiting[exchange.request_hash].append(exchange)
 
+    @property
+    def left(self) -> int:
+        """Exchanges that were recorded and not requested again."""
+        return sum(map(len, self._waiting.values()))
+
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the recorded reply to this request.
 
-        Raises:
-            EpisodeFault: ``replay_mismatch``, if no recorded reply is left for the request.
-            BackendFault: the recorded one.
+        Raises EpisodeFault: ``replay_mismatch``, if no recorded reply is left for the request; BackendFault: the recorded one.
         """
         waiting = self._waiting.get(content_hash(request))
         if not waiting:
@@ -125,36 +137,6 @@ class ReplayChatModel:
         return f": it first differs at {first_difference(left, request)}"
 
 
-class ScriptedChatModel:
-    """Plays replies in order, whichever requests come, and keeps the requests for a test to look at.
-
-    A fault in the script is raised in its turn.
-    """
-
-    def __init__(self, replies: Sequence[dict[str, Any] | VideoWorldError], *, name: str = "scripted") -> None:
-        self.name = name
-        self.requests: list[dict[str, Any]] = []
-        self._replies = tuple(replies)
-
-    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the next reply of the script.
-
-        Raises:
-            EpisodeFault: ``script_ended``.
-            VideoWorldError: the fault at this place of the script.
-        """
-        position = len(self.requests)
-        self.requests.append(copy.deepcopy(request))
-        if position >= len(self._replies):
-            raise EpisodeFault(
-                "script_ended", f"the script holds {len(self._replies)} replies", hint="write one reply for each round"
-            )
-        reply = self._replies[position]
-        if isinstance(reply, VideoWorldError):
-            raise reply
-        return copy.deepcopy(reply)
-
-
 class CachingChatModel:
     """Answers from a folder of replies; other requests go to another model, whose replies are stored.
 
@@ -163,8 +145,7 @@ class CachingChatModel:
     Threads and processes may share the folder: entries appear whole. Equal requests at the same time are sent once within one
     process. Faults and replies without a message are not stored; a damaged entry is requested again and replaced.
 
-    Raises:
-        BackendFault: ``cache_not_writable``.
+    Raises BackendFault: ``cache_not_writable``.
     """
 
     def __init__(self, model: ChatModel, folder: Path | str, *, at: Callable[[], str] = lambda: "") -> None:
@@ -192,8 +173,7 @@ class CachingChatModel:
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the stored reply, marked ``"videoworld": {"from_cache": true}``, else the other model's.
 
-        Raises:
-            BackendFault: the other model's; ``bad_model_reply`` if its reply is no JSON.
+        Raises BackendFault: the other model's; ``bad_model_reply`` if its reply is no JSON.
         """
         key = self._key(request)
         stored = self._stored(key)
@@ -289,40 +269,23 @@ class ReplayClock:
         return len(self._readings) - self._next
 
     def now(self) -> str:
-        """Return the recorded wall time.
-
-        Raises:
-            EpisodeFault: ``replay_mismatch``, if the recording read another clock here, or none.
-        """
-        reading = self._take()
-        if not isinstance(reading, str):
-            raise _clock_mismatch()
-        return reading
+        """Return the recorded wall time, or raise ``replay_mismatch`` if the recording has none here."""
+        return cast(str, self._take(str))
 
     def monotonic(self) -> float:
-        """Return the recorded seconds.
+        """Return the recorded seconds, or raise ``replay_mismatch`` if the recording has none here."""
+        return float(self._take(int | float))
 
-        Raises:
-            EpisodeFault: ``replay_mismatch``, if the recording read another clock here, or none.
-        """
-        reading = self._take()
-        if isinstance(reading, str):
-            raise _clock_mismatch()
-        return float(reading)
-
-    def _take(self) -> str | float:
-        if self._next >= len(self._readings):
-            raise _clock_mismatch()
+    def _take(self, kind: type | UnionType) -> str | float:
+        reading = self._readings[self._next] if self._next < len(self._readings) else None
+        if not isinstance(reading, kind):
+            raise EpisodeFault(
+                "replay_mismatch",
+                "the replay reads the clock where the recording did not",
+                hint="the recording was made by another version of the loop; run the question again",
+            )
         self._next += 1
-        return self._readings[self._next - 1]
-
-
-def _clock_mismatch() -> EpisodeFault:
-    return EpisodeFault(
-        "replay_mismatch",
-        "the replay reads the clock where the recording did not",
-        hint="the recording was made by another version of the loop; run the question again",
-    )
+        return cast("str | float", reading)
 
 
 def append_line(path: Path | str, value: dict[str, Any], *, sync: bool = False) -> None:
@@ -336,8 +299,7 @@ def append_line(path: Path | str, value: dict[str, Any], *, sync: bool = False) 
 def read_lines(path: Path | str, *, hint: str = _RECORD_HINT) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of a file of lines; a last line that a crash cut short is left out.
 
-    Raises:
-        EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``.
+    Raises EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``.
     """
     path = Path(path)
     try:
@@ -359,26 +321,21 @@ def read_lines(path: Path | str, *, hint: str = _RECORD_HINT) -> Iterator[dict[s
 def read_exchanges(path: Path | str, *, hint: str = _RECORD_HINT) -> list[Exchange]:
     """Read the exchanges of a recording, in order.
 
-    Raises:
-        EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``, ``recording_schema``.
+    Raises EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``, ``recording_schema``.
     """
     return [_exchange(record, Path(path)) for record in read_lines(path, hint=hint)]
 
 
 def _exchange(record: dict[str, Any], path: Path) -> Exchange:
     check_schema(record, SCHEMA_VERSION, path)
-    try:
-        request, reply, fault = record["request"], record["reply"], record["fault"]
-        exchange = Exchange(request=request, reply=reply, fault=fault, seconds=record["seconds"])
-        failed = isinstance(fault, dict) and all(isinstance(fault.get(key), str) for key in ("code", "message", "hint"))
-        answered = (isinstance(reply, dict) and fault is None) or (reply is None and failed)
-        typed = isinstance(request, dict) and isinstance(exchange.seconds, int | float)
-        intact = typed and answered and exchange.request_hash == record["request_hash"]
-    except KeyError:
-        intact = False
-    if not intact:
-        raise _damaged(f"an exchange in {path.name} is not whole or does not match its hash")
-    return exchange
+    request, reply, fault, seconds = (record.get(key) for key in ("request", "reply", "fault", "seconds"))
+    failed = isinstance(fault, dict) and all(isinstance(fault.get(key), str) for key in ("code", "message", "hint"))
+    answered = (isinstance(reply, dict) and fault is None) or (reply is None and failed)
+    if isinstance(request, dict) and answered and isinstance(seconds, int | float):
+        exchange = Exchange(request=request, reply=reply, fault=cast("ErrorBody | None", fault), seconds=seconds)
+        if exchange.request_hash == record.get("request_hash"):
+            return exchange
+    raise _damaged(f"an exchange in {path.name} is not whole or does not match its hash")
 
 
 def _damaged(reason: str) -> EpisodeFault:
@@ -387,11 +344,7 @@ def _damaged(reason: str) -> EpisodeFault:
 
 
 def check_schema(record: dict[str, Any], version: int, path: Path | str) -> None:
-    """Refuse a record of another schema.
-
-    Raises:
-        EpisodeFault: ``recording_schema``.
-    """
+    """Refuse a record of another schema. Raises EpisodeFault: ``recording_schema``."""
     found = record.get("schema_version")
     if found != version:
         raise EpisodeFault(

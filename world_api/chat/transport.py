@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from world_api.core.canonical import content_hash, parse_json
-from world_api.core.cost import deadline, remaining
+from world_api.core.cost import remaining
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Clock
 
@@ -47,7 +47,7 @@ _IS_MISSING = re.compile(
     r"not (?:found|exist|served|available)|n't exist|no such|unknown|invalid model name|model \S+ is not supported",
     re.IGNORECASE,
 )
-_MOST_ADAPTATIONS = 2  #: of one request: to the other API and to what the server refuses
+_MOST_ADAPTATIONS = 2  #: of one request to what the server refuses
 _SHORTEST_ATTEMPT = 0.001  #: seconds
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0  #: seconds; doubled with each attempt
 _JITTER = 0.25  #: share of a wait
@@ -80,8 +80,7 @@ class Endpoint:
     def from_environment(cls, environment: Mapping[str, str]) -> Endpoint:
         """Return the endpoint that ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY`` name.
 
-        Raises:
-            BackendFault: ``endpoint_not_configured``, ``endpoint_refused_key``.
+        Raises BackendFault: ``endpoint_not_configured``, ``endpoint_refused_key``.
         """
         base_url = environment.get("OPENAI_BASE_URL", "").strip()
         api_key = environment.get("OPENAI_API_KEY", "").strip()
@@ -103,37 +102,34 @@ class Endpoint:
         return f"Endpoint({self.host})"
 
     @property
-    def host(self) -> str:
-        """Host and port, for messages; without the credentials a URL may carry."""
+    def _parts(self) -> SplitResult | None:
         try:
             parts = urlsplit(self.base_url)
-            port = f":{parts.port}" if parts.port else ""
+            return parts if (parts.port or 1) > 0 else None
         except ValueError:
+            return None
+
+    @property
+    def host(self) -> str:
+        """Host and port, for messages; without the credentials a URL may carry."""
+        parts = self._parts
+        if parts is None or not parts.hostname:
             return "the configured URL"
-        return f"{parts.hostname}{port}" if parts.hostname else "the configured URL"
+        return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
 
     @property
     def address(self) -> str:
         """The URL that identifies this server in stored files: without credentials, with a hash in place of the query."""
-        try:
-            parts = urlsplit(self.base_url)
-        except ValueError:
+        parts = self._parts
+        if parts is None:
             return self.host
         query = f"?{content_hash(parts.query)[:16]}" if parts.query else ""
         return f"{parts.scheme}://{self.host}{parts.path.rstrip('/')}{query}"
 
     def check_url(self) -> None:
-        """Refuse an address that no request can be sent to.
-
-        Raises:
-            BackendFault: ``endpoint_bad_url``.
-        """
-        try:
-            parts = urlsplit(self.base_url)
-            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-        except ValueError:
-            usable = False
-        if not usable:
+        """Refuse an address that no request can be sent to. Raises BackendFault: ``endpoint_bad_url``."""
+        parts = self._parts
+        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
             raise BackendFault(
                 "endpoint_bad_url",
                 "OPENAI_BASE_URL is not an http or https address",
@@ -165,32 +161,25 @@ class Endpoint:
             hint="check that OPENAI_BASE_URL names an OpenAI-compatible server (it usually ends in /v1)",
         )
 
-    def refused(self, model: str, answer: Answer) -> BackendFault:
+    def refused(self, model: str, answer: ServerAnswer) -> BackendFault:
         """The server answered with an error status."""
         status, message = answer.status, self.without_key(answer.message)[:500]
+        is_missing = "model" in message.lower() and _IS_MISSING.search(message) is not None
+        code, hint = "endpoint_error", "the server failed; try again later"
         if 300 <= status < 400:
-            known = (
-                "endpoint_error",
-                "set OPENAI_BASE_URL to the server's real address if you trust it; nothing was sent there",
-            )
+            hint = "set OPENAI_BASE_URL to the server's real address if you trust it; nothing was sent there"
         elif status in (401, 403):
-            known = ("endpoint_refused_key", "check OPENAI_API_KEY and what it may be used for")
-        elif answer.code == "model_not_found" or (
-            status in (400, 404) and "model" in message.lower() and _IS_MISSING.search(message)
-        ):
-            known = ("endpoint_unknown_model", f"{model!r} is not served there; check --model")
+            code, hint = "endpoint_refused_key", "check OPENAI_API_KEY and what it may be used for"
+        elif answer.code == "model_not_found" or (status in (400, 404) and is_missing):
+            code, hint = "endpoint_unknown_model", f"{model!r} is not served there; check --model"
         elif status == 404:
-            known = ("endpoint_error", "check OPENAI_BASE_URL; it usually ends in /v1")
+            hint = "check OPENAI_BASE_URL; it usually ends in /v1"
         elif status == 429:
-            known = ("endpoint_rate_limited", "wait and try again, or raise the account's limits")
-        elif status >= 500:
-            known = ("endpoint_error", "the server failed; try again later")
-        else:
-            known = (
-                "endpoint_refused_request" if status in (400, 422) else "endpoint_error",
-                "the server does not take this request as it is; videoworld doctor --endpoint URL --model M says what it takes",
-            )
-        return BackendFault(known[0], f"{self.host} answered {status}: {message}", hint=known[1])
+            code, hint = "endpoint_rate_limited", "wait and try again, or raise the account's limits"
+        elif status < 500:
+            code = "endpoint_refused_request" if status in (400, 422) else code
+            hint = "the server does not take this request as it is; videoworld doctor --endpoint URL --model M says what it takes"
+        return BackendFault(code, f"{self.host} answered {status}: {message}", hint=hint)
 
 
 @functools.lru_cache(maxsize=8)
@@ -200,20 +189,14 @@ def _secrets(base_url: str, api_key: str) -> tuple[str, ...]:
     try:
         parts = urlsplit(base_url)
         found |= {value for name, value in parse_qsl(parts.query) if _IS_SECRET.search(name)}
-        found |= set(_credentials(parts))
+        user, password = parts.username or "", parts.password or ""
+        if secret := password or user:  # as written, decoded, and as a header sends both
+            pair = f"{unquote(user)}:{unquote(password)}"
+            found |= {secret, unquote(secret), base64.b64encode(pair.encode()).decode()}
     except ValueError:  # not an address: nothing is sent there
         found.add(base_url)
     secrets = {secret for secret in found if len(secret) >= _SHORTEST and secret.lower() not in _NO_SECRETS}
     return tuple(sorted(secrets, key=lambda secret: (-len(secret), secret)))
-
-
-def _credentials(parts: SplitResult) -> tuple[str, ...]:
-    """Return the password of an address, or the name if there is none: as written, decoded, and as a header sends both."""
-    user, password = parts.username or "", parts.password or ""
-    if not user and not password:
-        return ()
-    secret, pair = password or user, f"{unquote(user)}:{unquote(password)}"
-    return (secret, unquote(secret), base64.b64encode(pair.encode()).decode())
 
 
 @functools.lru_cache(maxsize=32)
@@ -269,7 +252,7 @@ def error_in(answer: Mapping[str, Any]) -> NotAReply | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class ServerAnswer:
     """What a server sent: its status, its JSON object if it was one, and its words about what is wrong.
 
     ``garbled``: the body was no JSON, as if something on the way failed. ``retry_after``: seconds it asks to wait.
@@ -288,26 +271,18 @@ class Answer:
         return self.garbled or (self.status in _TRANSIENT and self.code != _QUOTA)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Failure:
+class Failure(Exception):
     """A failed attempt.
 
     ``transient``: try again; ``retry_after``: seconds the server asks to wait; ``adapted``: the next attempt is another request,
     without what the server refused.
     """
 
-    fault: BackendFault
-    transient: bool = False
-    retry_after: float | None = None
-    adapted: bool = False
-
-
-class _FailedError(Exception):
-    """An attempt that failed."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.fault.message)
-        self.failure = failure
+    def __init__(
+        self, fault: BackendFault, *, transient: bool = False, retry_after: float | None = None, adapted: bool = False
+    ) -> None:
+        super().__init__(fault.message)
+        self.fault, self.transient, self.retry_after, self.adapted = fault, transient, retry_after, adapted
 
 
 class Transport:
@@ -332,13 +307,13 @@ class Transport:
         self._chance = chance
         self._client = _client(endpoint)
 
-    def exchange(self, send: Send, understand: Callable[[Answer], T | Failure]) -> T:
+    def exchange(self, send: Send, understand: Callable[[ServerAnswer], T]) -> T:
         """Send a request, retry while the deadline allows, and return what ``understand`` makes of the answer.
 
-        The deadline is the endpoint's ``total_timeout``, or less if the caller has less (``world_api.core.cost``).
+        ``understand`` raises ``Failure`` for an answer that is no reply. The deadline is the endpoint's ``total_timeout``, or less
+        if the caller has less (``world_api.core.cost``).
 
-        Raises:
-            BackendFault: that of the last failure; ``endpoint_unreachable`` if nothing was received.
+        Raises BackendFault: that of the last failure; ``endpoint_unreachable`` if nothing was received.
         """
         from tenacity import Retrying, retry_if_exception
 
@@ -352,29 +327,26 @@ class Transport:
             nonlocal adaptations
             while True:
                 answer = self._try(send, left=left())
-                if isinstance(answer, Failure):
-                    raise _FailedError(answer)
-                with deadline(left()):  # understanding may send requests, too
-                    outcome = understand(answer)
-                if not isinstance(outcome, Failure):
-                    return outcome
-                if not outcome.adapted or adaptations == _MOST_ADAPTATIONS or left() <= 0:
-                    raise _FailedError(outcome)
-                adaptations += 1
+                try:
+                    return understand(answer)
+                except Failure as failure:
+                    if not failure.adapted or adaptations == _MOST_ADAPTATIONS or left() <= 0:
+                        raise
+                    adaptations += 1
 
         retrying = Retrying(
             sleep=self._sleep,
-            retry=retry_if_exception(lambda error: isinstance(error, _FailedError) and error.failure.transient),
+            retry=retry_if_exception(lambda error: isinstance(error, Failure) and error.transient),
             wait=lambda state: self._wait(state, left=left()),
             stop=lambda state: state.attempt_number > self._endpoint.retries or state.upcoming_sleep >= left(),
             reraise=True,
         )
         try:
             return retrying(attempt)
-        except _FailedError as error:
-            failure, time_left = error.failure, max(0.0, left())
-        fault, wait = failure.fault, failure.retry_after
-        if failure.transient and wait and wait >= time_left:
+        except Failure as failure:
+            fault, time_left = failure.fault, max(0.0, left())
+            wait = failure.retry_after if failure.transient else None
+        if wait and wait >= time_left:
             seconds = f"{round(wait, 1):g} s"
             raise BackendFault(
                 fault.code,
@@ -386,12 +358,12 @@ class Transport:
     def _wait(self, state: RetryCallState, *, left: float) -> float:
         """Return seconds before the next attempt: what the server asks for, else longer each time; with jitter if time allows."""
         error = state.outcome.exception() if state.outcome else None
-        wait = error.failure.retry_after if isinstance(error, _FailedError) else None
+        wait = error.retry_after if isinstance(error, Failure) else None
         seconds = wait or float(min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(state.attempt_number - 1, 16)))
         longer = seconds * (1 + _JITTER * self._chance())
         return longer if longer < left else seconds
 
-    def _try(self, send: Send, *, left: float) -> Answer | Failure:
+    def _try(self, send: Send, *, left: float) -> ServerAnswer:
         # The client does not wrap the errors in the middle of a body; they are those of its HTTP library.
         from httpx2 import HTTPError
         from openai import APIConnectionError, APIStatusError, OpenAIError
@@ -401,15 +373,15 @@ class Transport:
         try:
             return self._read(*_within(seconds, lambda given_up: self._fetch(send, seconds, given_up)))
         except TimeoutError:
-            return Failure(fault=self._endpoint.unreachable(f"no whole answer in {seconds:g} s"), transient=True)
+            raise Failure(self._endpoint.unreachable(f"no whole answer in {seconds:g} s"), transient=True) from None
         except APIStatusError as error:
             return self._refusal(error)
         except (APIConnectionError, HTTPError) as error:
             reason = str(error.__cause__ or error) or type(error).__name__
-            return Failure(fault=self._endpoint.unreachable(reason), transient=True)
+            raise Failure(self._endpoint.unreachable(reason), transient=True) from None
         except (OpenAIError, UnicodeError) as error:
             # The client refuses some requests before it sends them, such as text that is not Unicode.
-            return Failure(fault=self._endpoint.unreachable(f"the request cannot be sent: {error}"))
+            raise Failure(self._endpoint.unreachable(f"the request cannot be sent: {error}")) from None
 
     def _fetch(self, send: Send, seconds: float, given_up: Callable[[], bool]) -> tuple[bytes, str]:
         """Return the body, as far as a reply can reasonably go, and its content type."""
@@ -421,18 +393,18 @@ class Transport:
                     break
             return bytes(body), response.headers.get("content-type", "")
 
-    def _read(self, raw: bytes, content_type: str) -> Answer:
+    def _read(self, raw: bytes, content_type: str) -> ServerAnswer:
         if len(raw) > MAX_REPLY_BYTES:
-            return Answer(status=200, body=None, message=f"an answer of over {MAX_REPLY_BYTES} bytes")
+            return ServerAnswer(status=200, body=None, message=f"an answer of over {MAX_REPLY_BYTES} bytes")
         text = raw.decode("utf-8", errors="replace")
         try:
             # The key is redacted only after parsing: JSON can spell it in many ways.
             body = _map_texts(parse_json(text), self._clean)
         except (ValueError, RecursionError):
-            return Answer(status=200, body=None, message=self._describe(text, content_type), garbled=True)
+            return ServerAnswer(status=200, body=None, message=self._describe(text, content_type), garbled=True)
         if not isinstance(body, dict):
-            return Answer(status=200, body=None, message="JSON that is no object")
-        return Answer(status=200, body=body)
+            return ServerAnswer(status=200, body=None, message="JSON that is no object")
+        return ServerAnswer(status=200, body=body)
 
     def _describe(self, text: str, content_type: str) -> str:
         """Describe a body that is no JSON. The key is redacted before the text is cut, or half of it would stay."""
@@ -442,11 +414,11 @@ class Transport:
             return "a stream"
         return f"{content_type or 'something'} that is not JSON: {self._clean(text[:10_000])[:80]!r}"
 
-    def _refusal(self, error: APIStatusError) -> Answer:
+    def _refusal(self, error: APIStatusError) -> ServerAnswer:
         message = error.body.get("message") if isinstance(error.body, dict) else None
         location = error.response.headers.get("location")
         said = self._clean(f"it sends requests on to {location}" if location else str(message or error.message))
-        return Answer(
+        return ServerAnswer(
             status=error.status_code,
             body=None,
             message=_HTML if _is_html(said) else said[:500],
@@ -495,9 +467,7 @@ def _within(seconds: float, work: Callable[[Callable[[], bool]], T]) -> T:
 
     An HTTP client's timeouts bound each read, so a server that sends a byte now and then would never time out.
 
-    Raises:
-        TimeoutError: it took longer; the work may go on until it looks at its argument.
-        Exception: the work's own.
+    Raises TimeoutError: it took longer; the work may go on until it looks at its argument; Exception: the work's own.
     """
     done: Future[T] = Future()
     given_up = threading.Event()
@@ -518,8 +488,7 @@ def _within(seconds: float, work: Callable[[Callable[[], bool]], T]) -> T:
 def _client(endpoint: Endpoint) -> OpenAI:
     """Make a client that never retries by itself and follows no redirects: the key is meant for the configured address.
 
-    Raises:
-        BackendFault: ``endpoint_bad_url``.
+    Raises BackendFault: ``endpoint_bad_url``.
     """
     from openai import DefaultHttpxClient, OpenAI
 

@@ -86,13 +86,11 @@ def usage_of(request: dict[str, Any], reply: dict[str, Any]) -> Usage:
     if isinstance(counted, dict):
         prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
         if is_count(prompt) and is_count(completion):
-            cached = (  # where OpenAI, DeepSeek and Moonshot report it
-                _part(counted.get("prompt_tokens_details"), "cached_tokens", most=prompt),
-                _part(counted, "prompt_cache_hit_tokens", most=prompt),
-                _part(counted, "cached_tokens", most=prompt),
-            )
+            names = ((counted.get("prompt_tokens_details"), "cached_tokens"), (counted, "prompt_cache_hit_tokens"),
+                     (counted, "cached_tokens"))  # fmt: skip  # of OpenAI, DeepSeek and Moonshot
+            cached = max(_part(counts, name, most=prompt) for counts, name in names)
             reasoning = _part(counted.get("completion_tokens_details"), "reasoning_tokens", most=completion)
-            return Usage(prompt=prompt, completion=completion, cached=max(cached), reasoning=reasoning)
+            return Usage(prompt=prompt, completion=completion, cached=cached, reasoning=reasoning)
     return Usage(
         prompt=estimate_tokens([request.get("messages"), request.get("tools")]),
         completion=estimate_tokens(reply.get("choices")),
@@ -172,10 +170,7 @@ class Prices:
     def read(cls, path: Path | str | None) -> Prices:
         """Read a JSON or YAML file, ``{model: {prompt, completion, cached}}`` in USD per million tokens; no file, no prices.
 
-        Without ``cached``, cached tokens cost as much as others.
-
-        Raises:
-            BackendFault: ``bad_prices``.
+        Without ``cached``, cached tokens cost as much as others. Raises BackendFault: ``bad_prices``.
         """
         if path is None:
             return cls()
@@ -184,16 +179,11 @@ class Prices:
         try:
             entries = _TABLE.validate_python({} if content is None else content)
         except ValidationError as error:
-            raise _bad(path, _problem(error)) from None
-        prices = {
-            model: Price(
-                prompt=entry.prompt,
-                cached=entry.prompt if entry.cached is None else entry.cached,
-                completion=entry.completion,
-            )
-            for model, entry in entries.items()
-        }
-        return cls(models=prices)
+            first = error.errors()[0]
+            place = ", ".join(map(repr, first["loc"]))
+            reason = f"{place}: {first['msg']}" if place else "it is not a table of models and their prices"
+            raise _bad(path, reason) from None
+        return cls(models={model: entry.price for model, entry in entries.items()})
 
     def of(self, model: str) -> Price | None:
         """Return the price of a model, None if it is not known."""
@@ -212,6 +202,11 @@ class _Entry(BaseModel):
     completion: _Amount
     cached: _Amount | None = None
     currency: Literal["USD"] = CURRENCY
+
+    @property
+    def price(self) -> Price:
+        cached = self.prompt if self.cached is None else self.cached
+        return Price(prompt=self.prompt, cached=cached, completion=self.completion)
 
 
 _TABLE = TypeAdapter(dict[str, _Entry])
@@ -244,13 +239,6 @@ def _load(path: Path) -> Any:
         raise _bad(path, f"it cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise _bad(path, " ".join(str(error).split())[:200]) from None
-
-
-def _problem(error: ValidationError) -> str:
-    """Describe the first problem of a file by model and key."""
-    first = error.errors()[0]
-    place = ", ".join(repr(part) for part in first["loc"])
-    return f"{place}: {first['msg']}" if place else "it is not a table of models and their prices"
 
 
 def _bad(path: Path, reason: str) -> BackendFault:

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from world_api.chat.messages import CARRIED, first_message
-from world_api.chat.transport import Answer, NotAReply, StreamedResponse, error_in
+from world_api.chat.transport import NotAReply, ServerAnswer, StreamedResponse, error_in
 from world_api.core.canonical import canonical_json, is_deep
 from world_api.core.faults import BackendFault
 
@@ -52,7 +52,7 @@ _OPAQUE = frozenset({_REASONING, "compaction"})
 _CALL_FIELDS_OF_MESSAGE = frozenset({"call_id", "name", "arguments"})
 
 
-class Wire(Protocol):
+class ChatWire(Protocol):
     """One API of a server. ``request`` and what ``read`` returns are in Chat Completions form."""
 
     name: str
@@ -62,17 +62,12 @@ class Wire(Protocol):
     ) -> AbstractContextManager[StreamedResponse]:
         """Send a request; the response's body is read inside the block.
 
-        Raises:
-            BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
+        Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
         """
         ...
 
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the reply in a body.
-
-        Raises:
-            NotAReply: it holds none.
-        """
+        """Return the reply in a body. Raises NotAReply: it holds none."""
         ...
 
     def adapt(self, refusal: str) -> bool:
@@ -80,13 +75,13 @@ class Wire(Protocol):
         ...
 
 
-def wire_named(name: WireName) -> Wire:
+def wire_named(name: WireName) -> ChatWire:
     """Make a wire for one model on one endpoint; it learns what its server refuses."""
     return ChatCompletionsWire() if name == "chat" else ResponsesWire()
 
 
-def points_to_responses(answer: Answer) -> bool:
-    """Whether a refusal says to try the Responses API: there is no Chat Completions here, or it names the other one."""
+def points_to_other_api(answer: ServerAnswer) -> bool:
+    """Whether a refusal says to try the other API: this one is not there, or the refusal names Responses."""
     return answer.status in _NOT_THERE or (answer.status != 200 and "responses" in answer.message.lower())
 
 
@@ -114,8 +109,7 @@ class ChatCompletionsWire:
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the body, with added fields of its message under ``carried``.
 
-        Raises:
-            NotAReply: it reports an error, or has no list of choices.
+        Raises NotAReply: it reports an error, or has no list of choices.
         """
         if not isinstance(answer.get("choices"), list):
             raise error_in(answer) or NotAReply("it has no list of choices")
@@ -171,29 +165,25 @@ class ChatCompletionsWire:
 
 
 def _fields_to_carry(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the added fields of a message, and of its calls by their positions."""
-    calls = message.get("tool_calls")
+    """Return the added fields of a message, and of its calls by their positions; nothing that is empty."""
     added = []
+    calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else []:
         function = call.get("function") if isinstance(call, dict) else None
-        added.append(_filled({"call": _added(call, _CALL_FIELDS), "function": _added(function, _FUNCTION_FIELDS)}))
-    return _filled({"calls": added if any(added) else [], "message": _added(message, _MESSAGE_FIELDS)})
-
-
-def _filled(record: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if value}
+        parts = {"call": _added(call, _CALL_FIELDS), "function": _added(function, _FUNCTION_FIELDS)}
+        added.append({name: fields for name, fields in parts.items() if fields})
+    whole = {"calls": added if any(added) else [], "message": _added(message, _MESSAGE_FIELDS)}
+    return {name: fields for name, fields in whole.items() if fields}
 
 
 def _added(holder: Any, known: frozenset[str]) -> dict[str, Any]:
     """Return the non-empty fields that are not known ones, and neither too long nor too deep."""
     fields = holder.items() if isinstance(holder, dict) else ()
+    added = {key: value for key, value in fields if key not in known and value}
     return {
         key: value
-        for key, value in fields
-        if key not in known
-        and value
-        and not is_deep(value, levels=_MOST_LEVELS)
-        and len(canonical_json(value)) < MOST_CARRIED
+        for key, value in added.items()
+        if not is_deep(value, levels=_MOST_LEVELS) and len(canonical_json(value)) < MOST_CARRIED
     }
 
 
@@ -208,11 +198,7 @@ class ResponsesWire:
     def send(
         self, client: OpenAI, request: dict[str, Any], *, seconds: float
     ) -> AbstractContextManager[StreamedResponse]:
-        """Send the request, translated.
-
-        Raises:
-            BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
-        """
+        """Send the request, translated. Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it."""
         body = _request_body(request)
         if self._include_reasoning:
             body["include"] = list(dict.fromkeys([*body.get("include", []), _ENCRYPTED]))
@@ -224,13 +210,15 @@ class ResponsesWire:
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the answer as a Chat Completions reply: one choice, usage, the reasoning items under ``carried``.
 
-        Items of unknown types are ignored.
-
-        Raises:
-            NotAReply: it failed, is not finished, or has no list of output items.
+        Items of unknown types are ignored. Raises NotAReply: it failed, is not finished, or has no list of output items.
         """
-        _check_finished(answer)
-        output = answer.get("output")
+        status, output = answer.get("status"), answer.get("output")
+        error = error_in(answer)
+        if error is not None:
+            known = error.status or _STATUSES.get(error.code or "") or (400 if status == "failed" else None)
+            raise NotAReply(str(error), status=known, code=error.code)
+        if status not in (None, "completed", "incomplete"):
+            raise NotAReply(f"its status is {str(status)[:40]!r}")
         if not isinstance(output, list):
             raise NotAReply("it has no list of output items")
         message = _message([item for item in output if isinstance(item, dict) and isinstance(item.get("type"), str)])
@@ -267,8 +255,7 @@ def _request_body(request: Mapping[str, Any]) -> dict[str, Any]:
     The system's messages at the start become the instructions. A ``seed`` is left out, since the API has none. Settings of the
     same name on both sides, and unknown ones, pass unchanged.
 
-    Raises:
-        BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
+    Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
     """
     body: dict[str, Any] = {}
     for key, value in request.items():
@@ -373,16 +360,6 @@ def _call_item(call: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _check_finished(answer: Mapping[str, Any]) -> None:
-    status = answer.get("status")
-    error = error_in(answer)
-    if error is not None:
-        known = error.status or _STATUSES.get(error.code or "") or (400 if status == "failed" else None)
-        raise NotAReply(str(error), status=known, code=error.code)
-    if status not in (None, "completed", "incomplete"):
-        raise NotAReply(f"its status is {str(status)[:40]!r}")
-
-
 def _message(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return output items as an assistant's message."""
     said = [item for item in items if item["type"] == _MESSAGE]
@@ -409,14 +386,13 @@ def _reasoning(item: Mapping[str, Any]) -> str:
 
 def _tool_call(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return the call as it came; readers of replies check it."""
-    call_id = item.get("call_id")
     call = {"type": "function", "function": {"name": item.get("name"), "arguments": item.get("arguments")}}
-    return call if call_id is None else {"id": call_id, **call}
+    return call if item.get("call_id") is None else {"id": item["call_id"], **call}
 
 
 def _items_to_carry(output: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the items to send back with the message; none if the message says everything."""
-    kept = [item for item in output if item["type"] in (_CALL, _MESSAGE) or _is_usable(item)]
+    kept = [item for item in output if item["type"] in (_CALL, _MESSAGE) or _is_readable(item)]
     if not any(item["type"] in _OPAQUE or "phase" in item for item in kept):
         return []
     return [
@@ -425,10 +401,10 @@ def _items_to_carry(output: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
     ]
 
 
-def _is_usable(item: Mapping[str, Any]) -> bool:
-    """Whether the server, which has stored nothing under the item's id, can read an opaque item again."""
-    encrypted, content = item.get("encrypted_content"), item.get("content")
-    readable = (isinstance(encrypted, str) and encrypted) or (isinstance(content, list) and content)
+def _is_readable(item: Mapping[str, Any]) -> bool:
+    """Whether the server, which has stored nothing under the id of an opaque item, can read it again."""
+    content = item.get("content")
+    readable = _string(item.get("encrypted_content")) or (isinstance(content, list) and content)
     return item["type"] in _OPAQUE and bool(readable)
 
 
@@ -443,12 +419,9 @@ def _finish_reason(answer: Mapping[str, Any], message: Mapping[str, Any]) -> str
 def _item_text(item: Mapping[str, Any]) -> str:
     """Return the text of a message item, refusals included; it may be plain text."""
     content = item.get("content")
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "".join(
-        _string(part.get("text")) or _string(part.get("refusal")) for part in parts if isinstance(part, dict)
-    )
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = (_string(part.get("text")) or _string(part.get("refusal")) for part in parts if isinstance(part, dict))
+    return "".join(texts)
 
 
 def _texts(content: Any, key: str = "text", *, separator: str = "\n") -> str:

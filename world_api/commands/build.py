@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, progress_bars, show
-from world_api.commands.vision import (
-    EmbeddingModelOption,
-    FramesOption,
-    LookLanguageOption,
-    PricesOption,
-    SideOption,
-    VisionModelOption,
-    YesOption,
-    confirm,
-    estimate_text,
-)
+from world_api.commands.vision import DEFAULT_VISION, VisionOptions, confirm, estimate_text, with_vision_options
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.identifiers import clock_text
 from world_api.media.container import DEFAULT_LIMITS
-from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_SIDE, VisionChoices
 
 if TYPE_CHECKING:
     from world_api.build.following import Following
-    from world_api.chat.usage import Prices
-    from world_api.options import BuildOptions
     from world_api.session.session import Session
     from world_api.session.vision import VisionConfig
 
@@ -40,47 +26,26 @@ reindex_app = command_app()
 _SHOWN = 3  #: failed captions that are listed
 
 
-class Profile(StrEnum):
-    """Where perception comes from."""
-
-    CLASSICAL = "classical"
-    ENDPOINT = "endpoint"
-    NEURAL = "neural"
-    ORACLE = "oracle"
-
-
-class Speech(StrEnum):
-    """What recognises speech."""
-
-    AUTO = "auto"
-    OFF = "off"
-    FASTER_WHISPER = "faster-whisper"
-    POCKETSPHINX = "pocketsphinx"
-
-
-class SpeechCompute(StrEnum):
-    """The number format of a Whisper model."""
-
-    AUTO = "auto"
-    INT8 = "int8"
-    FLOAT16 = "float16"
-    FLOAT32 = "float32"
+Profile = Literal["classical", "endpoint", "neural", "oracle"]
+Speech = Literal["auto", "off", "faster-whisper", "pocketsphinx"]
+SpeechCompute = Literal["auto", "int8", "float16", "float32"]
 
 
 @app.command()
+@with_vision_options("profile", "looks")
 def build(
     videos: Annotated[list[str], typer.Argument(metavar="VIDEO...", help="Video files.")],
     store: StoreOption = DEFAULT_STORE,
     video_id: Annotated[
         str | None, typer.Option("--id", help="Id of the world; by default from the file's name.")
     ] = None,
-    profile: Annotated[Profile, typer.Option(help="Where perception comes from.")] = Profile.CLASSICAL,
+    profile: Annotated[Profile, typer.Option(help="Where perception comes from.")] = "classical",
     subtitles: Annotated[
         str, typer.Option(metavar="auto|none|LANGUAGE|FILE", help="Which subtitles give the words.")
     ] = "auto",
     speech: Annotated[
         Speech, typer.Option(help="What recognises speech; auto: where there are no subtitles and a model is here.")
-    ] = Speech.AUTO,
+    ] = "auto",
     speech_model: Annotated[
         str, typer.Option(metavar="FOLDER|NAME", help="The recogniser's model; nothing is downloaded.")
     ] = "",
@@ -90,7 +55,7 @@ def build(
     speech_compute: Annotated[
         SpeechCompute,
         typer.Option(help="The numbers faster-whisper computes with; auto: int8 on a CPU, float16 on a GPU."),
-    ] = SpeechCompute.AUTO,
+    ] = "auto",
     without: Annotated[
         list[str] | None,
         typer.Option(metavar="STAGE", help="Leave a stage out, such as screen_texts, the slowest; may be given again."),
@@ -125,13 +90,7 @@ def build(
     model: Annotated[
         str | None, typer.Option(help="With --profile endpoint: the vision model, on the endpoint of OPENAI_BASE_URL.")
     ] = None,
-    vision_model: VisionModelOption = None,
-    embedding_model: EmbeddingModelOption = None,
-    frames: FramesOption = DEFAULT_FRAMES,
-    side: SideOption = DEFAULT_SIDE,
-    look_language: LookLanguageOption = None,
-    prices: PricesOption = None,
-    yes: YesOption = False,
+    vision: VisionOptions = DEFAULT_VISION,
     as_json: JsonOption = False,
 ) -> None:
     """Build worlds from video files.
@@ -139,32 +98,28 @@ def build(
     With --profile endpoint the world is that of classical, and then a vision model captions all of it, once an estimate of
     what is sent to the endpoint was confirmed; captions are kept beside the world and are not made twice.
     """
-    from world_api.api import vision_config
+    from world_api.api import build_world, vision_config
+    from world_api.chat.usage import Prices
     from world_api.core.ports import SystemClock
     from world_api.media.container import Limits
     from world_api.options import BuildOptions, Listening
 
     if video_id is not None and len(videos) > 1:
         raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
-    chosen = VisionChoices(
-        profile=profile.value, model=model, vision_model=vision_model, embedding_model=embedding_model,
-        frames=frames, side=side, language=look_language or DEFAULT_LANGUAGE,
-    )  # fmt: skip
+    chosen = replace(vision.choices(model=model), profile=profile, looks=None)
     # Two of its libraries bring an OpenBLAS whose threads busy-wait, and no stage multiplies anything large.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    captioner = None
-    if (config := vision_config(chosen, clock=SystemClock(), environment=os.environ)) is not None:
-        from world_api.chat.usage import Prices
-
-        captioner = Captioner(config=config, prices=Prices.read(prices), yes=yes)
+    config = vision_config(chosen, clock=SystemClock(), environment=os.environ)
+    if config is not None:
+        Prices.read(vision.prices)  # a faulty file is named before anything is built
     options = BuildOptions(
-        profile=(Profile.CLASSICAL if profile is Profile.ENDPOINT else profile).value,
+        profile="classical" if profile == "endpoint" else profile,
         listening=Listening(
             subtitles=subtitles,
-            speech=speech.value,
+            speech=speech,
             model=speech_model,
             language=speech_language.lower(),
-            compute=speech_compute.value,
+            compute=speech_compute,
         ),
         without=tuple(without or ()),
         force=force,
@@ -177,10 +132,12 @@ def build(
     faults: list[VideoWorldError] = []
     for video in videos:
         try:
-            report = _build_one(video, store, video_id, options)
+            with progress_bars() as bars:
+                made = build_world(video, store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
+            report = made.record()
             reports.append(report)
-            if captioner is not None:
-                report["captions"] = captioner.caption(store, report["video_id"])
+            if config is not None:
+                report["captions"] = caption_world(store, report["video_id"], config, vision)
         except VideoWorldError as fault:  # the other videos are built all the same
             faults.append(fault)
             if len(videos) > 1:
@@ -195,15 +152,6 @@ def build(
     show(result, as_json=as_json, text=lambda: "\n".join(map(_lines, reports)) or "nothing was built")
     if faults:
         raise typer.Exit(1)
-
-
-def _build_one(video: str, store: Path, video_id: str | None, options: BuildOptions) -> dict[str, Any]:
-    from world_api.api import build_world
-    from world_api.core.ports import SystemClock
-
-    with progress_bars() as bars:
-        report = build_world(video, store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
-    return report.record()
 
 
 def _following(settled: float) -> Following:
@@ -228,63 +176,46 @@ def _lines(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Captioner:
-    """Captions whole worlds. ``yes``: the estimate was agreed to on the command line."""
+def caption_world(store: Path, video_id: str, config: VisionConfig, vision: VisionOptions) -> dict[str, Any]:
+    """Caption every segment of a world, and embed captions, after confirmation; return the counts.
 
-    config: VisionConfig
-    prices: Prices
-    yes: bool
+    Raises BackendFault: ``consent_needed``, ``consent_refused``, and the endpoint's; StoreFault: as opening a world names it.
+    """
+    from world_api.api import open_session
+    from world_api.chat.usage import Prices
+    from world_api.core.cost import ledger
+    from world_api.session.captioning import caption_segments, estimate_captions, name_captions
 
-    def caption(self, store: Path, video_id: str) -> dict[str, Any]:
-        """Caption every segment of a world, and embed captions, after confirmation; return the counts.
-
-        Raises:
-            BackendFault: ``consent_needed``, ``consent_refused``, and the endpoint's.
-            StoreFault: as opening a world names it.
-        """
-        from world_api.api import open_session
-        from world_api.core.cost import ledger
-        from world_api.session.captioning import caption_segments, estimate_captions, name_captions
-
-        session = open_session(store, video_id, name=None, seeing=self.config)
-        seeing = session.backends.seeing
-        assert seeing is not None  # noqa: S101 - a vision model was given
-        estimate = estimate_captions(session.view, seeing, self.config)
-        if estimate.requests == 0:
-            name_captions(session.view, seeing)
-            session = open_session(store, video_id, name=None, seeing=self.config)  # which searches them
-        if estimate.requests == 0 and not _without_vectors(session):
-            note(f"{video_id}: all {estimate.kept} captions are there, nothing is sent")
-            nothing = {"prompt": 0, "completion": 0}
-            return {"made": 0, "kept": estimate.kept, "embedded": 0, "failed": [], "tokens": nothing}
-        confirm(estimate_text(f"{video_id}: captions", estimate, self.config, self.prices), yes=self.yes)
-        with progress_bars() as bars, ledger() as book:
-            done = caption_segments(
-                session.view, seeing, self.config, progress=lambda done, total: bars.update("captions", done, total)
-            )
-            session = open_session(store, video_id, name=None, seeing=self.config)
-            missing = _without_vectors(session)
-            if missing and session.backends.meanings is not None:
-                session.backends.meanings.of_captions(missing)
-        return {
-            "made": done.made,
-            "kept": done.kept,
-            "embedded": len(missing),
-            "failed": [
-                {
-                    "start_time": span.start,
-                    "end_time": span.end,
-                    **fault.record()["error"],
-                    "notes": list(getattr(fault, "__notes__", ())),
-                }
-                for span, fault in done.failed
-            ],
-            "tokens": {
-                "prompt": sum(item.prompt for item in book.items),
-                "completion": sum(item.completion for item in book.items),
-            },
-        }
+    session = open_session(store, video_id, name=None, seeing=config)
+    seeing = session.backends.seeing
+    assert seeing is not None  # noqa: S101 - a vision model was given
+    estimate = estimate_captions(session.view, seeing, config)
+    if estimate.requests == 0:
+        name_captions(session.view, seeing)
+        session = open_session(store, video_id, name=None, seeing=config)  # which searches them
+    if estimate.requests == 0 and not _without_vectors(session):
+        note(f"{video_id}: all {estimate.kept} captions are there, nothing is sent")
+        nothing = {"prompt": 0, "completion": 0}
+        return {"made": 0, "kept": estimate.kept, "embedded": 0, "failed": [], "tokens": nothing}
+    text = estimate_text(f"{video_id}: captions", estimate, config, Prices.read(vision.prices))
+    confirm(text, yes=vision.yes)
+    with progress_bars() as bars, ledger() as book:
+        done = caption_segments(
+            session.view, seeing, config, progress=lambda done, total: bars.update("captions", done, total)
+        )
+        session = open_session(store, video_id, name=None, seeing=config)
+        missing = _without_vectors(session)
+        if missing and session.backends.meanings is not None:
+            session.backends.meanings.of_captions(missing)
+    failed = [
+        {"start_time": span.start, "end_time": span.end, **fault.record()["error"], "notes": list(getattr(fault, "__notes__", ()))}
+        for span, fault in done.failed
+    ]  # fmt: skip
+    tokens = {
+        "prompt": sum(item.prompt for item in book.items),
+        "completion": sum(item.completion for item in book.items),
+    }
+    return {"made": done.made, "kept": done.kept, "embedded": len(missing), "failed": failed, "tokens": tokens}
 
 
 def _without_vectors(session: Session) -> list[str]:

@@ -98,11 +98,7 @@ def under_headings(headings: Mapping[str, Sequence[str]]) -> type[TyperCommand]:
 
 
 def _known_groups(names: list[str] | None) -> list[str] | None:
-    """Return the names if each is an optional group of operations.
-
-    Raises:
-        OperationFault: ``unknown_group``.
-    """
+    """Return the names if each is an optional group of operations. Raises OperationFault: ``unknown_group``."""
     if names:
         from world_api.operations import check_groups
 
@@ -166,12 +162,17 @@ def read_arguments(
     """Read arguments from ``--args`` and ``key=value`` by the types that JSON Schema ``properties`` declare.
 
     A value for a string stays as typed; any other is read as JSON. Values of undeclared names are read as JSON if they are JSON,
-    so that the call itself can say what is wrong with them.
-
-    Raises:
-        OperationFault: ``bad_arguments``.
+    so that the call itself can say what is wrong with them. Raises OperationFault: ``bad_arguments``.
     """
-    arguments = _object(args) if args is not None else {}
+    arguments: dict[str, Any] = {}
+    if args is not None:
+        hint = """for example --args '{"top_k": 5}'"""
+        try:
+            arguments = parse_json(args, repeated="refuse")
+        except ValueError as error:
+            raise _bad_arguments(f"--args is not JSON: {error}", hint) from None
+        if not isinstance(arguments, dict):
+            raise _bad_arguments("--args is not a JSON object", hint)
     given: set[str] = set()
     for pair in pairs or []:
         key, equals, value = pair.partition("=")
@@ -187,17 +188,6 @@ def read_arguments(
             raise _bad_arguments(f"{key} is a time in seconds, not {value!r}", f"write {key}={seconds:g}")
         arguments[key] = _value(value, types)
     return arguments
-
-
-def _object(text: str) -> dict[str, Any]:
-    hint = """for example --args '{"top_k": 5}'"""
-    try:
-        value = parse_json(text, repeated="refuse")
-    except ValueError as error:
-        raise _bad_arguments(f"--args is not JSON: {error}", hint) from None
-    if not isinstance(value, dict):
-        raise _bad_arguments("--args is not a JSON object", hint)
-    return value
 
 
 def _bad_arguments(message: str, hint: str) -> OperationFault:

@@ -11,17 +11,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show
 from world_api.core.faults import BackendFault
 from world_api.installation import project_version
-
-if TYPE_CHECKING:
-    from world_api.chat.capabilities import Capabilities
-    from world_api.chat.transport import Endpoint
 
 app = command_app()
 
@@ -114,12 +110,19 @@ def doctor(
 
 def examine_installation(store: Path, *, which: Callable[[str], str | None] = shutil.which) -> dict[str, Any]:
     """Report versions of packages, programs, the configured endpoint, the store, and problems with them."""
-    packages = [_package(name, *facts) for name, facts in PACKAGES.items()]
+    packages = []
+    for name, (purpose, extra) in PACKAGES.items():
+        found = _version(name)
+        advice = "" if found else f'pip install "{f"video-world-api[{extra}]" if extra else name}"'
+        packages.append({"name": name, "version": found, "for": purpose, "extra": extra, "advice": advice})
     problems = [package["advice"] for package in packages if not package["version"] and not package["extra"]]
     if store.exists() and not os.access(store, os.W_OK):
         problems.append(f"the store {store} cannot be written to; choose another --store")
-    if _version("opencv-python-headless") and not _opencv_has_detectors():
-        problems.append("this OpenCV has no people detector; install opencv-python-headless below 5")
+    if _version("opencv-python-headless"):
+        import cv2
+
+        if not (hasattr(cv2, "HOGDescriptor") and hasattr(cv2, "CascadeClassifier")):
+            problems.append("this OpenCV has no people detector; install opencv-python-headless below 5")
     return {
         "ok": not problems,
         "python": platform.python_version(),
@@ -136,24 +139,11 @@ def examine_installation(store: Path, *, which: Callable[[str], str | None] = sh
     }
 
 
-def _package(name: str, purpose: str, extra: str) -> dict[str, Any]:
-    found = _version(name)
-    target = f"video-world-api[{extra}]" if extra else name
-    advice = "" if found else f'pip install "{target}"'
-    return {"name": name, "version": found, "for": purpose, "extra": extra, "advice": advice}
-
-
 def _version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-def _opencv_has_detectors() -> bool:
-    import cv2
-
-    return hasattr(cv2, "HOGDescriptor") and hasattr(cv2, "CascadeClassifier")
 
 
 def _installation_text(record: dict[str, Any]) -> str:
@@ -178,10 +168,9 @@ def _installation_text(record: dict[str, Any]) -> str:
 def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict[str, Any]:
     """Try what a chat endpoint supports, and report it.
 
-    Raises:
-        BackendFault: ``endpoint_not_configured``, or why nothing could be found out.
+    Raises BackendFault: ``endpoint_not_configured``, or why nothing could be found out.
     """
-    from world_api.chat.capabilities import cache_folder, capabilities_of
+    from world_api.chat.capabilities import CHECKS, cache_folder, capabilities_of
     from world_api.chat.transport import Endpoint
     from world_api.core.ports import SystemClock
 
@@ -200,15 +189,8 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict
         cache=cache_folder(os.environ, home=Path.home()),
         clock=SystemClock(),
         sleep=time.sleep,
-        thorough=True,
         again=again,
     )
-    return _endpoint_record(endpoint, model, found)
-
-
-def _endpoint_record(endpoint: Endpoint, model: str, found: Capabilities) -> dict[str, Any]:
-    from world_api.chat.capabilities import CHECKS
-
     checks = [found.check(name) for name in CHECKS]
     return {
         "endpoint": endpoint.host,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Literal
 
 import typer
 
@@ -24,27 +24,14 @@ from world_api.commands.cli import (
     show,
     to_json,
 )
-from world_api.commands.vision import (
-    EmbeddingModelOption,
-    FramesOption,
-    LookLanguageOption,
-    LooksOption,
-    Perception,
-    PerceptionOption,
-    PricesOption,
-    SideOption,
-    VisionModelOption,
-    YesOption,
-    confirm_vision_cost,
-    spent_text,
-)
-from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_LOOKS, DEFAULT_SIDE, VisionChoices
+from world_api.commands.vision import DEFAULT_VISION, VisionOptions, spent_text, with_vision_options
 
 app = command_app()
 ops_app = command_app()
 
 
 @app.command()
+@with_vision_options()
 def call(
     operation: Annotated[str, typer.Argument(help="Which operation; `videoworld ops` lists them.")],
     pairs: PairsArgument = None,
@@ -53,19 +40,11 @@ def call(
     as_of: AsOfOption = None,
     session: SessionOption = DEFAULT_SESSION,
     args: ArgsOption = None,
-    profile: PerceptionOption = Perception.CLASSICAL,
     model: Annotated[
         str | None,
         typer.Option(help="With --profile endpoint: the vision model, on the endpoint of OPENAI_BASE_URL."),
     ] = None,
-    vision_model: VisionModelOption = None,
-    embedding_model: EmbeddingModelOption = None,
-    frames: FramesOption = DEFAULT_FRAMES,
-    side: SideOption = DEFAULT_SIDE,
-    look_language: LookLanguageOption = None,
-    looks: LooksOption = DEFAULT_LOOKS,
-    prices: PricesOption = None,
-    yes: YesOption = False,
+    vision: VisionOptions = DEFAULT_VISION,
     groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -73,7 +52,6 @@ def call(
     import os
 
     from world_api.api import open_session, vision_config
-    from world_api.chat.usage import Prices
     from world_api.core.cost import ledger
     from world_api.core.ports import SystemClock
     from world_api.operations import EVERY_OPERATION, operations_for, run
@@ -84,14 +62,11 @@ def call(
     declared = EVERY_OPERATION.get(operation)
     is_on = operation in operations_for(groups or ())
     at_once = declared.looks + declared.price.model_calls if declared is not None and is_on else 0
-    most_looks = min(looks, at_once + MAY_BE_REFUSED) if at_once else 0  # a refused request is sent once more
-    chosen = VisionChoices(
-        profile=profile.value, model=None, vision_model=vision_model or model, embedding_model=embedding_model,
-        frames=frames, side=side, looks=most_looks, language=look_language or DEFAULT_LANGUAGE,
-    )  # fmt: skip
+    most_looks = min(vision.looks, at_once + MAY_BE_REFUSED) if at_once else 0  # a refused request is sent once more
+    chosen = replace(vision.choices(model=model), looks=most_looks)
     config = vision_config(chosen, clock=SystemClock(), environment=os.environ)
     if config is not None and (most_looks or config.embedder is not None):
-        confirm_vision_cost(store, video, config, Prices.read(prices), yes=yes, during="for this call")
+        vision.confirm(store, video, config, during="for this call")
     opened = open_session(store, video, as_of=as_of, name=session, seeing=config, groups=groups or ())
     properties = declared.parameters_schema()["properties"] if declared else {}
     arguments = {"video_id": video, **read_arguments(pairs, args, properties)}
@@ -102,19 +77,12 @@ def call(
     show(result, as_json=as_json, text=lambda: to_json(result))
 
 
-class Format(StrEnum):
-    """The formats of the operations' declarations."""
-
-    TABLE = "table"
-    JSON_SCHEMA = "json-schema"
-    OPENAI = "openai"
-    OPENAI_STRICT = "openai-strict"
-    MCP = "mcp"
+Format = Literal["table", "json-schema", "openai", "openai-strict", "mcp"]
 
 
 @ops_app.command()
 def ops(
-    chosen: Annotated[Format, typer.Option("--format", help="Format of the declarations.")] = Format.TABLE,
+    chosen: Annotated[Format, typer.Option("--format", help="Format of the declarations.")] = "table",
     groups: WithOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -122,6 +90,6 @@ def ops(
     from world_api.operations import operations_for
     from world_api.schemas.formats import render
 
-    shown = Format.JSON_SCHEMA if as_json and chosen is Format.TABLE else chosen
-    text = render(shown.value, operations_for(groups or ())).rstrip("\n")
+    shown = "json-schema" if as_json and chosen == "table" else chosen
+    text = render(shown, operations_for(groups or ())).rstrip("\n")
     show(None, as_json=False, text=lambda: text)

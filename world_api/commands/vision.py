@@ -1,19 +1,25 @@
-"""Options that choose a vision model, and the estimate that is shown and confirmed before anything is sent to it."""
+"""Options that choose a vision model, and the estimate that is shown and confirmed before anything is sent to it.
+
+A command with a parameter ``vision: VisionOptions`` and the decorator ``with_vision_options`` has all of these options.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from world_api.commands.cli import note
 from world_api.core.faults import BackendFault
-from world_api.options import LookLanguage
+from world_api.core.identifiers import plural
+from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_LOOKS, DEFAULT_SIDE, LookLanguage, VisionChoices
 
 if TYPE_CHECKING:
     from world_api.chat.usage import Prices
@@ -22,53 +28,113 @@ if TYPE_CHECKING:
     from world_api.session.vision import VisionConfig
 
 
-class Perception(StrEnum):
-    """The perception behind operations that ask for what rows do not say."""
-
-    CLASSICAL = "classical"
-    ENDPOINT = "endpoint"
+#: The perception behind operations that ask for what rows do not say.
+Perception = Literal["classical", "endpoint"]
 
 
-PerceptionOption = Annotated[
-    Perception,
-    typer.Option(
-        "--profile",
-        help="endpoint: a model looks at frames, which are sent to the endpoint; classical: nothing leaves this machine.",
-    ),
-]
-VisionModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--vision-model", metavar="MODEL", help="With --profile endpoint: the vision model; by default --model."
-    ),
-]
-EmbeddingModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--embedding-model", metavar="MODEL", help="With --profile endpoint: what makes captions comparable in meaning."
-    ),
-]
-FramesOption = Annotated[
-    int, typer.Option("--frames", min=1, max=64, help="With --profile endpoint: frames of an interval, at most.")
-]
-SideOption = Annotated[
-    int,
-    typer.Option("--side", min=64, max=4096, help="With --profile endpoint: longer side of a frame sent, in pixels."),
-]
-LooksOption = Annotated[
-    int, typer.Option("--looks", min=0, help="With --profile endpoint: different looks for one question, at most.")
-]
-LookLanguageOption = Annotated[
-    LookLanguage | None,
-    typer.Option("--look-language", help="With --profile endpoint: language of the vision model's replies."),
-]
-PricesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--prices", metavar="FILE", help="USD per million tokens, by model, so that costs are shown in money."
-    ),
-]
-YesOption = Annotated[bool, typer.Option("--yes", help="Agree to the estimate without a question.")]
+@dataclass(frozen=True, kw_only=True)
+class VisionOptions:
+    """The options of a command that choose a vision model."""
+
+    profile: Annotated[
+        Perception,
+        typer.Option(
+            "--profile",
+            help="endpoint: a model looks at frames, which are sent to the endpoint; classical: nothing leaves this machine.",
+        ),
+    ] = "classical"
+    vision_model: Annotated[
+        str | None,
+        typer.Option(
+            "--vision-model", metavar="MODEL", help="With --profile endpoint: the vision model; by default --model."
+        ),
+    ] = None
+    embedding_model: Annotated[
+        str | None,
+        typer.Option(
+            "--embedding-model",
+            metavar="MODEL",
+            help="With --profile endpoint: what makes captions comparable in meaning.",
+        ),
+    ] = None
+    frames: Annotated[
+        int, typer.Option("--frames", min=1, max=64, help="With --profile endpoint: frames of an interval, at most.")
+    ] = DEFAULT_FRAMES
+    side: Annotated[
+        int,
+        typer.Option(
+            "--side", min=64, max=4096, help="With --profile endpoint: longer side of a frame sent, in pixels."
+        ),
+    ] = DEFAULT_SIDE
+    look_language: Annotated[
+        LookLanguage | None,
+        typer.Option("--look-language", help="With --profile endpoint: language of the vision model's replies."),
+    ] = None
+    looks: Annotated[
+        int,
+        typer.Option("--looks", min=0, help="With --profile endpoint: different looks for one question, at most."),
+    ] = DEFAULT_LOOKS
+    prices: Annotated[
+        Path | None,
+        typer.Option(
+            "--prices", metavar="FILE", help="USD per million tokens, by model, so that costs are shown in money."
+        ),
+    ] = None
+    yes: Annotated[bool, typer.Option("--yes", help="Agree to the estimate without a question.")] = False
+
+    def choices(self, *, model: str | None = None, language: str = DEFAULT_LANGUAGE) -> VisionChoices:
+        """Return what was chosen; ``model`` is the controller's, ``language`` that of replies if none was chosen."""
+        return VisionChoices(
+            profile=self.profile, model=model, vision_model=self.vision_model, embedding_model=self.embedding_model,
+            frames=self.frames, side=self.side, looks=self.looks, language=self.look_language or language,
+        )  # fmt: skip
+
+    def confirm(
+        self, store: Path, video: str, config: VisionConfig | None, *, prices: Prices | None = None, during: str
+    ) -> None:
+        """Show the most that a vision model may be sent, and return only if that is agreed to.
+
+        ``video`` is the id of a world, or a file that need not have one yet: nothing is built. Raises BackendFault:
+        ``consent_needed``, ``consent_refused``; StoreFault and MediaFault: as opening a world and probing a file name them.
+        """
+        if config is None:
+            return
+        from world_api.chat.usage import Prices
+        from world_api.session.captioning import estimate_question
+
+        estimate = estimate_question(config, *_frame_size(store, video))
+        known = Prices.read(self.prices) if prices is None else prices
+        confirm(estimate_text(f"looking, {during}", estimate, config, known), yes=self.yes)
+
+
+DEFAULT_VISION = VisionOptions()
+_Command = Callable[..., None]
+
+
+def with_vision_options(*left_out: str) -> Callable[[_Command], _Command]:
+    """Replace the parameter ``vision`` of a command by the fields of ``VisionOptions``, except those that are left out."""
+    options = inspect.signature(VisionOptions, eval_str=True).parameters.values()
+    added = [option for option in options if option.name not in left_out]
+
+    def decorate(command: _Command) -> _Command:
+        signature = inspect.signature(command, eval_str=True)
+        own = list(signature.parameters.values())
+        place = list(signature.parameters).index("vision")
+        shown = [
+            item.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+            for item in (*own[:place], *added, *own[place + 1 :])
+        ]
+
+        @functools.wraps(command)
+        def expanded(**given: Any) -> None:
+            chosen = {option.name: given.pop(option.name) for option in added}
+            command(**given, vision=VisionOptions(**chosen))
+
+        expanded.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]  # Typer reads it
+        expanded.__annotations__ = {item.name: item.annotation for item in shown}
+        return expanded
+
+    return decorate
 
 
 def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, prices: Prices) -> str:
@@ -77,7 +143,7 @@ def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, price
     model = config.vision.name
     price = prices.of(model)
     lines = [
-        f"{what}: {most}{_count(estimate.requests, 'request')} to {model} at {config.host}",
+        f"{what}: {most}{plural(estimate.requests, 'request')} to {model} at {config.host}",
         f"  frames: {most}{estimate.frames:,}, none larger than {config.vision.longest_side} pixels; "
         "they leave this machine",
         f"  tokens: about {estimate.prompt:,} sent and {estimate.completion:,} written"
@@ -91,7 +157,7 @@ def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, price
     if config.embedder is not None:
         lines.append(f"  words:  captions and search queries go to {config.embedder.name} there, a few tokens each")
     if estimate.kept:
-        lines.append(f"  kept:   {_count(estimate.kept, 'caption')} from before, which cost nothing")
+        lines.append(f"  kept:   {plural(estimate.kept, 'caption')} from before, which cost nothing")
     return "\n".join(lines)
 
 
@@ -100,8 +166,7 @@ def confirm(text: str, *, yes: bool, answer: Callable[[], str] | None = None) ->
 
     ``answer`` reads what the person types; None reads the terminal, if there is one.
 
-    Raises:
-        BackendFault: ``consent_needed``: there is no terminal; ``consent_refused``.
+    Raises BackendFault: ``consent_needed``: there is no terminal; ``consent_refused``.
     """
     note(text)
     if yes:
@@ -116,32 +181,6 @@ def confirm(text: str, *, yes: bool, answer: Callable[[], str] | None = None) ->
         answer = _typed
     if answer().strip().lower() not in ("y", "yes"):
         raise BackendFault("consent_refused", "nothing was sent", hint="choose fewer --frames or a smaller --side")
-
-
-def confirm_vision_cost(
-    store: Path,
-    video: str,
-    config: VisionConfig | None,
-    prices: Prices,
-    *,
-    yes: bool,
-    during: str = "for this question",
-) -> None:
-    """Show the most that a vision model may be sent, and return only if that is agreed to.
-
-    ``video`` is the id of a world, or a file that need not have one yet: nothing is built.
-
-    Raises:
-        BackendFault: ``consent_needed``, ``consent_refused``.
-        StoreFault: as opening a world names it.
-        MediaFault: as probing a file names it.
-    """
-    if config is None:
-        return
-    from world_api.session.captioning import estimate_question
-
-    estimate = estimate_question(config, *_frame_size(store, video))
-    confirm(estimate_text(f"looking, {during}", estimate, config, prices), yes=yes)
 
 
 def _frame_size(store: Path, video: str) -> tuple[int, int]:
@@ -169,7 +208,7 @@ def spent_text(spent: Sequence[Spent], config: VisionConfig) -> str:
     written = sum(item.completion for item in sent)
     about = "about " if any(item.estimated for item in sent) else ""
     return (
-        f"sent to {config.host}: {_count(len(sent), 'request')} with {_count(frames, 'frame')}, "
+        f"sent to {config.host}: {plural(len(sent), 'request')} with {plural(frames, 'frame')}, "
         f"{about}{prompt:,} tokens; {written:,} written"
     )
 
@@ -178,7 +217,3 @@ def _typed() -> str:
     sys.stderr.write("Send that? Type yes to agree: ")
     sys.stderr.flush()
     return sys.stdin.readline()
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -128,12 +128,12 @@ def _search(store: Path, query: str, as_json: bool) -> None:
 
     hits = [vars(hit) for hit in search(store, query, _SEARCH_HITS)]
     record = {"store": str(store), "query": query, "segments": hits}
-    show(record, as_json=as_json, text=lambda: "\n".join(map(_hit_line, hits)) or "nothing matches")
-
-
-def _hit_line(hit: dict[str, Any]) -> str:
-    words = " / ".join(hit["text"].splitlines())[:80]
-    return f"{hit['video_id']:32} {clock_text(hit['start_time']):>9} - {clock_text(hit['end_time']):>9}  {words}"
+    lines = [
+        f"{hit['video_id']:32} {clock_text(hit['start_time']):>9} - {clock_text(hit['end_time']):>9}  "
+        + " / ".join(hit["text"].splitlines())[:80]
+        for hit in hits
+    ]
+    show(record, as_json=as_json, text=lambda: "\n".join(lines) or "nothing matches")
 
 
 @inspect_app.command()
@@ -278,7 +278,11 @@ def inspection_text(record: dict[str, Any]) -> str:
         "scenes": [f"{scene['scene_id']}  {scene['brief_caption']}" for scene in record["scenes"]],
         "tracks": [f"{track['entity_id']}  {track['hint']}" for track in record["tracks"]],
         "screen texts": [text["text"] for text in record["screen_texts"]],
-        "speech": [line["text"] + _confidence(line) for line in record["speech"]],
+        "speech": [
+            # Subtitles have no confidence, since a person wrote them.
+            line["text"] + (f"  (recognised, {line['confidence']:.0%} sure)" if line["source"] == "recognised" else "")
+            for line in record["speech"]
+        ],
     }.items():
         rows = record[title.replace(" ", "_")]
         if rows:
@@ -295,11 +299,6 @@ def _times(span: TimeSpan) -> dict[str, float]:
     from world_api.core.spans import round_time
 
     return {"start_time": round_time(span.start), "end_time": round_time(span.end)}
-
-
-def _confidence(line: dict[str, Any]) -> str:
-    """Return the confidence of a recognised line; subtitles have none, since a person wrote them."""
-    return f"  (recognised, {line['confidence']:.0%} sure)" if line["source"] == "recognised" else ""
 
 
 @session_app.command("list")

@@ -7,7 +7,7 @@ import json
 import math
 from collections import Counter
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 #: Nesting of lists and objects that a stored value may have; a record that holds a deeper one could not be written.
 MAX_LEVELS = 200
@@ -72,6 +72,11 @@ def parse_json(text: str, *, repeated: Literal["allow", "refuse", "note"] = "all
         )
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def is_finite_number(value: Any) -> TypeGuard[float]:
+    """Whether a JSON value is a number: neither a truth value nor infinite."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
 
 
 def is_deep(value: Any, *, levels: int = MAX_LEVELS) -> bool:

@@ -116,6 +116,11 @@ def columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in seen)
 
 
+def plural(number: int, noun: str) -> str:
+    """Return a number of things, such as ``1,200 frames``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 def clock_text(seconds: float) -> str:
     """``m:ss.s`` (or ``h:mm:ss.s``) for people."""
     minutes, rest = divmod(round(seconds, 1), 60)

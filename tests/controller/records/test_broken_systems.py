@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
 from controller.questions import Question
 from controller.records import Answered, Journal, Unanswered, answer, answer_many
 from controller.systems import SystemContext
+from tests.support.scripted import ScriptedChatModel
 from world_api import SystemClock
-from world_api.chat import Price, Prices, RuleBasedChatModel, ScriptedChatModel, completion
+from world_api.chat import Price, Prices, RuleBasedChatModel, completion
 from world_api.core import EpisodeFault
 
 ASKED = Question(text="When?")

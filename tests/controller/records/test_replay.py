@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
 from controller.episode import Episode, FaultRecord, episode_from_record
+from controller.episode_budget import Budget
 from controller.questions import Question
 from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
 from tests.support.journals import forge
+from tests.support.scripted import ScriptedChatModel
 from tool_induction import ToolLibrary, load_library
 from world_api import SystemClock
-from world_api.chat import Endpoint, OpenAIChatModel, RuleBasedChatModel, ScriptedChatModel
+from world_api.chat import Endpoint, OpenAIChatModel, RuleBasedChatModel
 from world_api.core import BackendFault, EpisodeFault, json_line
 
 QUESTION = "When does the person in red first appear?"

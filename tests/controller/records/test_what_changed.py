@@ -16,8 +16,9 @@ from controller.loop import run_episode
 from controller.questions import Question
 from controller.records import Journal, Replayed, answer, conditions, replay_recorded
 from controller.systems import System, SystemContext
+from tests.support.scripted import ScriptedChatModel
 from world_api import SystemClock
-from world_api.chat import RuleBasedChatModel, ScriptedChatModel
+from world_api.chat import RuleBasedChatModel
 from world_api.core import EpisodeFault, OperationFault, json_line, parse_json
 from world_api.session import Session
 
@@ -159,7 +160,7 @@ Reach = Callable[[SystemContext, Session], Any]
     ("reach", "told"),
     [
         (lambda context, session: session.view.duration, "session's view"),
-        (lambda context, session: session.memories(), "session's view"),
+        (lambda context, session: session.memories(), "session's memories"),
         (lambda context, session: context.inputs.material("later", lambda: 1), "material 'later'"),
         (lambda context, session: context.clock.monotonic(), "reads the clock"),
         (lambda context, session: context.model.complete({"messages": []}), "no reply to this request"),

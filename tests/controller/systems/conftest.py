@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
 from controller.questions import Question
 from controller.systems import ENTRY_POINT_GROUP, SystemContext, build_system
 from tests.support.systems import THIRD_PARTY, Willing, add_film, draw_film, entry_points_of

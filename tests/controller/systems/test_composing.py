@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
+from tests.support.scripted import ScriptedChatModel
 from tests.support.scripted_judge import ScriptedJudge
 from tests.support.systems import DOCUMENT, data_in, text_of
-from world_api.chat import Call, ScriptedChatModel, completion
+from world_api.chat import Call, completion
 
 GIVEN = {"video_id": "made", "words": "folder"}
 FAULTY = json.loads(json.dumps(DOCUMENT).replace("search_segments_by_text", "search_segments_by_words"))

@@ -7,10 +7,11 @@ from typing import Any, get_args
 
 import pytest
 
-from controller.budgets import Budget
 from controller.episode import Outcome, episode_from_record
+from controller.episode_budget import Budget
 from controller.questions import Question
 from controller.systems import ENTRY_POINT_GROUP, build_system, system_names
+from tests.support.scripted import ScriptedChatModel
 from tests.support.systems import (
     THIRD_PARTY,
     Willing,
@@ -23,7 +24,6 @@ from tests.support.systems import (
     words_beside_data,
 )
 from world_api.api import open_session
-from world_api.chat import ScriptedChatModel
 from world_api.core import BackendFault, EpisodeFault, json_line
 
 OWN = ("flat", "flat+domain", "hints", "flat+compose", "hier", "pipeline", "direct", "socratic", "blind")

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from controller.toolsets import FallbackTools
+from controller.episode_tools import FallbackTools
+from tests.support.scripted import ScriptedChatModel
 from tests.support.scripted_judge import ScriptedJudge
 from tests.support.systems import FOUND
 from tool_induction import ToolDeclaration, load_library
-from world_api.chat import Call, ScriptedChatModel, completion
+from world_api.chat import Call, completion
 from world_api.operations import OPERATIONS
 
 SEARCH = Call(tool="search_segments_by_text", arguments={"video_id": "made", "query": "folder", "top_k": 3}, id="s1")

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from controller.budgets import Budget
+from controller.episode_budget import Budget
 from controller.questions import Question
 from controller.systems import build_system, clips
+from tests.support.scripted import ScriptedChatModel
 from tests.support.systems import data_in, pictures_in, seconds_shown, text_of
 from world_api.api import open_session
 from world_api.chat import RuleBasedChatModel
@@ -152,7 +153,7 @@ def test_where_no_caption_fits_some_of_all_parts_are_given_and_it_is_said(play: 
 
 
 def test_an_answer_cites_what_was_given(play: Any) -> None:
-    from world_api.chat import Call, ScriptedChatModel, completion
+    from world_api.chat import Call, completion
 
     spans = [{"start_time": 20.0, "end_time": 30.0}, {"start_time": 21.0, "end_time": 28.0}]
     answer = Call(tool="submit_answer", arguments={"answer": "x", "spans": spans}, id="end")

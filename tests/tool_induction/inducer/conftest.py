@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.scripted import ScriptedChatModel
 from tool_induction.domains import Domain, load_domain
 from tool_induction.inducer import Induction, Requester, Settings
 from tool_induction.inducer import induce as run_rounds
 from world_api import SystemClock
-from world_api.chat import ScriptedChatModel, completion
+from world_api.chat import completion
 
 Tool = dict[str, Any]
 

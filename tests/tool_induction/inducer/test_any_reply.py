@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.scripted import ScriptedChatModel
 from tests.support.scripted_repairer import ScriptedRepairer
 from tool_induction.domains import load_domain
 from tool_induction.inducer import InducerPrompts, Requester, Settings, induce, log_lines, report_page, spent
 from world_api import SystemClock
-from world_api.chat import ScriptedChatModel, completion
+from world_api.chat import completion
 from world_api.core import ToolFault
 
 DOMAIN = load_domain("A_locate_count")

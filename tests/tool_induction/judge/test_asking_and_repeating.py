@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.scripted import ScriptedChatModel
 from tests.support.scripted_judge import ScriptedJudge
 from tool_induction.judge import JUDGEMENT, ChatJudge, FileJudge, RememberedJudge
-from world_api.chat import CachingChatModel, Endpoint, OpenAIChatModel, ScriptedChatModel, completion
+from world_api.chat import CachingChatModel, Endpoint, OpenAIChatModel, completion
 from world_api.core import BackendFault, EpisodeFault, Ledger, ToolFault, ledger
 
 YES_NO = ("yes", "no")

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.command_line import Cli
+from tests.support.scripted import ScriptedChatModel
 from tests.support.scripted_judge import ScriptedJudge
 from tool_induction import Memo, RunLimits, Trace, compile_document, limits, run_tool
 from tool_induction.judge import JUDGEMENT, ChatJudge, FileJudge, chosen, plain_answer
-from world_api.chat import ScriptedChatModel, completion, estimate_tokens
+from world_api.chat import completion, estimate_tokens
 from world_api.core import BackendFault, EpisodeFault, ToolFault
 
 GIVEN = {"video_id": "film", "query": "rain"}

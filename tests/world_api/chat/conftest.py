@@ -10,7 +10,7 @@ import pytest
 from tests.support.chat_server import KEY
 from world_api.chat import Endpoint, OpenAIChatModel, ResponsesWire
 
-_OF_THE_MODEL = ("chance", "wire", "find_wire")
+_OF_THE_MODEL = ("chance", "wire")
 
 
 @pytest.fixture

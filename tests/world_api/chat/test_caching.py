@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from world_api.chat import CachingChatModel, ScriptedChatModel, completion, endpoint_model, from_cache
+from tests.support.scripted import ScriptedChatModel
+from world_api.chat import CachingChatModel, completion, endpoint_model, from_cache
 from world_api.core import BackendFault, deadline
 
 REQUEST: dict[str, Any] = {

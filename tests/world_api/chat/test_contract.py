@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.scripted import ScriptedChatModel
 from world_api.chat import (
     CachingChatModel,
     Endpoint,
@@ -19,7 +20,6 @@ from world_api.chat import (
     ReplayChatModel,
     ResponsesWire,
     RuleBasedChatModel,
-    ScriptedChatModel,
     completion,
 )
 from world_api.core import ChatModel, EpisodeFault

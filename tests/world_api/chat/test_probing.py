@@ -33,21 +33,14 @@ def outcomes(found: Capabilities) -> dict[str, str]:
     return {name: found.check(name).outcome for name in CHECKS}
 
 
-def test_one_request_chooses_chat_completions_and_tries_a_tool(chat_server: Any, probe: Probe) -> None:
-    chat_server.respond(Manners())
-    found = probe()
-    assert (found.wire, found.can("tools"), found.can("images"), len(chat_server.received)) == ("chat", True, None, 1)
-    assert (found.spent.prompt, found.spent.completion, found.usable) == (50, 5, True)
-
-
 def test_a_good_server_is_found_good_in_everything(chat_server: Any, probe: Probe) -> None:
     chat_server.respond(Manners(responses=True))
-    assert set(outcomes(probe(thorough=True)).values()) == {"ok"}
+    assert set(outcomes(probe()).values()) == {"ok"}
 
 
 def test_a_good_server_with_only_responses_is_spoken_to_there(chat_server: Any, probe: Probe) -> None:
     chat_server.respond(Manners(chat=False, responses=True))
-    found = probe(thorough=True)
+    found = probe()
     assert found.wire == "responses"
     assert {name for name, outcome in outcomes(found).items() if outcome != "ok"} == {"chat"}
 
@@ -56,19 +49,17 @@ def test_a_chat_wire_that_refuses_tools_and_names_responses_is_left_for_it(chat_
     chat_server.respond(Manners("points_elsewhere", responses=True))
     found = probe()
     assert (found.wire, found.can("tools"), found.check("chat").outcome) == ("responses", True, "wrong")
-    assert [received.path for received in chat_server.received] == ["/v1/chat/completions", "/v1/responses"]
+    assert [received.path for received in chat_server.received][:2] == ["/v1/chat/completions", "/v1/responses"]
 
 
 #: fault of the server -> what is found otherwise than on a good one
-WITHOUT_TOOLS = {"parallel_calls": "not_tried", "strict": "not_tried"}
+WITHOUT_TOOLS = {"parallel_calls": "not_tried"}
 FAULTS: dict[str, dict[str, str]] = {
     **{name: {"tools": "wrong", **WITHOUT_TOOLS} for name in ("drops_tools", "empty_arguments", "object_arguments")},
     "refuses_tools": {"tools": "not_offered", **WITHOUT_TOOLS},
     "one_call": {"parallel_calls": "not_offered"},
     "refuses_null": {"tools": "wrong"},
     "forgets_results": {"tools": "wrong"},
-    "refuses_strict": {"strict": "not_offered"},
-    "ignores_schema": {"structured_output": "wrong"},
     "blind": {"images": "wrong"},
     "refuses_images": {"images": "not_offered"},
     "image_failure": {"images": "not_offered"},
@@ -81,7 +72,7 @@ def test_a_fault_of_the_server_is_found_where_it_is_and_nowhere_else(
     chat_server: Any, probe: Probe, fault: str
 ) -> None:
     chat_server.respond(Manners(fault, responses=True))
-    found = outcomes(probe(thorough=True))
+    found = outcomes(probe())
     assert {name: outcome for name, outcome in found.items() if outcome != "ok"} == FAULTS[fault]
 
 
@@ -97,7 +88,7 @@ def test_what_a_controller_cannot_do_without_decides_whether_a_model_can_be_one(
     chat_server: Any, probe: Probe, fault: str, usable: bool
 ) -> None:
     chat_server.respond(Manners(fault))
-    assert probe(thorough=True).usable is usable
+    assert probe().usable is usable
 
 
 def test_a_call_written_as_text_is_named(chat_server: Any, probe: Probe) -> None:
@@ -115,23 +106,12 @@ def test_estimated_tokens_are_told_where_a_server_counts_none(chat_server: Any, 
 
 def test_a_finding_is_kept_for_this_endpoint_model_and_version(chat_server: Any, probe: Probe, tmp_path: Path) -> None:
     chat_server.respond(Manners())
-    first = probe(cache=tmp_path)
+    first, sent = probe(cache=tmp_path), len(chat_server.received)
     assert probe(cache=tmp_path) == first
-    assert len(chat_server.received) == 1
+    assert len(chat_server.received) == sent
     probe(cache=tmp_path, model="n")
     probe(cache=tmp_path, again=True)
-    assert len(chat_server.received) == 3
-
-
-def test_a_thorough_finding_serves_both_and_a_short_one_does_not(
-    chat_server: Any, probe: Probe, tmp_path: Path
-) -> None:
-    chat_server.respond(Manners())
-    probe(cache=tmp_path)
-    whole = probe(cache=tmp_path, thorough=True)
-    asked = len(chat_server.received)
-    assert probe(cache=tmp_path) == whole == probe(cache=tmp_path, thorough=True)
-    assert len(chat_server.received) == asked > 5
+    assert len(chat_server.received) == 3 * sent
 
 
 def test_a_finding_of_another_version_is_left_aside(
@@ -139,9 +119,10 @@ def test_a_finding_of_another_version_is_left_aside(
 ) -> None:
     chat_server.respond(Manners())
     probe(cache=tmp_path)
+    sent = len(chat_server.received)
     monkeypatch.setattr("world_api.chat.capabilities.project_version", lambda: "99.0")
     probe(cache=tmp_path)
-    assert len(chat_server.received) == 2
+    assert len(chat_server.received) == 2 * sent
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"of": 1}', b"\xff\xfe"])
@@ -159,8 +140,9 @@ def test_a_finding_whose_checks_are_not_ones_is_left_aside(chat_server: Any, pro
     probe(cache=tmp_path)
     (path,) = tmp_path.rglob("*.json")
     path.write_text(path.read_text().replace('"outcome": "ok"', '"outcome": "splendid"'))
+    sent = len(chat_server.received)
     probe(cache=tmp_path)
-    assert len(chat_server.received) == 2
+    assert len(chat_server.received) == 2 * sent
 
 
 def test_neither_the_key_nor_credentials_in_the_address_are_kept(
@@ -213,7 +195,7 @@ def test_passing_trouble_is_waited_out(chat_server: Any, probe: Probe) -> None:
     good = Manners()
     answers = iter([chat_server.refusal(503, "loading the model")])
     chat_server.respond(lambda received: next(answers, None) or good(received))
-    assert (probe().can("tools"), len(chat_server.received)) == (True, 2)
+    assert probe().can("tools") is True
 
 
 def test_what_kept_a_look_from_answering_is_asked_again_next_time(
@@ -223,10 +205,10 @@ def test_what_kept_a_look_from_answering_is_asked_again_next_time(
     chat_server.respond(
         lambda received: chat_server.refusal(429, "slow down") if "responses" in received.path else good(received)
     )
-    found = probe(cache=tmp_path, thorough=True)
+    found = probe(cache=tmp_path)
     assert (found.check("responses").outcome, found.can("responses"), found.thorough) == ("not_tried", None, False)
     chat_server.respond(good)
-    assert probe(cache=tmp_path, thorough=True).can("responses") is True
+    assert probe(cache=tmp_path).can("responses") is True
 
 
 def test_caches_are_where_the_platform_keeps_them_or_where_they_are_wished(tmp_path: Path) -> None:
@@ -252,9 +234,8 @@ def test_the_window_is_what_the_server_tells(
 ) -> None:
     good = Manners()
     chat_server.respond(lambda received: {"data": entries} if received.path.endswith("/models") else good(received))
-    assert probe(thorough=True, cache=tmp_path).window == window
     assert probe(cache=tmp_path).window == window
-    assert probe(again=True).window is None
+    assert probe(cache=tmp_path).window == window
 
 
 def test_a_list_of_models_that_is_not_there_costs_nothing(chat_server: Any, probe: Probe) -> None:
@@ -262,5 +243,5 @@ def test_a_list_of_models_that_is_not_there_costs_nothing(chat_server: Any, prob
     chat_server.respond(
         lambda received: chat_server.refusal(500, "oops") if received.path.endswith("/models") else good(received)
     )
-    found = probe(thorough=True)
+    found = probe()
     assert (found.window, found.thorough) == (None, True)

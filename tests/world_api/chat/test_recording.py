@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.scripted import ScriptedChatModel
 from world_api.chat import (
     Exchange,
     RecordingChatModel,
     ReplayChatModel,
-    ScriptedChatModel,
     append_line,
     completion,
     read_exchanges,

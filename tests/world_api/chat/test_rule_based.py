@@ -143,19 +143,6 @@ def test_a_count_lists_entities_of_the_kind_asked_for() -> None:
     assert "1 for" in answer
 
 
-def test_a_count_of_what_the_tools_cannot_tell_repeats_their_hint_and_claims_no_zero() -> None:
-    hint = "this profile cannot tell whether a bottle is there"
-    answers: Answers = {
-        "list_entities": lambda _: {"entities": [{"entity_id": "e1", "category": "person"}]},
-        "detect_objects": lambda _: {"detections": [], "hint": hint},
-    }
-    for question in ("How many bottles are there?", "How many times does a bottle appear?"):
-        calls, answer = converse(question, answers)
-        assert ("detect_objects", "bottle") in [(name, asked.get("category")) for name, asked in calls]
-        assert hint in answer
-        assert "0 for" not in answer
-
-
 def test_the_induced_tool_for_the_kind_of_count_is_chosen() -> None:
     text = {"type": "string"}
     often = tool("count_appearances", "How often. Not for how many different ones.", video_id=text, query=text)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.chat_server import SteppingClock
 from tests.support.vision_server import VisionServer
-from world_api.chat import Endpoint, OpenAIChatModel, Wire
+from world_api.chat import ChatWire, Endpoint, OpenAIChatModel
 from world_api.core import LookRequest, LookTask, Picture, TimeSpan
 from world_api.perception import EndpointVision
 
@@ -19,7 +19,7 @@ def chat_to(vision_server: VisionServer) -> Callable[..., OpenAIChatModel]:
     """Makes a chat model on the endpoint, which is patient and does not really wait."""
     clock = SteppingClock()
 
-    def make(*, wire: Wire | None = None, key: str = "not-a-real-key") -> OpenAIChatModel:
+    def make(*, wire: ChatWire | None = None, key: str = "not-a-real-key") -> OpenAIChatModel:
         endpoint = Endpoint(base_url=vision_server.url, api_key=key)
         return OpenAIChatModel(endpoint, "eye-1", clock=clock, sleep=clock.sleep, wire=wire)
 

@@ -15,7 +15,8 @@ from controller.questions import Question
 from eval.datasets import Item
 from eval.scoring import AnswerToScore, JudgeCounts, ModelJudge, PublishedWording, score_all, score_value
 from tests.support.chat_server import KEY, ChatServer, Received, SteppingClock
-from world_api.chat import Endpoint, OpenAIChatModel, ScriptedChatModel, completion
+from tests.support.scripted import ScriptedChatModel
+from world_api.chat import Endpoint, OpenAIChatModel, completion
 from world_api.core import BackendFault, EvalFault
 
 YES, NO = '{"verdict": "yes"}', '{"verdict": "no"}'

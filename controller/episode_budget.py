@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from world_api.chat.usage import Price, Prices, Tokens, Usage
+from world_api.chat.usage import Price, Prices, Usage
 from world_api.core.cost import Spent
 from world_api.core.faults import BackendFault, EpisodeFault
 from world_api.core.ports import Clock
@@ -25,11 +25,6 @@ def each_once(spent: Iterable[Spent], paid: set[RequestKey]) -> Iterator[Spent]:
         if key not in paid:
             paid.add(key)
             yield item
-
-
-def cold_money(price: Price, tokens: Tokens) -> float:
-    """The price of tokens in USD without any discount for cached ones, so that earlier requests do not make an episode cheaper."""
-    return price.money(Usage(prompt=tokens.prompt, completion=tokens.completion))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +59,7 @@ class Budget:
         return asdict(self)
 
 
-class Meter:
+class BudgetMeter:
     """Adds up what an episode spends and compares it with the budget."""
 
     def __init__(self, budget: Budget, clock: Clock, *, model: str, prices: Prices) -> None:
@@ -88,7 +83,7 @@ class Meter:
     def add_round(self, usage: Usage) -> None:
         """Count one request."""
         self.rounds += 1
-        self._charge(self._model, usage)
+        self._charge(self._model, usage.prompt, usage.completion)
 
     def add_call(self, spent: Sequence[Spent], *, judging: int) -> None:
         """Count one tool call that ran, with what it spent."""
@@ -100,7 +95,7 @@ class Meter:
         if not any(item.purpose == "judge" for item in spent):
             self._tokens += judging
         for item in each_once(spent, self._paid):
-            self._charge(item.model, Usage(prompt=item.prompt, completion=item.completion))
+            self._charge(item.model, item.prompt, item.completion)
 
     def may_call(self, more: int = 0) -> bool:
         """Whether one more tool call fits beside ``more`` that are about to run."""
@@ -125,8 +120,7 @@ class Meter:
     def refuse_unpriced(self) -> None:
         """End an episode whose budget of money cannot be kept.
 
-        Raises:
-            BackendFault: ``no_price``, of a model that looks or judges.
+        Raises BackendFault: ``no_price``, of a model that looks or judges.
         """
         if self.budget.money is not None and self._unpriced is not None:
             raise BackendFault(
@@ -135,11 +129,13 @@ class Meter:
                 hint="give its price too, or no budget of money",
             )
 
-    def _charge(self, model: str, usage: Usage) -> None:
+    def _charge(self, model: str, prompt: int, completion: int) -> None:
+        """Charge without any discount for cached tokens, so that earlier requests do not make an episode cheaper."""
+        usage = Usage(prompt=prompt, completion=completion)
         self._tokens += usage.total
         price = self._known.of(model)
         if price is not None:
             self.prices[model] = price
-            self._money += cold_money(price, usage)
+            self._money += price.money(usage)
         elif usage.total:
             self._unpriced = model

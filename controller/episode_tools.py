@@ -3,20 +3,12 @@
 A toolset declares tools (``get_tools``) and runs calls (``call_tool``). A fault that the model can act on is returned as
 ``{"error": {code, message, hint}}``; nothing that a model sends raises. A tool that is composed of operations may return what it did
 under ``trace``, which is recorded and not shown to the model.
-
-A system takes its toolset, and every value that its prompts are built from, through ``EpisodeInputs``::
-
-    tools = context.inputs.tools(lambda: CombinedTools([...]))
-    digest = context.inputs.material("digest", lambda: digest_of(session, ...))
-
-In a live episode both are created. While recording, materials are stored as well. In a replay neither is created: the recorded
-results and materials are returned, and the session is a stub that knows only its names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from tool_induction import limits
@@ -42,11 +34,11 @@ class Toolset(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class AtomicTools:
     """The operations on one session: the sixteen, and those of the groups that are on in it."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    session: Session
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """One declaration an operation, the sixteen in the published order first."""
@@ -57,12 +49,12 @@ class AtomicTools:
                 parameters=plain_schema(item.parameters_schema()),
                 writes=item.state == "writes",
             )
-            for name, item in operations_for(self._session.groups).items()
+            for name, item in operations_for(self.session.groups).items()
         ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run an operation; its faults and internal errors are returned as observations."""
-        return tool_result_or_error(lambda: run(self._session, name, arguments))
+        return tool_result_or_error(lambda: run(self.session, name, arguments))
 
 
 class CombinedTools:
@@ -90,41 +82,41 @@ class CombinedTools:
         """Run the tool in the toolset that offers it."""
         owner = self._owner.get(name)
         if owner is None:
-            return {**_unknown_tool(name).record()}
+            hint = "call one of the tools offered"
+            return {**OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint=hint).record()}
         return owner.call_tool(name, arguments)
 
 
+@dataclass(frozen=True)
 class OneVideo:
     """Confines a toolset to the video of the question: a call about another video returns a fault."""
 
-    def __init__(self, toolset: Toolset, video_id: str) -> None:
-        self._toolset = toolset
-        self._video_id = video_id
+    toolset: Toolset
+    video_id: str
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """The wrapped toolset's declarations."""
-        return self._toolset.get_tools()
+        return self.toolset.get_tools()
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run the call unless it names another video."""
-        video_id = arguments.get("video_id", self._video_id)
-        if video_id != self._video_id:
+        video_id = arguments.get("video_id", self.video_id)
+        if video_id != self.video_id:
             fault = OperationFault(
                 "wrong_video",
-                f"the question is about {self._video_id!r}, not about {str(video_id)[:64]!r}",
-                hint=f"use video_id {self._video_id!r}",
+                f"the question is about {self.video_id!r}, not about {str(video_id)[:64]!r}",
+                hint=f"use video_id {self.video_id!r}",
             )
             return {**fault.record()}
-        return self._toolset.call_tool(name, arguments)
+        return self.toolset.call_tool(name, arguments)
 
 
+@dataclass(frozen=True)
 class JudgedItems:
     """The judge of tools as a tool of its own, for systems without a library. It sees texts only."""
 
     name = "judge_items"
-
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
+    judge: Judge
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """The one declaration; it says who judges, and at what price."""
@@ -154,7 +146,7 @@ class JudgedItems:
         }
         description = (
             "Have a small model answer a closed question about each of some texts. It sees the texts only, not the video. "
-            f"(A model call and at most {JUDGEMENT.tokens} tokens an item; judged by {self._judge.name}.)"
+            f"(A model call and at most {JUDGEMENT.tokens} tokens an item; judged by {self.judge.name}.)"
         )
         return [ToolDeclaration(name=self.name, description=description, parameters=parameters, in_turn=True)]
 
@@ -172,9 +164,9 @@ class JudgedItems:
             raise ToolFault("bad_arguments", f"{self.name}: {wrong.message[:200]}", hint="see its declaration")
         question, answers = question_text(given["question"]), given["answers"]
         texts = [item_text(item) for item in given["items"]]
-        said = self._judge.answer(question, answers, texts)
+        said = self.judge.answer(question, answers, texts)
         judged = [
-            {"item": item, "answer": chosen(answer, answers, judge=self._judge.name)}
+            {"item": item, "answer": chosen(answer, answers, judge=self.judge.name)}
             for item, answer in zip(texts, said, strict=True)
         ]
         return {"judged": judged, "evidence": [], "cost": JUDGEMENT.times(len(judged)).record()}
@@ -190,57 +182,19 @@ def judging_tokens(result: Mapping[str, Any]) -> int:
 def split_result(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
     """Split a tool result into what it found, the operations it called, and the origins of its outputs."""
     found = {key: value for key, value in result.items() if key != TRACE}
-    tool = next(_tools_in(result.get(TRACE)), {})
+    nodes = list(_nodes(result.get(TRACE)))
+    tool = next((node for node in nodes if node.get("kind") == "tool"), {})  # the one that was asked for
     origins = {key: tool[key] for key in ("outputs", "evidence") if tool.get(key)}
-    return found, list(_calls_in(result.get(TRACE))), origins
+    calls = [node for node in nodes if node.get("kind", "call") == "call"]
+    return found, [{key: value for key, value in call.items() if key != "children"} for call in calls], origins
 
 
-def _tools_in(trace: Any) -> Iterator[Mapping[str, Any]]:
-    """The tools of a trace, the one that was asked for first."""
+def _nodes(trace: Any) -> Iterator[Mapping[str, Any]]:
+    """The nodes of a trace: a tree whose nodes have ``kind`` and ``children``, or already a list of calls."""
     for node in trace if isinstance(trace, list) else [trace]:
-        if not isinstance(node, Mapping):
-            continue
-        if node.get("kind") == "tool":
+        if isinstance(node, Mapping):
             yield node
-        yield from _tools_in(node.get("children", []))
-
-
-def _calls_in(trace: Any) -> Iterator[dict[str, Any]]:
-    """The calls of a trace: a tree whose nodes have ``kind`` and ``children``, or already a list of calls."""
-    for node in trace if isinstance(trace, list) else [trace]:
-        if not isinstance(node, Mapping):
-            continue
-        if node.get("kind", "call") == "call":
-            yield {key: value for key, value in node.items() if key != "children"}
-        yield from _calls_in(node.get("children", []))
-
-
-def _unknown_tool(name: str) -> OperationFault:
-    return OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint="call one of the tools offered")
-
-
-class EpisodeInputs(Protocol):
-    """The source of all that a system takes from a session, a library or a domain."""
-
-    def tools(self, make: Callable[[], Toolset]) -> Toolset:
-        """The toolset of the episode; asked for once an episode, before the first call."""
-        ...
-
-    def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """A JSON value that requests are built from, under a name that the episode uses once."""
-        ...
-
-
-class LiveInputs:
-    """Inputs of a live episode, which are created on request."""
-
-    def tools(self, make: Callable[[], Toolset]) -> Toolset:
-        """The created toolset."""
-        return make()
-
-    def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """The created value."""
-        return make()
+            yield from _nodes(node.get("children", []))
 
 
 #: all: operations and tools; tools: the library's tools only; tools_first: operations as a fallback
@@ -248,8 +202,6 @@ Exposure = Literal["all", "tools", "tools_first"]
 
 #: What a tool says when it has found nothing or could not do its work.
 _FRUITLESS = frozenset({"empty", "error", "budget_exhausted"})
-#: The state of a tool that ran; a result without one says what was wrong with the call.
-_STATUS = "status"
 
 
 class FallbackTools:
@@ -276,32 +228,19 @@ class FallbackTools:
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run the call; refuse an operation until the tools have been tried."""
         if name in self._later:
-            if not (self._is_open or self._ran >= self._after):
-                return {**_not_yet(name).record()}
-            return self._fallback.call_tool(name, arguments)
+            if self._is_open or self._ran >= self._after:
+                return self._fallback.call_tool(name, arguments)
+            fault = OperationFault(
+                "operation_not_open",
+                f"{name} can be called once a tool has found nothing or failed",
+                hint="call the tool that fits the question best first",
+            )
+            return {**fault.record()}
         result = self._first.call_tool(name, arguments)
-        self._ran += _has_run(result)
-        self._is_open = self._is_open or _is_fruitless(result)
+        error = result.get("error")
+        is_defect = (
+            isinstance(error, Mapping) and error.get("code") == INTERNAL_FAULT
+        )  # another call would not avoid it
+        self._ran += is_defect or "status" in result  # a result without a status says what was wrong with the call
+        self._is_open = self._is_open or is_defect or result.get("status") in _FRUITLESS
         return result
-
-
-def _has_run(result: Mapping[str, Any]) -> bool:
-    return _STATUS in result or _is_defect(result)
-
-
-def _is_fruitless(result: Mapping[str, Any]) -> bool:
-    return result.get(_STATUS) in _FRUITLESS or _is_defect(result)
-
-
-def _is_defect(result: Mapping[str, Any]) -> bool:
-    """Whether the tool failed by an internal fault, which another call would not avoid."""
-    error = result.get("error")
-    return isinstance(error, Mapping) and error.get("code") == INTERNAL_FAULT
-
-
-def _not_yet(name: str) -> OperationFault:
-    return OperationFault(
-        "operation_not_open",
-        f"{name} can be called once a tool has found nothing or failed",
-        hint="call the tool that fits the question best first",
-    )
