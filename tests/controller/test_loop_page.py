@@ -48,9 +48,9 @@ def test_every_slip_is_told() -> None:
 
 
 def test_the_example_runs(open_made: Any, monkeypatch: Any) -> None:
-    import world_api.api
+    import world_api
 
-    monkeypatch.setattr(world_api.api, "open_session", lambda *_, **__: open_made())
+    monkeypatch.setattr(world_api, "open_session", lambda *_, **__: open_made())
     [code] = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
     made: dict[str, Any] = {"store": None}
     exec(compile(code, "example", "exec"), made)  # noqa: S102 - the page is ours

@@ -12,8 +12,7 @@ from typing import Any, Literal, get_args
 from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.trials import TrialRun
 from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.compiler.lint import lint_entities
-from tool_induction.language.diagnostics import Findings
+from tool_induction.compiler.lint import entities_in
 from tool_induction.language.evaluation import Json
 from tool_induction.language.expressions import Const, names, walk
 from tool_induction.language.model import (
@@ -378,12 +377,10 @@ def entity_written_in(tool: Tool, entities: Sequence[str]) -> str:
 
     Names, descriptions, reasons and defaults of inputs do not count.
     """
-    findings = Findings()
-    lint_entities(tool, entities, findings)
-    for item in findings.items:
-        place = item.path[len(tool.path) :]
+    for path, text, _ in entities_in(tool, entities):
+        place = path[len(tool.path) :]
         if place[-1:] != ("reason",) and (place[:1] == ("steps",) or (place[:1] == ("outputs",) and "from" in place)):
-            return str(item.found)
+            return text
     return ""
 
 

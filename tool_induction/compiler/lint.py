@@ -76,19 +76,23 @@ _SPACED = rf"[^\W_{_RANGES}]"
 
 def lint_entities(tool: Tool, entities: Sequence[str], findings: Findings) -> None:
     """Note each constant that is, or holds, one of the entities."""
+    for path, _, entity in entities_in(tool, entities):
+        findings.add(
+            "L_CONSTANT_ENTITY",
+            path,
+            f"{entity!r} comes from the examples; with it written in, the tool answers only such questions",
+            suggestion="take it as an input of the tool",
+        )
+
+
+def entities_in(tool: Tool, entities: Sequence[str]) -> Iterator[tuple[Path, str, str]]:
+    """Yield each text of a tool that holds one of the entities: its place, the text, and the entity."""
     patterns = [(entity, fold(entity), pattern) for entity in entities if (pattern := _pattern(entity)) is not None]
-    if not patterns:
-        return
-    for path, text in _texts(tool):
+    for path, text in _texts(tool) if patterns else ():
         folded = fold(text)
         for entity, bare, pattern in patterns:
             if bare in folded and pattern.search(folded):
-                findings.add(
-                    "L_CONSTANT_ENTITY",
-                    path,
-                    f"{entity!r} comes from the examples; with it written in, the tool answers only such questions",
-                    suggestion="take it as an input of the tool",
-                )
+                yield path, text, entity
 
 
 def fold(text: str) -> str:

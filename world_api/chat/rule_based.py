@@ -39,13 +39,18 @@ _QUOTED = re.compile(r"[\"“”「『]([^\"“”「」『』]{1,200})[\"“”
 #: Words before and after what a question is about.
 _HEAD = re.compile(
     r"^(?:(?:(?:when|where|what|which|who|how|at|in|do|is|are|was|were|does|did|has|have|can|please|find|show|me|describe|number"
-    r"|of|many|often|times?|different|first|last|said|written|about|mentioned|point|we|get|our|look)\b|请问?|视频[中里]|什么时候|哪里|第一次|最后一次"
+    r"|of|many|often|times?|different|first|last|said|written|about|mentioned)\b|请问?|视频[中里]|什么时候|哪里|第一次|最后一次"
     r"|有?(?:多少|几)[个位名只]?|出现了?|谁|提到了?|有|在|的|，)\s*)+",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
     r"\s+(?:first|last|ever|(?:appear|show|enter|come|arrive|leave|move|happen|do|say|wear|hold)(?:s|es|ed|ing)?|seen|visible|shown"
     r"|said|be|is|are|was|were|when|while|there)\b.*$|(?:什么时候|哪里|第一次|最后|出现|在?[做干]什么|说|提到|[吗呢]).*$",
+    re.IGNORECASE,
+)
+_ABOUT = re.compile(
+    r"\b(?:(?:look|glance|glimpse) (?:at|of)|(?:sight|appearance) of"
+    r"|how (?:far|soon|late|early|long)\b.*?\b(?:do|does|did|is|are|was|were))\s+(.+)$",
     re.IGNORECASE,
 )
 _PERSON = re.compile(r"\b(?:m[ae]n|wom[ae]n|persons?|people|boys?|girls?|child(?:ren)?)\b|[人男女孩]", re.IGNORECASE)
@@ -146,6 +151,7 @@ class _Planner:
         self._last = re.search(r"\blast\b|最后", self._text) is not None
         quoted = _QUOTED.search(self._text)
         plain = re.sub(r"[?？!！.。]+\s*$", "", self._text.strip())
+        plain = found[1] if (found := _ABOUT.search(plain)) else plain
         self._target = (
             quoted[1] if quoted else _TAIL.sub("", _HEAD.sub("", plain)).strip(" ,，的了") or plain or "anything"
         )

@@ -17,9 +17,9 @@ def section(heading: str) -> str:
 
 
 def test_the_example_runs_and_what_it_records_replays(open_made: Any, monkeypatch: Any, tmp_path: Path) -> None:
-    import world_api.api
+    import world_api
 
-    monkeypatch.setattr(world_api.api, "open_session", lambda *_, **__: open_made())
+    monkeypatch.setattr(world_api, "open_session", lambda *_, **__: open_made())
     [code] = re.findall(r"```python\n(.*?)```", section("Recording"), re.DOTALL)
     made: dict[str, Any] = {"store": None, "records": tmp_path}
     exec(compile(code, "example", "exec"), made)  # noqa: S102 - the page is ours

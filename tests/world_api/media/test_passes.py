@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from tests.support.decoders import decoder_of
-from tests.world_api.build.conftest import encode
+from tests.world_api.conftest import encode
 from world_api.core import Image, MediaFault
 from world_api.media import (
     DEFAULT_LIMITS,
