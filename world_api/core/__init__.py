@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from world_api.core.faults import VideoWorldError as VideoWorldError
     from world_api.core.faults import as_stored as as_stored
     from world_api.core.faults import internal_fault as internal_fault
-    from world_api.core.faults import tool_result_or_error as tool_result_or_error
     from world_api.core.files import append_line as append_line
     from world_api.core.files import hash_bytes as hash_bytes
     from world_api.core.files import hash_file as hash_file
@@ -55,40 +54,23 @@ if TYPE_CHECKING:
     from world_api.core.lexicon import unrequired_words as unrequired_words
     from world_api.core.lexicon import words as words
     from world_api.core.ports import SAMPLE_RATE as SAMPLE_RATE
-    from world_api.core.ports import AppearanceEmbedder as AppearanceEmbedder
     from world_api.core.ports import ChatModel as ChatModel
-    from world_api.core.ports import Clock as Clock
     from world_api.core.ports import DetectedObject as DetectedObject
-    from world_api.core.ports import Embedded as Embedded
-    from world_api.core.ports import EmbeddingModel as EmbeddingModel
     from world_api.core.ports import Expected as Expected
-    from world_api.core.ports import FrameSource as FrameSource
     from world_api.core.ports import Image as Image
     from world_api.core.ports import LookReply as LookReply
     from world_api.core.ports import LookRequest as LookRequest
     from world_api.core.ports import LookTask as LookTask
-    from world_api.core.ports import ObjectDetector as ObjectDetector
-    from world_api.core.ports import PersonScorer as PersonScorer
     from world_api.core.ports import Picture as Picture
-    from world_api.core.ports import PictureSource as PictureSource
     from world_api.core.ports import Samples as Samples
     from world_api.core.ports import SeenAction as SeenAction
-    from world_api.core.ports import Source as Source
-    from world_api.core.ports import SpeechRecogniser as SpeechRecogniser
     from world_api.core.ports import SpokenLine as SpokenLine
     from world_api.core.ports import SpokenWord as SpokenWord
-    from world_api.core.ports import TextEmbedder as TextEmbedder
     from world_api.core.ports import TextLine as TextLine
-    from world_api.core.ports import TextReader as TextReader
-    from world_api.core.ports import Vector as Vector
-    from world_api.core.ports import Vectors as Vectors
-    from world_api.core.ports import VisionModel as VisionModel
-    from world_api.core.ports import VoiceDetector as VoiceDetector
     from world_api.core.spans import Box as Box
     from world_api.core.spans import TimeSpan as TimeSpan
     from world_api.core.spans import known_time as known_time
     from world_api.core.spans import merge_spans as merge_spans
-    from world_api.core.vocabulary import ParsedDescription as ParsedDescription
     from world_api.core.vocabulary import Vocabulary as Vocabulary
     from world_api.core.vocabulary import judged_at_build as judged_at_build
 

@@ -1,15 +1,4 @@
-"""Every failure this project names, in one tree.
-
-::
-
-    VideoWorldError            code, message, hint; never a traceback for a user's mistake
-    |-- OperationFault         an argument a model or a person can mend; becomes an observation
-    |-- MediaFault             a file that is not a video, or cannot be decoded
-    |-- StoreFault             a world or store that is missing, foreign, locked or not writable
-    |-- BackendFault           a model, package or endpoint that is not there; says what to install
-    |-- ToolFault              a tool document or library that cannot be used
-    |-- EpisodeFault           an episode that cannot go on, or cannot be replayed
-    `-- EvalFault              a dataset, a configuration, a run or a bundle that cannot be used
+"""Every failure this project names, in one tree below ``VideoWorldError``; a user's mistake never ends in a traceback.
 
 A fault says what happened (``message``), under which stable name (``code``), and what to do next
 (``hint``). Codes are lower-case words with underscores and are part of the public interface.
@@ -31,12 +20,6 @@ class ErrorBody(TypedDict):
     hint: str
 
 
-class ErrorRecord(TypedDict):
-    """The wire form of a fault."""
-
-    error: ErrorBody
-
-
 class VideoWorldError(Exception):
     """A named failure. ``code`` is stable, ``message`` says what happened, ``hint`` what to do next."""
 
@@ -46,8 +29,8 @@ class VideoWorldError(Exception):
         self.message = message
         self.hint = hint
 
-    def record(self) -> ErrorRecord:
-        """The observation a model sees and the body the command line prints."""
+    def record(self) -> dict[str, ErrorBody]:
+        """The wire form: the observation a model sees and the body the command line prints."""
         return {"error": {"code": self.code, "message": self.message, "hint": self.hint}}
 
     def __str__(self) -> str:
@@ -55,7 +38,7 @@ class VideoWorldError(Exception):
 
 
 class OperationFault(VideoWorldError):
-    """A call that its caller can mend: wrong arguments, unknown names, times that are not there."""
+    """A call that its caller can mend: wrong arguments, unknown names, times that are not there; becomes an observation."""
 
 
 class MediaFault(VideoWorldError):
@@ -67,7 +50,7 @@ class StoreFault(VideoWorldError):
 
 
 class BackendFault(VideoWorldError):
-    """A model, a package or an endpoint that is missing or refuses."""
+    """A model, a package or an endpoint that is missing or refuses; says what to install."""
 
 
 class ToolFault(VideoWorldError):
@@ -98,12 +81,12 @@ def tool_result_or_error(call: Callable[[], Any]) -> dict[str, Any]:
     except EpisodeFault:
         raise
     except VideoWorldError as fault:
-        return {**fault.record()}
+        return fault.record()
     # Tools run code of many authors over data of any kind. An error there must cost one call and not the episode, whose
     # replies have been paid for; the fault is counted and names its place, so it is not hidden.
     except Exception as error:  # noqa: BLE001 - see above
-        return {**internal_fault(error).record()}
-    return result if isinstance(result, dict) else {**internal_fault(TypeError()).record()}
+        return internal_fault(error).record()
+    return result if isinstance(result, dict) else internal_fault(TypeError()).record()
 
 
 def as_stored(result: Any) -> Any:

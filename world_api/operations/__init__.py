@@ -8,10 +8,8 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping
 
 from world_api.operations import entities, inspection, memory, navigation, perception  # noqa: F401 - they declare
-from world_api.operations.descriptions import brief
 from world_api.operations.registry import (
     ALWAYS,
-    BESIDE,
     CATEGORIES,
     Operation,
     check_groups,
@@ -62,7 +60,6 @@ def operations_of(group: str) -> Mapping[str, Operation]:
 
 
 __all__ = [
-    "BESIDE",
     "EVERY_OPERATION",
     "MAX_MATCHES",
     "MAX_QUERY_CHARACTERS",
@@ -73,7 +70,6 @@ __all__ = [
     "Result",
     "Time",
     "TimeRange",
-    "brief",
     "check_groups",
     "group_names",
     "operation",

@@ -75,12 +75,6 @@ def has_ended(view: View, appearance: TimeSpan) -> bool:
     return appearance.end < view.duration - EDGE_SECONDS
 
 
-def likeness_in_words(view: View, entity_id: str) -> str:
-    """The likenesses of an entity: ``may be the same as ent_t0001_02 (0.83)``; empty where nothing is alike."""
-    alike = [f"{item.entity_id} ({item.score:.2f})" for item in view.may_be(entity_id)]
-    return f"may be the same as {' or '.join(alike)}" if alike else ""
-
-
 def camera_in_words(view: View, span: TimeSpan) -> str:
     """The camera movements of an interval: ``The camera pans left, zooms in``; empty if it does not move."""
     moves = [move for move in view.camera_movements.during(span) if move.span.overlap(span) > 0]
@@ -176,11 +170,11 @@ def _seen(view: View, span: TimeSpan) -> tuple[list[str], str]:
     for track in tracks[:MAX_SEEN]:
         acts = [motion.label for motion in motions(view, track, span)]
         where = position(track.box(track.nearest(span.center)), view)
-        alike = likeness_in_words(view, track.entity_id)
+        alike = " or ".join(f"{item.entity_id} ({item.score:.2f})" for item in view.may_be(track.entity_id))
         facts = [
             ", ".join(dict.fromkeys(acts)) or "seen",
             f"{track.size}, {where} of the picture",
-            *([alike] * bool(alike)),
+            *([f"may be the same as {alike}"] if alike else []),
         ]
         described.append(f"A {track.hint} ({'; '.join(facts)})")
     [more] = more_than(len(tracks), MAX_SEEN, "moving thing") or [""]

@@ -319,7 +319,7 @@ def scan_segments(
     listed = scan.matching[before : before + MAX_MATCHES].tolist()
     more = len(scan.matching) - before - len(listed)
     end = int(scan.matching[before + MAX_MATCHES]) if more else scan.end
-    scores = None if query is None else session.searcher.word_scores(query)
+    scores = None if query is None else session.searcher.lexical.scores(query)
     found = [_match(session, query, scan, segment, scores) for segment in listed]
     cut = any(is_cut for _, _, is_cut in found)
     nothing = len(scan.matching) == 0

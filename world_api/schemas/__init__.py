@@ -15,20 +15,17 @@ if TYPE_CHECKING:
     from world_api.schemas.formats import FORMATS as FORMATS
     from world_api.schemas.formats import Format as Format
     from world_api.schemas.formats import json_schemas as json_schemas
-    from world_api.schemas.formats import markdown_table as markdown_table
     from world_api.schemas.formats import mcp_tool as mcp_tool
     from world_api.schemas.formats import mcp_tools as mcp_tools
     from world_api.schemas.formats import openai_tool as openai_tool
     from world_api.schemas.formats import openai_tools as openai_tools
     from world_api.schemas.formats import operation_rows as operation_rows
     from world_api.schemas.formats import render as render
-    from world_api.schemas.json_schema import Schema as Schema
     from world_api.schemas.json_schema import drop_unset as drop_unset
     from world_api.schemas.json_schema import plain_schema as plain_schema
     from world_api.schemas.json_schema import strict_schema as strict_schema
     from world_api.schemas.json_schema import strict_violations as strict_violations
     from world_api.schemas.mcp import mcp_server as mcp_server
-    from world_api.schemas.mcp import serve_stdio as serve_stdio
     from world_api.schemas.pages import operations_page as operations_page
     from world_api.schemas.pages import type_text as type_text
     from world_api.schemas.pages import write_pages as write_pages

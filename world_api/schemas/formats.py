@@ -14,13 +14,12 @@ from world_api.chat.prompts import DATA
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault
 from world_api.operations import OPERATIONS, Operation
+from world_api.operations.registry import BESIDE
 from world_api.schemas.json_schema import Schema, plain_schema, strict_schema
 
 Format = Literal["table", "json-schema", "openai", "openai-strict", "mcp"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
-#: Fields of every result beside its answer; tables mention them once.
-COMMON_RESULT_FIELDS = ("evidence", "truncated", "hint")
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -142,7 +141,7 @@ def operation_rows(operations: Mapping[str, Operation] = OPERATIONS) -> list[dic
 def result_fields(item: Operation) -> list[str]:
     """Return the fields of an answer, lists and objects opened one level: ``scenes: [{scene_id, start_time}]``."""
     properties = plain_schema(item.result_schema())["properties"]
-    return [name + _shape(schema) for name, schema in properties.items() if name not in COMMON_RESULT_FIELDS]
+    return [name + _shape(schema) for name, schema in properties.items() if name not in BESIDE]
 
 
 def _shape(schema: Mapping[str, Any]) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from world_api.operations import OPERATIONS, Operation, group_names, operations_of
-from world_api.schemas.formats import COMMON_RESULT_FIELDS, markdown_table, price_text
+from world_api.operations.registry import BESIDE
+from world_api.schemas.formats import markdown_table, price_text
 from world_api.schemas.json_schema import plain_schema
 
 _HEAD = """# The sixteen operations
@@ -64,7 +65,7 @@ def _section(item: Operation) -> str:
         lines.append(f"| {shown} | {type_text(schema)} | {_cell(schema.get('description', ''))} |")
     lines += ["", "| result | type | |", "| --- | --- | --- |"]
     for name, schema in plain_schema(item.result_schema())["properties"].items():
-        if name not in COMMON_RESULT_FIELDS:
+        if name not in BESIDE:
             lines += _field_lines(name, schema)
     return "\n".join(lines) + "\n"
 

@@ -12,22 +12,15 @@ from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from world_api.search.captions import CaptionIndex as CaptionIndex
-    from world_api.search.captions import Meanings as Meanings
     from world_api.search.documents import embedder_key as embedder_key
     from world_api.search.documents import prepare as prepare
     from world_api.search.documents import prepare_all as prepare_all
-    from world_api.search.indexes import LexicalIndex as LexicalIndex
     from world_api.search.indexes import Rows as Rows
     from world_api.search.indexes import VectorIndex as VectorIndex
-    from world_api.search.indexes import best_first as best_first
-    from world_api.search.indexes import fuse as fuse
     from world_api.search.indexes import holds_words as holds_words
     from world_api.search.indexes import index_terms as index_terms
     from world_api.search.indexes import nearest_of as nearest_of
-    from world_api.search.passages import Passage as Passage
-    from world_api.search.passages import Passages as Passages
     from world_api.search.passages import passages_of as passages_of
     from world_api.search.passages import unchanged_segments as unchanged_segments
-    from world_api.search.searcher import Searcher as Searcher
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

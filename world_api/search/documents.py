@@ -21,7 +21,7 @@ from world_api.core.faults import StoreFault
 from world_api.core.ports import TextEmbedder, Vectors
 from world_api.search.indexes import VectorIndex, VisualDescriptors
 from world_api.search.passages import Passages, Texts, passages_of
-from world_api.world.derived import Derived, NotKept, derived_folder, derived_lock
+from world_api.world.derived import Derived, derived_folder, derived_lock
 from world_api.world.manifest import read_manifest
 from world_api.world.store import World, list_worlds, world_folder
 from world_api.world.tables import SESSION_TABLES, TABLES, matrix
@@ -169,20 +169,17 @@ def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, rebuild: bool
     read_manifest(folder)  # a missing world leaves no trace
     try:
         with derived_lock(store, video_id):
-            _read_all(folder, embedder, keep=True, rebuild=rebuild).finish()
+            _read_all(folder, embedder, rebuild=rebuild).finish()
     except StoreFault as fault:
         if rebuild or fault.code != "store_not_writable":
             raise
-        try:
-            _read_all(folder, embedder, only_kept=True)
-        except NotKept:
-            raise fault from None
+        _read_all(folder, embedder)  # the first table that is not kept says where it cannot be written
 
 
-def _read_all(folder: Path, embedder: TextEmbedder, **options: bool) -> Derived:
+def _read_all(folder: Path, embedder: TextEmbedder, *, rebuild: bool = False) -> Derived:
     """Load or derive all tables of a world under the name of its folder, which may have been copied."""
     manifest = read_manifest(folder).model_copy(update={"video_id": folder.name})
-    derived = Derived(derived_folder(folder.parent, manifest), **options)
+    derived = Derived(derived_folder(folder.parent, manifest), keep=True, rebuild=rebuild)
     world = World(folder, manifest, derived=derived)
     for table in READ:
         world.rows(table)

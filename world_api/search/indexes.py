@@ -78,25 +78,17 @@ def _counted(text: str) -> tuple[tuple[str, int], ...]:
     return tuple(Counter(index_terms(text)).items())
 
 
-@dataclass(frozen=True, kw_only=True)
-class PostingsPart:
-    """The first ``count`` documents of some postings."""
-
-    postings: Postings
-    count: int
-
-
 class LexicalIndex:
-    """BM25 over documents in several postings, one part after the other; a query touches only its own terms."""
+    """BM25 over the first documents of several postings, one part after the other; a query touches only its own terms."""
 
-    def __init__(self, *parts: PostingsPart) -> None:
+    def __init__(self, *parts: tuple[Postings, int]) -> None:
         self._parts = parts
-        self._count = sum(part.count for part in parts)
+        self._count = sum(count for _, count in parts)
 
     @classmethod
     def of_texts(cls, texts: Sequence[str]) -> LexicalIndex:
         """An index of some texts alone."""
-        return cls(PostingsPart(postings=TextPostings(texts), count=len(texts)))
+        return cls((TextPostings(texts), len(texts)))
 
     def scores(self, query: str) -> NDArray[np.float64]:
         """BM25 score of every document (length n); 0 where no term matches."""
@@ -112,16 +104,16 @@ class LexicalIndex:
 
     def _find(self, term: str) -> tuple[Positions, Positions]:
         found, first = [], 0
-        for part in self._parts:
-            documents, frequencies = part.postings.find(term)
-            end = int(np.searchsorted(documents, part.count))
+        for postings, count in self._parts:
+            documents, frequencies = postings.find(term)
+            end = int(np.searchsorted(documents, count))
             found.append((documents[:end] + first, frequencies[:end]))
-            first += part.count
+            first += count
         return np.concatenate([d for d, _ in found]), np.concatenate([f for _, f in found])
 
     @cached_property
     def _lengths(self) -> NDArray[np.float64]:
-        return np.concatenate([part.postings.lengths[: part.count] for part in self._parts]).astype(np.float64)
+        return np.concatenate([postings.lengths[:count] for postings, count in self._parts]).astype(np.float64)
 
     @cached_property
     def _mean(self) -> float:

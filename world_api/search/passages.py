@@ -332,7 +332,7 @@ class Passages(Items[Passage]):
                 source="tracker",
                 confidence=track.confidence,
                 frame_time=float(track.times[track.nearest(span.center)]),
-                terms=track.hint_in_chinese,
+                terms=hint_in_chinese(track.category, track.colours),
             )
         item = self._lists[number][place]
         return Passage(

@@ -20,7 +20,6 @@ from world_api.search.captions import CaptionIndex, Meanings, by_meaning, segmen
 from world_api.search.documents import WholeDocuments, document_texts
 from world_api.search.indexes import (
     LexicalIndex,
-    PostingsPart,
     Rows,
     TextPostings,
     VectorIndex,
@@ -86,7 +85,7 @@ class Searcher:
     def by_text(self, query: str, top_k: int) -> list[SegmentHit]:
         """Words and meaning, fused by reciprocal rank."""
         dense, _ = self._dense(query, FUSED, (0, len(self._segments)))
-        return self._fused(best_first(self._lexical.scores(query), FUSED), dense, top_k, query)
+        return self._fused(best_first(self.lexical.scores(query), FUSED), dense, top_k, query)
 
     def by_meaning(self, query: str, top_k: int, within: TimeSpan | None) -> list[SegmentHit]:
         """Dense search, optionally only among segments whose middle is inside an interval."""
@@ -133,10 +132,6 @@ class Searcher:
             for place, score in zip(found.tolist(), scores.tolist(), strict=True)
         ]
 
-    def word_scores(self, query: str) -> NDArray[np.float64]:
-        """BM25 score of each segment for the words of a query, shape (n,); a score only orders."""
-        return self._lexical.scores(query)
-
     @property
     def _segments(self) -> Items[TimeSpan]:
         return self._view.segments
@@ -162,9 +157,9 @@ class Searcher:
         return texts
 
     @cached_property
-    def _lexical(self) -> LexicalIndex:
-        rest = PostingsPart(postings=TextPostings(self._rest), count=len(self._rest))
-        return LexicalIndex(PostingsPart(postings=self._whole, count=self._same), rest)
+    def lexical(self) -> LexicalIndex:
+        """The words of the segments."""
+        return LexicalIndex((self._whole, self._same), (TextPostings(self._rest), len(self._rest)))
 
     @cached_property
     def _text_rows(self) -> list[Rows]:

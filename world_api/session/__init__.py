@@ -16,20 +16,15 @@ if TYPE_CHECKING:
     from world_api.session.captioning import caption_segments as caption_segments
     from world_api.session.captioning import estimate_captions as estimate_captions
     from world_api.session.captioning import estimate_question as estimate_question
-    from world_api.session.captioning import name_captions as name_captions
-    from world_api.session.overlay import MemoryWritten as MemoryWritten
     from world_api.session.overlay import Overlay as Overlay
     from world_api.session.overlay import commit_session as commit_session
     from world_api.session.overlay import drop_session as drop_session
-    from world_api.session.overlay import forget_reserved as forget_reserved
     from world_api.session.overlay import list_sessions as list_sessions
     from world_api.session.overlay import open_overlay as open_overlay
-    from world_api.session.overlay import reserve_session as reserve_session
     from world_api.session.session import SEEN as SEEN
     from world_api.session.session import Backends as Backends
     from world_api.session.session import Registration as Registration
     from world_api.session.session import Session as Session
-    from world_api.session.session import StandIn as StandIn
     from world_api.session.vision import LONGEST_QUESTION as LONGEST_QUESTION
     from world_api.session.vision import MAX_SPOTS as MAX_SPOTS
     from world_api.session.vision import FrameChoice as FrameChoice
@@ -37,7 +32,5 @@ if TYPE_CHECKING:
     from world_api.session.vision import LookSpot as LookSpot
     from world_api.session.vision import Vision as Vision
     from world_api.session.vision import VisionConfig as VisionConfig
-    from world_api.session.vision import world_key as world_key
-    from world_api.session.vision_cache import CachedLook as CachedLook
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -107,7 +107,7 @@ class Session:
         self.stand_ins: Mapping[str, StandIn] = {}
         seeing = backends.seeing
         #: The captions that captioning runs listed; fixed while the session is open.
-        self._listed = None if seeing is None else seeing.searched()
+        self._listed = None if seeing is None else seeing.kept.listed()
         said = [] if seeing is None or self._listed is None else seeing.said(self._listed, until=view.duration)
         self.captions = CaptionIndex(said)
 

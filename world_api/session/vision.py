@@ -299,10 +299,6 @@ class Vision:
         """The cached caption of an interval, or None."""
         return self.kept.get(self._name("caption", self._parameters(span, until)))
 
-    def searched(self) -> CaptionSet:
-        """The captions that new sessions search."""
-        return self.kept.listed()
-
     def search_from_now(self, spans: Sequence[TimeSpan], *, until: float) -> CaptionSet:
         """Let new sessions search the cached captions of these intervals, and no others."""
         looks = (self.kept_caption(span, until=until) for span in spans)

@@ -16,11 +16,8 @@ if TYPE_CHECKING:
     from world_api.world.derived import derived_key as derived_key
     from world_api.world.joined_tracks import join_tracks as join_tracks
     from world_api.world.manifest import FileEntry as FileEntry
-    from world_api.world.manifest import ImageEntry as ImageEntry
-    from world_api.world.manifest import Loss as Loss
     from world_api.world.manifest import Manifest as Manifest
     from world_api.world.manifest import SourceFacts as SourceFacts
-    from world_api.world.manifest import StageFacts as StageFacts
     from world_api.world.manifest import VideoFacts as VideoFacts
     from world_api.world.manifest import read_manifest as read_manifest
     from world_api.world.manifest import write_manifest as write_manifest
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
     from world_api.world.storage import hash_rows as hash_rows
     from world_api.world.storage import read_arrow as read_arrow
     from world_api.world.storage import read_image as read_image
-    from world_api.world.storage import read_table as read_table
     from world_api.world.storage import rows_from_records as rows_from_records
     from world_api.world.storage import write_image as write_image
     from world_api.world.storage import write_rows as write_rows
@@ -41,12 +37,10 @@ if TYPE_CHECKING:
     from world_api.world.store import open_world as open_world
     from world_api.world.store import world_folder as world_folder
     from world_api.world.store import world_hash as world_hash
-    from world_api.world.tables import DESCRIPTOR_DIMENSION as DESCRIPTOR_DIMENSION
     from world_api.world.tables import SCHEMA_VERSION as SCHEMA_VERSION
     from world_api.world.tables import SESSION_TABLES as SESSION_TABLES
     from world_api.world.tables import TABLES as TABLES
     from world_api.world.tables import TRACK_LOOK_DIMENSION as TRACK_LOOK_DIMENSION
-    from world_api.world.timeline import Items as Items
     from world_api.world.timeline import segment as segment
     from world_api.world.timeline import shared_prefix as shared_prefix
     from world_api.world.timeline import spans as spans
@@ -54,6 +48,5 @@ if TYPE_CHECKING:
     from world_api.world.verification import check_apart as check_apart
     from world_api.world.verification import check_world as check_world
     from world_api.world.view import View as View
-    from world_api.world.view import open_view as open_view
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

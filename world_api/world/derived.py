@@ -44,23 +44,18 @@ LIBRARIES = ("numpy", "pyarrow", "snowballstemmer")
 State = tuple[int, int, int] | None
 
 
-class NotKept(Exception):
-    """A table is not kept, or was changed since."""
-
-
 class Derived:
     """Derived tables, read if they are kept and computed if not. ``keep`` also stores what was computed.
 
-    ``rebuild`` ignores tables that are kept already; ``only_kept`` computes none.
+    ``rebuild`` ignores tables that are kept already.
 
     Raises:
         StoreFault: ``store_not_writable``, with ``rebuild``.
     """
 
-    def __init__(self, folder: Path, *, keep: bool = False, rebuild: bool = False, only_kept: bool = False) -> None:
+    def __init__(self, folder: Path, *, keep: bool = False, rebuild: bool = False) -> None:
         self._folder = folder
         self._keep = keep
-        self._only_kept = only_kept
         if rebuild:
             try:
                 (folder / INDEX).unlink(missing_ok=True)
@@ -77,7 +72,6 @@ class Derived:
 
         Raises:
             StoreFault: ``store_not_writable``, ``disk_full``, when it is to be kept and cannot be.
-            NotKept: with ``only_kept``, when it is not kept.
         """
         return self.tables({name: schema}, lambda: [make()], rows={name: rows})[0]
 
@@ -94,15 +88,12 @@ class Derived:
 
         Raises:
             StoreFault: ``store_not_writable``, ``disk_full``, when they are to be kept and cannot be.
-            NotKept: with ``only_kept``, when one is not kept.
         """
         self._requested |= set(schemas)
         kept = [self._fitting(name, schema, (rows or {}).get(name)) for name, schema in schemas.items()]
         found = [table for table in kept if table is not None]
         if len(found) == len(schemas):
             return found
-        if self._only_kept:
-            raise NotKept(", ".join(schemas))
         made = list(make())
         if self._keep:
             for name, table in zip(schemas, made, strict=True):

@@ -123,11 +123,10 @@ def ranges(firsts: Positions, ends: Positions) -> Positions:
 
 @dataclass(frozen=True, kw_only=True)
 class SceneInterval:
-    """A scene: shots that belong together. ``strength`` (0 to 1): how little it looks like what came before."""
+    """A scene: shots that belong together."""
 
     ordinal: int
     span: TimeSpan
-    strength: float
 
     @property
     def scene_id(self) -> str:
@@ -165,7 +164,6 @@ class Said:
     text: str
     subject: str
     confidence: float
-    producer: str
 
 
 class Scenes(Items[SceneInterval]):
@@ -177,7 +175,7 @@ class Scenes(Items[SceneInterval]):
 
     def _scene(self, position: int) -> SceneInterval:
         span = TimeSpan(start=float(self.starts[position]), end=float(self.ends[position]))
-        return SceneInterval(ordinal=position, span=span, strength=float(self.strengths[position]))
+        return SceneInterval(ordinal=position, span=span)
 
 
 #: Seconds before its time that a row covers, and the gap from which rows belong to two movements.
@@ -188,11 +186,10 @@ SURE_AT_ONCE = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class CameraMovement:
-    """A movement of the camera. ``strength``: how far the picture goes, in picture widths a second."""
+    """A movement of the camera."""
 
     span: TimeSpan
     kind: str
-    strength: float
 
     @property
     def label(self) -> str:
@@ -218,16 +215,12 @@ def camera_movements(rows: pa.Table, shots: Items[TimeSpan]) -> Items[CameraMove
     means = np.add.reduceat(strengths, firsts) / counts if len(firsts) else strengths
     moving = np.array([word != "still" for word in words], dtype=np.bool_)[kind[firsts]]
     shown = np.flatnonzero(moving & ((counts > 1) | (means >= SURE_AT_ONCE)))
-    firsts, lasts, means = firsts[shown], lasts[shown], means[shown]
+    firsts, lasts = firsts[shown], lasts[shown]
     begun = shots.starts[np.maximum(0, np.searchsorted(shots.starts, times[firsts], side="right") - 1)]
     starts, ends = np.maximum(begun, times[firsts] - ROW_SECONDS), times[lasts]
 
     def make(i: int) -> CameraMovement:
-        return CameraMovement(
-            span=TimeSpan(start=float(starts[i]), end=float(ends[i])),
-            kind=words[kind[firsts[i]]],
-            strength=round(float(means[i]), 3),
-        )
+        return CameraMovement(span=TimeSpan(start=float(starts[i]), end=float(ends[i])), kind=words[kind[firsts[i]]])
 
     return Items(starts, ends, make)
 

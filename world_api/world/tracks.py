@@ -59,7 +59,6 @@ class Track:
     slivers: NDArray[np.bool_]
     followed_times: NDArray[np.float64]
     followed_boxes: NDArray[np.float32]
-    producer: str
     picture: tuple[int, int]
 
     @property
@@ -71,11 +70,6 @@ class Track:
     def hint(self) -> str:
         """Its looks in words: ``person in black and blue``."""
         return hint_in_words(self.category, self.colours)
-
-    @property
-    def hint_in_chinese(self) -> str:
-        """The same for Chinese search: ``黑色 蓝色 人``."""
-        return hint_in_chinese(self.category, self.colours)
 
     @cached_property
     def confidence(self) -> float:
@@ -258,7 +252,6 @@ class JoinedTracks:
             slivers=self.slivers[first:end][clear],
             followed_times=times,
             followed_boxes=boxes,
-            producer=self._sightings.column("producer")[int(self.rows[first])].as_py(),
             picture=self.picture,
         )
 
@@ -301,33 +294,17 @@ class Tracks(Items[Track]):
 
     Args:
         whole: The tracks without a cut.
-        settled: Places in ``whole`` of the tracks that the cut leaves as they are, rising.
-        reopened: The tracks that the cut shortens, joined again from what it shows.
+        sightings: The rows they were joined from.
+        links: The visible rows of ``track_links``.
+        cut: What is visible.
+        until: Where the visible part ends, in seconds.
 
     Attributes:
+        reopened: The tracks that the cut shortens, joined again from what it shows.
         origins: Where each track comes from, shape (n,): its place in ``whole``, or from -1 down its place in ``reopened``.
     """
 
-    def __init__(self, whole: JoinedTracks, settled: Positions, reopened: JoinedTracks) -> None:
-        self.whole, self._settled, self.reopened = whole, settled, reopened
-        starts, ends = whole.start_times[settled], whole.end_times[settled]
-        at = self._places_of(reopened, starts)
-        self.origins = np.insert(settled, at, -1 - np.arange(reopened.count))
-        self._is_settled = self.origins >= 0
-        starts, ends = np.insert(starts, at, reopened.start_times), np.insert(ends, at, reopened.end_times)
-        super().__init__(starts, ends, self._track)
-
-    @classmethod
-    def visible(cls, whole: JoinedTracks, sightings: pa.Table, links: pa.Table, cut: Cut, *, until: float) -> Tracks:
-        """The tracks that a cut shows.
-
-        Args:
-            whole: The tracks without a cut.
-            sightings: The rows they were joined from.
-            links: The visible rows of ``track_links``.
-            cut: What is visible.
-            until: Where the visible part ends, in seconds.
-        """
+    def __init__(self, whole: JoinedTracks, sightings: pa.Table, links: pa.Table, cut: Cut, *, until: float) -> None:
         # When tracks were known whole takes a while to find out, and without a cut nothing asks for it.
         is_settled = np.ones(whole.count, dtype=np.bool_) if cut.as_of is None else cut.shows_each(whole.known_at)
         shortened = np.flatnonzero(cut.shows_each(whole.known_from) & ~is_settled)
@@ -336,7 +313,15 @@ class Tracks(Items[Track]):
         width, height = whole.picture
         joined = join_tracks(seen, links, width=width, height=height)
         reopened = JoinedTracks(joined, seen, picture=whole.picture, frame=whole.frame, until=until)
-        return cls(whole, np.flatnonzero(is_settled), reopened)
+        #: Places in ``whole`` of the tracks that the cut leaves as they are, rising.
+        self._settled: Positions = np.flatnonzero(is_settled)
+        self.whole, self.reopened = whole, reopened
+        starts, ends = whole.start_times[self._settled], whole.end_times[self._settled]
+        at = self._places_of(reopened, starts)
+        self.origins = np.insert(self._settled, at, -1 - np.arange(reopened.count))
+        self._is_settled = self.origins >= 0
+        starts, ends = np.insert(starts, at, reopened.start_times), np.insert(ends, at, reopened.end_times)
+        super().__init__(starts, ends, self._track)
 
     def find(self, track_id: str) -> Track | None:
         """The track of that name."""

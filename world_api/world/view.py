@@ -232,7 +232,7 @@ class View:
     def tracks(self) -> Tracks:
         """The tracks, in order of first sighting."""
         sightings, links = self.world.rows("sightings"), self.rows("track_links")
-        return Tracks.visible(self.whole.joined, sightings, links, self.cut, until=self.duration)
+        return Tracks(self.whole.joined, sightings, links, self.cut, until=self.duration)
 
     def may_be(self, entity_id: str) -> tuple[Likeness, ...]:
         """The entities that an entity looks like, the most alike first."""
@@ -264,7 +264,6 @@ class View:
                 text=said[column],
                 subject=said.get("subject", ""),
                 confidence=round(said["confidence"], 2),
-                producer=said["producer"],
             )
 
         return self._intervals(table, make)

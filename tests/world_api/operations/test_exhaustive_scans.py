@@ -20,6 +20,7 @@ from world_api.operations import MAX_MATCHES, run
 from world_api.search import index_terms
 from world_api.session import Session
 from world_api.world import View
+from world_api.world.tracks import hint_in_chinese
 
 INSPECT = frozenset({"inspect"})
 TEN_HOURS = 36_000.0
@@ -63,7 +64,7 @@ def told(view: View) -> Iterator[tuple[TimeSpan, str, float, bool]]:
         yield said.span, said.text, said.confidence, False
     for track in view.tracks:
         for seen in track.appearances:
-            yield seen, f"{track.hint} {track.hint_in_chinese}", track.confidence, False
+            yield seen, f"{track.hint} {hint_in_chinese(track.category, track.colours)}", track.confidence, False
 
 
 def counted(view: View, query: str, least: float) -> set[float]:
