@@ -178,9 +178,9 @@ def make(
     begun and not ended is.
     """
     from eval.questions import MAKERS, add_questions, questions_of
-    from eval.sandbox import SAMPLE_RATE, FilmFiles, installed_voices, make_film, video_id, work_folder
+    from eval.sandbox import FilmFiles, installed_voices, make_film, video_id, work_folder
 
-    voices = None if tones else installed_voices(sample_rate=SAMPLE_RATE)
+    voices = None if tones else installed_voices()
     records: list[dict[str, Any]] = []
     for number in range(seed, seed + count):
         name = video_id(number, split)

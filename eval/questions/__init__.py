@@ -4,12 +4,6 @@
 ``phrasing`` words them, ``generator`` chooses among them and writes the dataset, ``priors`` guesses without looking at the film.
 """
 
-from eval.questions.drafts import facts_within, windows_of
-from eval.questions.generator import CHINESE_SHARE, MAKERS, add_questions, questions_of
-from eval.questions.phrasing import Unsayable, Wording, wording
-from eval.questions.priors import Constant, TextPrior, chance_of, measure_priors
+from eval.questions.generator import MAKERS, add_questions, questions_of
 
-__all__ = [
-    "CHINESE_SHARE", "MAKERS", "Constant", "TextPrior", "Unsayable", "Wording", "add_questions", "chance_of",
-    "facts_within", "measure_priors", "questions_of", "windows_of", "wording",
-]  # fmt: skip
+__all__ = ["MAKERS", "add_questions", "questions_of"]

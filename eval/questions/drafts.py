@@ -26,6 +26,10 @@ APART = 1.0
 #: Relations that say where a thing is.
 KEEPING = ("on", "inside", "holds", "wears")
 
+#: The words of a template's placeholders; options in tiers, those most like the right one first.
+Slots: TypeAlias = Mapping[str, Say]
+Tiers: TypeAlias = Sequence[Sequence[Say]]
+
 _Item = TypeVar("_Item")
 _Lasting = TypeVar("_Lasting", Visit, Relation)
 
@@ -234,7 +238,7 @@ class Draft:
 
     template: Template
     kind: Kind
-    slots: Mapping[str, Say]
+    slots: Slots
     spans: tuple[TimeSpan, ...]
     window: TimeSpan | None = None
     answer: Any = None
@@ -273,33 +277,26 @@ class Asker:
         found = list(items)
         return self.chance.sample(found, min(len(found), self.most if number is None else number))
 
-    def draft(self, kind: Kind, slots: Mapping[str, Say], spans: Iterable[TimeSpan], **parts: Any) -> Draft:
+    def draft(self, kind: Kind, slots: Slots, spans: Iterable[TimeSpan], **parts: Any) -> Draft:
         """A draft of this template; ``parts`` are further fields."""
         if self.template is None:
             raise LookupError("no template is chosen")
         return Draft(template=self.template, kind=kind, slots=slots, spans=tuple(spans), **parts)
 
-    def choice(
-        self,
-        slots: Mapping[str, Say],
-        spans: Iterable[TimeSpan],
-        right: Say,
-        wrong: Sequence[Sequence[Say]],
-        **parts: Any,
-    ) -> Draft:
-        """A question with options; ``wrong`` in tiers, those most like the right one first."""
+    def choice(self, slots: Slots, spans: Iterable[TimeSpan], right: Say, wrong: Tiers, **parts: Any) -> Draft:
+        """A question with options."""
         return self.draft("choice", slots, spans, right=right, wrong=tuple(map(tuple, wrong)), **parts)
 
-    def yes_or_no(self, is_so: bool, slots: Mapping[str, Say], spans: Iterable[TimeSpan]) -> Draft:
+    def yes_or_no(self, is_so: bool, slots: Slots, spans: Iterable[TimeSpan]) -> Draft:
         """A question that is answered by yes or no."""
         right, wrong = (lambda words: words.yes_no[not is_so]), (lambda words: words.yes_no[is_so])
         return self.choice(slots, spans, right, [[wrong]], bucket="yes" if is_so else "no", is_fixed=True)
 
-    def count(self, number: int, slots: Mapping[str, Say], spans: Iterable[TimeSpan]) -> Draft:
+    def count(self, number: int, slots: Slots, spans: Iterable[TimeSpan]) -> Draft:
         """A question for a number."""
         return self.draft("count", slots, spans, answer=number, bucket=str(number))
 
-    def interval(self, span: TimeSpan, slots: Mapping[str, Say]) -> Draft:
+    def interval(self, span: TimeSpan, slots: Slots) -> Draft:
         """A question for an interval, which is its own evidence."""
         value = {"start_time": round(span.start, 3), "end_time": round(span.end, 3)}
         return self.draft("interval", slots, [span], answer=value)

@@ -112,7 +112,9 @@ def _in_turns(drafts: list[Draft], chance: random.Random, words: Wording) -> lis
     chance.shuffle(drafts)
     by_template: dict[str, dict[str, list[Draft]]] = {}
     for draft in drafts:
-        by_template.setdefault(draft.template.id, {}).setdefault(_bucket(draft, words), []).append(draft)
+        by_template.setdefault(draft.template.id, {}).setdefault(
+            draft.bucket or _perhaps(draft.right, words), []
+        ).append(draft)
     rows = []
     for buckets in by_template.values():
         names = sorted(buckets)
@@ -121,15 +123,10 @@ def _in_turns(drafts: list[Draft], chance: random.Random, words: Wording) -> lis
     return _alternating(rows)
 
 
-def _bucket(draft: Draft, words: Wording) -> str:
-    """What a draft takes turns by: its own bucket, or the words of its answer."""
-    return draft.bucket if draft.bucket or draft.right is None else _perhaps(draft.right, words)
-
-
-def _perhaps(say: Say, words: Wording) -> str:
-    """The words of a part, empty if the language lacks one."""
+def _perhaps(say: Say | None, words: Wording) -> str:
+    """The words of a part, empty without one and if the language lacks a word."""
     try:
-        return say(words)
+        return say(words) if say is not None else ""
     except Unsayable:
         return ""
 
@@ -244,7 +241,9 @@ class _Worder:
         right = draft.right(words)
         if draft.is_fixed:
             return words.yes_no, right
-        tiers = [_distinct([_perhaps(part, words) for part in tier], right) for tier in draft.wrong]
+        said = [dict.fromkeys(_perhaps(part, words) for part in tier) for tier in draft.wrong]
+        # No option says what the right one says, or a part of it.
+        tiers = [[part for part in tier if part and part not in right and right not in part] for tier in said]
         if draft.is_crossed:
             wrong = [part for tier in tiers for part in tier]
             wrong = wrong if len(wrong) == _OPTIONS - 1 else []
@@ -285,14 +284,6 @@ class _Worder:
         return self._chance.sample(fair, min(wanted, len(fair))) if len(fair) + 1 >= fewest else []
 
 
-def _distinct(tier: Sequence[str], right: str) -> list[str]:
-    """Options that do not say what the right one says, or a part of it."""
-    return [part for part in dict.fromkeys(tier) if part and part not in right and right not in part]
-
-
-NAME = "sandbox"
-
-
 def add_questions(
     folder: Path | str, video: Path | str, video_id: str, items: Sequence[Item], *, work: Path | str
 ) -> int:
@@ -307,7 +298,7 @@ def add_questions(
     """
     folder, video = Path(folder), Path(video)
     with exclusive(Path(work), hash_bytes(DATASET_FILE.encode())):
-        name, protocol = NAME, dict(PROTOCOL)
+        name, protocol = "sandbox", dict(PROTOCOL)
         videos: dict[str, Any] = {}
         kept: list[Item] = []
         if (folder / DATASET_FILE).is_file():

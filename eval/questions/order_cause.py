@@ -7,7 +7,7 @@ order away; the wrong options of a choice are other events of the same film.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from eval.questions import phrasing as say
 from eval.questions.drafts import (
@@ -16,6 +16,7 @@ from eval.questions.drafts import (
     Asker,
     Draft,
     Shape,
+    Slots,
     alike,
     as_rare,
     by_name,
@@ -114,9 +115,7 @@ def _beside(ask: Asker, step: int) -> Iterator[Draft]:
                 yield _one_deed(ask, {**named(person), "event": said}, found, [event])
 
 
-def _one_deed(
-    ask: Asker, slots: Mapping[str, Say], right: Event, anchors: Sequence[Event], *, also: Sequence[Event] = ()
-) -> Draft:
+def _one_deed(ask: Asker, slots: Slots, right: Event, anchors: Sequence[Event], *, also: Sequence[Event] = ()) -> Draft:
     """Which deed of a person; the wrong ones are others of the same person, then such as only others do.
 
     ``also`` are deeds that would be right as well.
@@ -132,7 +131,7 @@ def _one_deed(
 
 def between(ask: Asker) -> Iterator[Draft]:
     """What happens between two events, where a person goes, what a person does."""
-    went: list[tuple[Mapping[str, Say], Event, Place]] = []
+    went: list[tuple[Slots, Event, Place]] = []
     for event, other in _near_pairs(ask):
         slots = {"event": say.doing(event), "other_event": say.doing(other)}
         inside = [item for item in ask.film.events if event.end <= item.start and item.end <= other.start]
@@ -165,9 +164,7 @@ def _near_pairs(ask: Asker) -> Iterator[tuple[Event, Event]]:
             yield event, other
 
 
-def _happens(
-    ask: Asker, slots: Mapping[str, Say], inside: Sequence[Event], anchors: Sequence[Event]
-) -> Iterator[Draft]:
+def _happens(ask: Asker, slots: Slots, inside: Sequence[Event], anchors: Sequence[Event]) -> Iterator[Draft]:
     clear = [item for item in inside if ask.film.is_named(item) and not any(related(item, one) for one in anchors)]
     if clear:
         right = ask.chance.choice(clear)

@@ -14,6 +14,7 @@ from eval.questions.drafts import (
     Asker,
     Draft,
     Shape,
+    Slots,
     alike,
     as_rare,
     by_name,
@@ -59,7 +60,7 @@ def part_summary(ask: Asker) -> Iterator[Draft]:
 
 
 def _of_interval(
-    ask: Asker, slots: dict[str, Say], interval: Visit, others: Sequence[Visit], pool: Sequence[Event]
+    ask: Asker, slots: Slots, interval: Visit, others: Sequence[Visit], pool: Sequence[Event]
 ) -> Iterator[Draft]:
     """Rows of the same kinds of events, from the interval and from others, so that usual first or last events say nothing."""
     intervals = [interval, *(other for other in ask.some(others, _MOST_WRONG) if other is not interval)]
@@ -328,7 +329,7 @@ def _later_with(ask: Asker) -> Iterator[Draft]:
                 continue
             wrong = [say.name(film.person_by_id[item]) for item in inside if item != holder]
             having_it = [item.clip(span_of(seen[0])) for item in film.seen_spans[holder]]
-            slots: dict[str, Say] = {"place": say.name(place), "object": say.name(thing)}
+            slots: Slots = {"place": say.name(place), "object": say.name(thing)}
             spans = [span_of(inside[holder]), *[item for item in having_it if item is not None][:1]]
             yield ask.choice(slots, spans, say.name(film.person_by_id[holder]), [wrong])
 

@@ -6,19 +6,7 @@ state, ``plots`` and ``scenes`` let them act, ``stories`` weaves the plots. ``ro
 (``facts``: everything that can be asked about it). ``perception`` measures worlds that are built from such films.
 """
 
-from eval.sandbox.canvas import COLOURS
-from eval.sandbox.facts import (
-    Event,
-    FilmFacts,
-    Person,
-    Place,
-    Relation,
-    ShownText,
-    Thing,
-    Visit,
-    read_facts,
-    write_facts,
-)
+from eval.sandbox.facts import FilmFacts, read_facts, write_facts
 from eval.sandbox.films import (
     FilmFiles,
     Subtitle,
@@ -30,38 +18,14 @@ from eval.sandbox.films import (
     write_mp4,
     write_srt,
 )
-from eval.sandbox.renderer import DrawnFrame, frames
-from eval.sandbox.room_plans import GIVING_APART, giving_place, plan_of
+from eval.sandbox.room_plans import plan_of
 from eval.sandbox.sample import DEFAULT_SEED, SampleFiles, cast, lost_folder, make_sample, questions
-from eval.sandbox.script import (
-    HEIGHT,
-    WIDTH,
-    Actor,
-    Card,
-    Carry,
-    Film,
-    Gesture,
-    Line,
-    Look,
-    Opening,
-    Performance,
-    Prop,
-    Resting,
-    Room,
-    RoomKind,
-    Shot,
-    Walk,
-    Wear,
-)
 from eval.sandbox.sound import SAMPLE_RATE, SpokenLines, Synthesiser, installed_voices, soundtrack
 from eval.sandbox.stories import Story, tell, video_id
 
 __all__ = [
-    "COLOURS", "DEFAULT_SEED", "GIVING_APART", "HEIGHT", "SAMPLE_RATE", "WIDTH", "Actor", "Card", "Carry",
-    "DrawnFrame", "Event", "Film", "FilmFacts", "FilmFiles", "Gesture", "Line",
-    "Look", "Opening", "Performance", "Person", "Place", "Prop", "Relation", "Resting", "Room",
-    "RoomKind", "SampleFiles", "Shot", "ShownText", "SpokenLines", "Story", "Subtitle", "Synthesiser", "Thing",
-    "TruthWriter", "Visit", "Walk", "Wear", "cast", "encode_film", "frames", "giving_place", "installed_voices",
-    "lost_folder", "make_film", "make_sample", "plan_of", "questions", "read_facts", "soundtrack", "subtitles_of",
-    "tell", "video_id", "work_folder", "write_facts", "write_mp4", "write_srt",
+    "DEFAULT_SEED", "SAMPLE_RATE", "FilmFacts", "FilmFiles", "SampleFiles", "SpokenLines", "Story", "Subtitle",
+    "Synthesiser", "TruthWriter", "cast", "encode_film", "installed_voices", "lost_folder", "make_film", "make_sample",
+    "plan_of", "questions", "read_facts", "soundtrack", "subtitles_of", "tell", "video_id", "work_folder", "write_facts",
+    "write_mp4", "write_srt",
 ]  # fmt: skip

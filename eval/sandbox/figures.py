@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -157,6 +158,8 @@ _PAINTERS: dict[str, Callable[[Sheet, Colour, Colour | None], None]] = {
 _THIGH, _SHIN, _ANKLE = 0.245, 0.225, 0.035
 _UPPER_ARM, _FOREARM, _PALM = 0.165, 0.15, 0.022
 _SEATED_THIGH = 1.45  #: radians
+#: Angle of the legs and breadth of people: with closed legs a person is as slim as a post.
+_ASTRIDE, _BROAD = 0.21, 1.1
 _SHOULDER, _HEAD = 0.795, 0.91
 _NEAR_SHOULDER = (-0.035, _SHOULDER - 0.02)
 
@@ -174,7 +177,6 @@ class Pose:
     """A person's pose: ``facing`` 1 right or -1 left, ``stride`` 0 (at rest) to 1, ``phase`` of the gait.
 
     ``arm`` overrides the near arm's swing; ``mouth`` is 0 (closed) to 1 (open); ``seated`` 0 (upright) to 1.
-    ``astride`` is the angle between the legs of an upright person at rest, ``broad`` a factor for the width of the figure.
     """
 
     facing: int
@@ -186,8 +188,6 @@ class Pose:
     seated: float = 0.0
     hat: Prop | None = None
     scarf: Prop | None = None
-    astride: float = 0.0
-    broad: float = 1.0
 
     @property
     def sunk(self) -> float:
@@ -195,19 +195,15 @@ class Pose:
         return _THIGH * (1 - math.cos(_SEATED_THIGH * self.seated))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Painted:
-    """The boxes of a person and of the things that are held and worn, in pixels of the frame."""
+def paint_person(
+    frame: Image, look: Look, pose: Pose, feet: Point, size: float
+) -> tuple[Box | None, list[tuple[Prop, Box | None]]]:
+    """Paint a person into the frame, in place; returns the boxes of the person and of what is held and worn (pixels).
 
-    person: Box | None
-    held: Box | None
-    worn: tuple[tuple[Prop, Box], ...] = ()
-
-
-def paint_person(frame: Image, look: Look, pose: Pose, feet: Point, size: float) -> Painted:
-    """Paint a person into the frame, in place. ``size`` is the height in pixels."""
+    ``size`` is the height in pixels.
+    """
     _ground_shadow(frame, feet, size)
-    sheet = Sheet(feet, size * look.height, broad=pose.broad)
+    sheet = Sheet(feet, size * look.height, broad=_BROAD)
     hip, ankles = _legs(pose)
     lift = hip - (0.035 + _THIGH + _SHIN)
     _paint_arm(sheet, look, replace(pose, arm=None, phase=pose.phase + math.pi), lift, far=True)
@@ -217,15 +213,15 @@ def paint_person(frame: Image, look: Look, pose: Pose, feet: Point, size: float)
     worn = _paint_head(sheet, look, pose, lift)
     end = _paint_arm(sheet, look, pose, lift, far=False)
     person = sheet.stamp(frame)
-    held = None
+    things: list[tuple[Prop, Box | None]] = []
     if pose.holds is not None:
         grip = (feet[0] + end[0] * sheet.size * sheet.broad, feet[1] - end[1] * sheet.size)
         forward, down = grip_of(pose.holds)
-        held = paint_prop(frame, pose.holds, (grip[0] + forward * pose.facing, grip[1] + down))
-    return Painted(person=person, held=held, worn=_inside(worn, frame) if person is not None else ())
+        things.append((pose.holds, paint_prop(frame, pose.holds, (grip[0] + forward * pose.facing, grip[1] + down))))
+    return person, [*things, *(_inside(worn, frame) if person is not None else ())]
 
 
-def _inside(worn: list[tuple[Prop, Box]], frame: Image) -> tuple[tuple[Prop, Box], ...]:
+def _inside(worn: list[tuple[Prop, Box]], frame: Image) -> list[tuple[Prop, Box]]:
     """The boxes inside the frame, cut to it."""
     height, width = frame.shape[:2]
     cut = []
@@ -233,7 +229,7 @@ def _inside(worn: list[tuple[Prop, Box]], frame: Image) -> tuple[tuple[Prop, Box
         if 0 < (box.x1 + box.x2) / 2 < width:
             x1, y1, x2, y2 = max(0.0, box.x1), max(0.0, box.y1), min(float(width), box.x2), min(float(height), box.y2)
             cut.append((prop, Box(x1=x1, y1=y1, x2=x2, y2=y2)))
-    return tuple(cut)
+    return cut
 
 
 def _ground_shadow(frame: Image, feet: Point, size: float) -> None:
@@ -249,14 +245,14 @@ def _ground_shadow(frame: Image, feet: Point, size: float) -> None:
 
 
 def arm_towards(
-    thing: Point, feet: Point, height: float, facing: int, *, grip: Point = GRIP, sunk: float = 0.0, broad: float = 1.0
+    thing: Point, feet: Point, height: float, facing: int, *, grip: Point = GRIP, sunk: float = 0.0
 ) -> ArmAngles:
     """Return the arm that holds a thing at a place, or points to it: two links and the law of cosines.
 
     ``thing`` is the thing's lower middle, ``grip`` its distance from the hand, ``feet`` and ``height`` are the person's; all in
-    pixels. ``sunk`` and ``broad`` as in ``Pose``.
+    pixels. ``sunk`` as in ``Pose``.
     """
-    forward = (facing * (thing[0] - feet[0]) - grip[0]) / (height * broad) - _NEAR_SHOULDER[0]
+    forward = (facing * (thing[0] - feet[0]) - grip[0]) / (height * _BROAD) - _NEAR_SHOULDER[0]
     down = _NEAR_SHOULDER[1] - sunk - (feet[1] - thing[1] + grip[1]) / height
     near, far = _UPPER_ARM, _FOREARM + _PALM
     distance = min(max(math.hypot(forward, down), far - near + 1e-3), near + far - 1e-3)
@@ -266,24 +262,21 @@ def arm_towards(
     return ArmAngles(upper=aim - bend, fore=aim + fore)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Leg:
-    thigh: float
-    shin: float
+_Leg: TypeAlias = tuple[float, float]  #: the angles of a thigh and its shin
 
 
 def _legs(pose: Pose) -> tuple[float, tuple[_Leg, _Leg]]:
     """The hip's height over the floor, and the near and the far leg."""
     if pose.seated > 0:
-        bent = _Leg(thigh=_SEATED_THIGH * pose.seated, shin=0.0)
-        return _THIGH * math.cos(bent.thigh) + _SHIN + _ANKLE, (bent, bent)
+        bent = _SEATED_THIGH * pose.seated
+        return _THIGH * math.cos(bent) + _SHIN + _ANKLE, ((bent, 0.0), (bent, 0.0))
     legs = []
     for half in (0.0, math.pi):
         swing = pose.phase + half
-        thigh = pose.stride * 0.44 * math.sin(swing) + (1 - pose.stride) * pose.astride * (1 if half == 0 else -1)
+        thigh = pose.stride * 0.44 * math.sin(swing) + (1 - pose.stride) * _ASTRIDE * (1 if half == 0 else -1)
         bend = pose.stride * (0.1 + 0.85 * max(0.0, math.cos(swing)) ** 1.4)
-        legs.append(_Leg(thigh=thigh, shin=thigh - bend))
-    height = max(_THIGH * math.cos(leg.thigh) + _SHIN * math.cos(leg.shin) for leg in legs)
+        legs.append((thigh, thigh - bend))
+    height = max(_THIGH * math.cos(thigh) + _SHIN * math.cos(shin) for thigh, shin in legs)
     return height + _ANKLE, (legs[0], legs[1])
 
 
@@ -294,12 +287,12 @@ def _limb(origin: Point, angle: float, length: float, facing: int) -> Point:
 def _paint_leg(sheet: Sheet, look: Look, pose: Pose, leg: _Leg, hip: float, *, far: bool) -> None:
     cloth = shade(COLOURS[look.trousers], 0.78 if far else 1.0)
     shoe = shade(hexa("#3b2f2a"), 0.85 if far else 1.1)
-    apart = 0.022 if pose.stride == 0 else 0.008
-    apart *= pose.facing if pose.astride > 0 else 1
+    apart = pose.facing * (0.022 if pose.stride == 0 else 0.008)
     start = (-apart if far else apart, hip)
-    knee = _limb(start, leg.thigh, _THIGH, pose.facing)
-    ankle = _limb(knee, leg.shin, _SHIN, pose.facing)
-    lift = leg.shin * 0.5
+    thigh, shin = leg
+    knee = _limb(start, thigh, _THIGH, pose.facing)
+    ankle = _limb(knee, shin, _SHIN, pose.facing)
+    lift = shin * 0.5
     toe = (ankle[0] + pose.facing * 0.062 * math.cos(lift), ankle[1] - 0.015 + 0.062 * math.sin(max(lift, -0.6)))
     sheet.hull([((ankle[0] - pose.facing * 0.012, ankle[1] - 0.012), 0.024), (toe, 0.017)], shoe)
     sheet.hull([(start, 0.054), (knee, 0.041)], cloth)

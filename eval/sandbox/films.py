@@ -5,16 +5,14 @@ A film is made from its seed in pieces, moved into place when whole, and not mad
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import Any
 
 import av
 import numpy as np
@@ -23,7 +21,7 @@ from av.container import OutputContainer
 from av.subtitles.stream import SubtitleStream
 from av.subtitles.subtitle import SubtitleSet
 
-from eval.sandbox.facts import FilmFacts, read_facts, write_facts
+from eval.sandbox.facts import FilmFacts, read_facts, readable, write_facts
 from eval.sandbox.renderer import DrawnFrame, backdrop_of, frames_of_part
 from eval.sandbox.rooms import Backdrop
 from eval.sandbox.script import HEIGHT, WIDTH, Actor, Card, Film, Gesture, Line, Prop, Shot, Walk
@@ -117,23 +115,15 @@ def _stamp(seconds: float) -> str:
 
 
 def _audio_frames(sound: Samples | Iterable[Samples]) -> Iterator[av.AudioFrame]:
-    start = 0
-    for samples in _blocks([sound] if isinstance(sound, np.ndarray) else sound):
+    """The sound in frames of AAC's size; the last may be shorter."""
+    queue, start = av.AudioFifo(), 0
+    for samples in [sound] if isinstance(sound, np.ndarray) else sound:
         frame = av.AudioFrame.from_ndarray(np.ascontiguousarray(samples[None]), format="fltp", layout="mono")
         frame.sample_rate, frame.pts, frame.time_base = SAMPLE_RATE, start, Fraction(1, SAMPLE_RATE)
         start += len(samples)
-        yield frame
-
-
-def _blocks(pieces: Iterable[Samples]) -> Iterator[Samples]:
-    """Split the sound into blocks of AAC's frame size; the last may be shorter."""
-    block, rest = 1024, np.zeros(0, np.float32)
-    for piece in pieces:
-        rest = np.concatenate([rest, piece])
-        whole = len(rest) // block * block
-        yield from (rest[start : start + block] for start in range(0, whole, block))
-        rest = rest[whole:]
-    if len(rest):
+        queue.write(frame)
+        yield from queue.read_many(1024)
+    if (rest := queue.read(partial=True)) is not None:
         yield rest
 
 
@@ -158,26 +148,25 @@ def _subtitle_packets(stream: SubtitleStream, subtitles: Sequence[Subtitle]) -> 
 
 
 SCHEMA_VERSION = 1
-#: The lists of the file, in their order.
-SECTIONS = ("speech", "screen_text", "actions", "captions", "scenes", "tracks")
+#: The lists of the file that are not of its tracks, in their order.
+SECTIONS = ("speech", "screen_text", "actions", "captions", "scenes")
 
 Record = dict[str, Any]
 
 
 class TruthWriter:
-    """Collects what is true of a film and writes it. Sightings are kept on disk, so that memory does not grow with the film.
+    """Collects what is true of a film and writes it.
 
-    Every ``every``-th frame is kept. ``folder`` holds unnamed temporary files. Tracks have the numbers of ``Film.tracks`` and
-    people are described by their looks, so that the truth gives no name away that was not perceived.
+    Every ``every``-th frame is kept. Tracks have the numbers of ``Film.tracks`` and people are described by their looks, so that
+    the truth gives no name away that was not perceived.
     """
 
-    def __init__(self, folder: Path | str, film: Film, *, every: int = 1) -> None:
-        self._folder = folder
+    def __init__(self, film: Film, *, every: int = 1) -> None:
         self._film = film
         self._tracks = film.tracks()
         self._every = every
         self._number = 0
-        self._sightings: dict[Actor | Prop, IO[str]] = {}
+        self._sightings: dict[Actor | Prop, list[Record]] = {}
         self._sections: dict[str, list[Record]] = {name: [] for name in SECTIONS}
         self._cuts: list[float] = []
 
@@ -204,53 +193,35 @@ class TruthWriter:
         if (self._number - 1) % self._every:
             return
         for sighting in drawn.sightings:
-            if sighting.subject not in self._sightings:
-                file = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n", dir=self._folder)  # noqa: SIM115
-                self._sightings[sighting.subject] = file
             record = {"time": round_time(drawn.time), "box": sighting.box.rounded()}
-            self._sightings[sighting.subject].write(_json(record) + "\n")
+            self._sightings.setdefault(sighting.subject, []).append(record)
 
     def write(self, path: Path | str) -> None:
         """Write the file: one line for each entry of a list."""
-        heading = {
+        record = {
             "schema_version": SCHEMA_VERSION,
             "title": self._film.title,
             "duration": round_time(self._film.duration),
             "frame_rate": self._film.frame_rate,
             "resolution": {"width": WIDTH, "height": HEIGHT},
             "cuts": self._cuts,
+            **self._sections,
+            "tracks": [self._track(subject) for subject in self._sightings],
         }
-        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
-            file.write("{\n" + ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in heading.items()))
-            for name, records in self._sections.items():
-                file.write(f",\n {json.dumps(name)}: [" + ",".join(f"\n  {_json(record)}" for record in records))
-                if name == "tracks":
-                    self._write_tracks(file)
-                file.write("\n ]")
-            file.write("\n}\n")
+        Path(path).write_text(readable(record), encoding="utf-8", newline="\n")
 
-    def _write_tracks(self, file: TextIO) -> None:
-        for number, (subject, sightings) in enumerate(self._sightings.items()):
-            if isinstance(subject, Actor):
-                category, colours = "person", [subject.look.coat, subject.look.trousers]
-            else:
-                category, colours = subject.category, [subject.colour]
-            identity = {
-                "track": self._tracks[subject],
-                "category": category,
-                "colours": colours,
-                "label": subject.description,
-            }
-            file.write(f'{"," if number else ""}\n  {_json(identity)[:-1]}, "sightings": [')
-            sightings.seek(0)
-            for place, line in enumerate(sightings):
-                file.write((", " if place else "") + line.rstrip("\n"))
-            sightings.close()
-            file.write("]}")
-
-
-def _json(record: Record) -> str:
-    return json.dumps(record, ensure_ascii=False)
+    def _track(self, subject: Actor | Prop) -> Record:
+        if isinstance(subject, Actor):
+            category, colours = "person", [subject.look.coat, subject.look.trousers]
+        else:
+            category, colours = subject.category, [subject.colour]
+        return {
+            "track": self._tracks[subject],
+            "category": category,
+            "colours": colours,
+            "label": subject.description,
+            "sightings": self._sightings[subject],
+        }
 
 
 def subtitles_of(film: Film) -> list[Subtitle]:
@@ -342,8 +313,8 @@ def make_film(
 ) -> tuple[FilmFacts, bool]:
     """Make the film of a seed in a folder, unless it exists; returns its facts, and whether it was made now.
 
-    Lines are spoken by ``voices``; without any, voices are tones. Memory grows only with the film's script (two megabytes an
-    hour). A film that was begun and not finished is made again.
+    Lines are spoken by ``voices``; without any, voices are tones. Memory grows only with the film's script and what is seen in
+    it. A film that was begun and not finished is made again.
 
     Raises:
         EvalFault: ``another_film`` (a film of this id but another length or version exists), ``bad_facts``.
@@ -388,7 +359,7 @@ def _make(folder: Path, files: FilmFiles, story: Story, *, voices: SpokenLines |
     files.facts.unlink(missing_ok=True)
     film = story.film
     kept = _SIGHTINGS_OF_LONG if film.duration > _LONG else _SIGHTINGS
-    truth = TruthWriter(work, film, every=math.ceil(film.frame_rate / kept))
+    truth = TruthWriter(film, every=math.ceil(film.frame_rate / kept))
     unfinished = FilmFiles.of(work, files.video.stem)
     sound = _sound(film, story.facts.seed, voices)
     encode_film(unfinished.video, film, truth, sound, keyframe_every=_KEYFRAME, progress=progress)

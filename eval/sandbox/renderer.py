@@ -9,22 +9,20 @@ from itertools import takewhile
 from typing import TypeAlias
 
 from eval.sandbox.figures import ArmAngles, Pose, arm_towards, grip_of, paint_person, paint_prop
-from eval.sandbox.room_plans import Position, plan_of
+from eval.sandbox.room_plans import RoomPlan, plan_of
 from eval.sandbox.rooms import Backdrop, paint_card, paint_open, paint_room
 from eval.sandbox.script import (
     WIDTH,
     Actor,
     Card,
     Carry,
-    Film,
     Gesture,
     Line,
     Performance,
     Prop,
-    Room,
+    Resting,
     Shot,
     Walk,
-    Wear,
 )
 from world_api.core.ports import Image
 from world_api.core.spans import Box
@@ -42,8 +40,6 @@ _AT_THE_MOUTH = ArmAngles(upper=0.55, fore=2.45)
 _AT_THE_HEAD = ArmAngles(upper=1.25, fore=2.7)
 _AT_THE_NECK = ArmAngles(upper=0.75, fore=2.3)
 _HANDLES = frozenset({"opens", "closes"})  #: gestures whose place is the hand's, which stays there for a while
-#: Angle of the legs and breadth of people: with closed legs a person is as slim as a post.
-_ASTRIDE, _BROAD = 0.21, 1.1
 _BRIEF = frozenset({"gives", "receives"})  #: gestures in which it stays as short as can be: two people touch
 _SNATCH = 34.0  #: pixels that who receives keeps off: two people whose hands touch look like one thing
 _OPENING = 0.5  #: seconds in which a drawer opens
@@ -111,15 +107,13 @@ def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
         seated=seated,
         hat=worn.get("hat"),
         scarf=worn.get("scarf"),
-        astride=_ASTRIDE,
-        broad=_BROAD,
     )
     pointing = _pointing(gesture, carry, pose, feet, height, time) if gesture else None
     arm = _arm(walk, line, gesture, rest, time) if pointing is None else pointing
     return Stance(actor=performance.actor, feet=feet, size=size, pose=replace(pose, arm=arm))
 
 
-def _now(item: Gesture | Line | Carry | Wear, time: float) -> bool:
+def _now(item: Gesture | Line | Carry, time: float) -> bool:
     return item.start <= time < item.end
 
 
@@ -198,7 +192,7 @@ def _pointing(
     place = gesture.place
     if gesture.kind == "receives":
         place = place[0] - gesture.facing * _SNATCH, place[1]
-    there = arm_towards(place, feet, height, gesture.facing, grip=grip, sunk=pose.sunk, broad=pose.broad)
+    there = arm_towards(place, feet, height, gesture.facing, grip=grip, sunk=pose.sunk)
     amount = math.sin(math.pi * part)
     if gesture.kind in _HANDLES:
         amount = min(1.0, 1.3 * amount)
@@ -250,84 +244,50 @@ def backdrop_of(part: Shot | Card) -> Backdrop:
     return paint_card(part) if isinstance(part, Card) else paint_room(part.room)
 
 
-def frames(film: Film) -> Iterator[DrawnFrame]:
-    """Every frame of the film, in order: ``duration * frame_rate`` of them."""
-    for start, part in film.placed():
-        yield from frames_of_part(part, backdrop_of(part), start=start, frame_rate=film.frame_rate)
-
-
 def frames_of_part(part: Shot | Card, backdrop: Backdrop, *, start: float, frame_rate: int) -> Iterator[DrawnFrame]:
     """The frames of a part that begins ``start`` seconds into the film. Pictures may be one and the same: do not change them.
 
     Each frame is painted from the first layer that has changed on.
     """
-    last: list[_Painted] = []
+    last: list[tuple[_Layer, Image, list[tuple[Actor | Prop, Box | None]]]] = []
     for number in range(round(start * frame_rate), round((start + part.duration) * frame_rate)):
         time = number / frame_rate
         layers = _layers(part, time - start) if isinstance(part, Shot) else []
-        same = takewhile(lambda pair: pair[0].layer == pair[1], zip(last, layers, strict=False))
+        same = takewhile(lambda pair: pair[0][0] == pair[1], zip(last, layers, strict=False))
         last = [painted for painted, _ in same]
-        image = last[-1].image if last else backdrop.image
+        image = last[-1][1] if last else backdrop.image
         for layer in layers[len(last) :]:
             image = image.copy()
-            last.append(_Painted(layer=layer, image=image, seen=tuple(_paint(image, layer))))
-        seen = [Sighting(subject=who, box=box) for item in last for who, box in item.seen if box is not None]
+            last.append((layer, image, list(_paint(image, layer))))
+        seen = [Sighting(subject=who, box=box) for _, _, found in last for who, box in found if box is not None]
         yield DrawnFrame(time=time, image=image, sightings=tuple(seen))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Open:
-    """A piece of a room's furniture that is open by some amount, 0 to 1."""
-
-    room: Room
-    target: str
-    amount: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class _AtRest:
-    """A thing in a room; on a hook it ``hangs``."""
-
-    prop: Prop
-    place: Position
-    hangs: bool
-
-
-#: One thing or person to be painted; layers that are equal look the same on the same ground.
-_Layer: TypeAlias = _Open | _AtRest | Stance
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Painted:
-    layer: _Layer
-    image: Image
-    seen: tuple[tuple[Actor | Prop, Box | None], ...]
+#: One thing or person to be painted, or furniture of a room that is open by some amount (0 to 1); a thing or furniture with its
+#: room's plan. Layers that are equal look the same on the same ground.
+_Layer: TypeAlias = tuple[RoomPlan, str, float] | tuple[RoomPlan, Resting] | Stance
 
 
 def _paint(image: Image, layer: _Layer) -> Iterator[tuple[Actor | Prop, Box | None]]:
-    if isinstance(layer, _Open):
-        paint_open(image, plan_of(layer.room.kind, layer.room.variant), layer.target, layer.amount)
-    elif isinstance(layer, _AtRest):
-        yield layer.prop, paint_prop(image, layer.prop, layer.place, hangs=layer.hangs)
+    if isinstance(layer, Stance):
+        person, things = paint_person(image, layer.actor.look, layer.pose, layer.feet, layer.size)
+        yield layer.actor, person
+        yield from things
+    elif len(layer) == 3:
+        paint_open(image, *layer)
     else:
-        painted = paint_person(image, layer.actor.look, layer.pose, layer.feet, layer.size)
-        yield layer.actor, painted.person
-        if layer.pose.holds is not None:
-            yield layer.pose.holds, painted.held
-        yield from painted.worn
+        plan, item = layer
+        hangs = any(spot.kind == "hook" and spot.place == item.place for spot in plan.spots)
+        yield item.prop, paint_prop(image, item.prop, item.place, hangs=hangs)
 
 
 def _layers(shot: Shot, time: float) -> list[_Layer]:
     """What is painted ``time`` seconds into the shot, the farthest first."""
-    hooks = {spot.place for spot in plan_of(shot.room.kind, shot.room.variant).spots if spot.kind == "hook"}
+    plan = plan_of(shot.room.kind, shot.room.variant)
     stances = [_stance(shot, performance, time) for performance in shot.performances]
     on_stage = [stance for stance in stances if -_OUTSIDE < stance.feet[0] < WIDTH + _OUTSIDE]
     return [
-        *(_Open(room=shot.room, target=target, amount=amount) for target, amount in _open_at(shot, time).items()),
-        *(
-            _AtRest(prop=item.prop, place=item.place, hangs=item.place in hooks)
-            for item in shot.resting
-            if item.start <= time < item.end
-        ),
+        *((plan, target, amount) for target, amount in _open_at(shot, time).items()),
+        *((plan, item) for item in shot.resting if _now(item, time)),
         *sorted(on_stage, key=lambda stance: stance.feet[1]),
     ]

@@ -50,63 +50,9 @@ def planks(canvas: Canvas, top: float, near: Colour, far: Colour, *, seams: Colo
             canvas.line([(x, y), (x + 38 + 54 * depth, y)], seams, 0.8)
 
 
-def window(canvas: Canvas, x: float, y: float, width: float, height: float, *, seed: int) -> None:
-    """A window with a sky and the roofs of a town."""
-    chance = random.Random(seed)
-    canvas.shadow(x - 2, y, width + 8, height + 10, blur=10, strength=0.25)
-    canvas.rectangle(x - 6, y - 6, width + 12, height + 12, hexa("#eceae4"), radius=2)
-    canvas.gradient(x, y, width, height, hexa("#8fc3ea"), hexa("#dcecf5"))
-    place = x
-    while place < x + width - 2:
-        wide = min(chance.uniform(10, 22), x + width - place)
-        high = chance.uniform(0.15, 0.5) * height
-        tone = shade(hexa("#8d9aa8"), chance.uniform(0.85, 1.15))
-        canvas.rectangle(place, y + height - high, wide, high, tone)
-        place += wide
-    frame = hexa("#eceae4")
-    canvas.rectangle(x + width / 2 - 1.5, y, 3, height, frame)
-    canvas.rectangle(x, y + height * 0.45, width, 3, frame)
-    canvas.rectangle(x - 10, y + height + 5, width + 20, 6, hexa("#dedbd3"), radius=1)
-
-
-def sign(canvas: Canvas, words: str, x: float, y: float, *, size: float = 20) -> Box:
-    """A plate with dark letters, centred on ``(x, y)``; returns the box of the letters."""
-    width = len(words) * size * 0.68 + 22
-    canvas.shadow(x - width / 2, y - size * 0.8 + 3, width, size * 1.7, blur=6, strength=0.3)
-    canvas.rectangle(x - width / 2, y - size * 0.9, width, size * 1.8, hexa("#2f4b63"), radius=4)
-    canvas.rectangle(x - width / 2 + 2, y - size * 0.9 + 2, width - 4, size * 1.8 - 4, hexa("#f3f1ea"), radius=3)
-    return canvas.text(words, x, y, size, INK)
-
-
-def clock(canvas: Canvas, words: str, x: float, y: float) -> Box:
-    """A digital wall clock centred on ``(x, y)``; returns the box of its figures."""
-    canvas.shadow(x - 40, y - 14, 80, 34, blur=6, strength=0.35)
-    canvas.rectangle(x - 40, y - 18, 80, 36, hexa("#15181c"), radius=5)
-    canvas.rectangle(x - 36, y - 14, 72, 28, hexa("#202830"), radius=3)
-    return canvas.text(words, x, y, 23, hexa("#8ff0b0"))
-
-
-def board(canvas: Canvas, lines: tuple[str, ...], x: float, y: float, width: float, height: float) -> list[Box]:
-    """A whiteboard with written lines; returns the box of each."""
-    canvas.shadow(x + 2, y + 4, width, height, blur=8, strength=0.3)
-    canvas.rectangle(x - 4, y - 4, width + 8, height + 8, METAL, radius=3)
-    canvas.gradient(x, y, width, height, hexa("#fdfdfb"), hexa("#eef0ef"))
-    canvas.rectangle(x + 8, y + height + 2, width - 16, 5, hexa("#9aa0a6"), radius=2)
-    step = height / (len(lines) + 0.4)
-    return [
-        canvas.text(line, x + width / 2, y + step * (number + 0.7), min(19, step * 0.62, _fitting(line, width)), _FELT)
-        for number, line in enumerate(lines)
-    ]
-
-
-def _fitting(line: str, width: float) -> float:
-    """The height of letters at which a line fits a whiteboard."""
-    return (width - 10) / (0.6 * max(1, len(line)))
-
-
-def plant(canvas: Canvas, x: float, y: float, *, seed: int) -> None:
-    """A plant in a pot at ``(x, y)``."""
-    chance = random.Random(seed)
+def plant(canvas: Canvas, piece: Piece, _wood: Colour, _accent: Colour) -> None:
+    """A plant in a pot."""
+    chance, x, y = random.Random(piece.seed), piece.x, FOOT
     canvas.shadow(x - 22, y - 6, 48, 12, blur=8, strength=0.4)
     for number in range(15):
         angle = math.radians(-90 + (number - 7) * 11 + chance.uniform(-5, 5))
@@ -137,28 +83,16 @@ def cupboard(canvas: Canvas, x: float, y: float, width: float, height: float, do
         canvas.rectangle(handle, y + height / 2 - 7, 3, 14, METAL, radius=1.5)
 
 
-def fridge(canvas: Canvas, x: float, y: float, width: float, height: float) -> None:
-    """A fridge, its lower edge at ``y + height``."""
+def fridge(canvas: Canvas, piece: Piece, _wood: Colour, _accent: Colour) -> None:
+    """A fridge."""
+    x, y, width = piece.x - piece.width / 2, LEAF_TOP["fridge"], piece.width
+    height = FOOT - y
     canvas.shadow(x + 4, y + 8, width + 4, height, blur=12, strength=0.4)
     canvas.rectangle(x, y, width, height, hexa("#c4cace"), radius=5)
     canvas.gradient(x + 3, y + 3, width - 6, height * 0.32, hexa("#e6eaec"), hexa("#d8dde0"))
     canvas.gradient(x + 3, y + height * 0.34 + 3, width - 6, height * 0.64 - 6, hexa("#e2e6e8"), hexa("#cfd5d8"))
     for top, long in ((y + height * 0.1, 26), (y + height * 0.42, 44)):
         canvas.rectangle(x + 8, top, 4, long, hexa("#8f979d"), radius=2)
-
-
-def picture(canvas: Canvas, x: float, y: float, width: float, height: float, *, seed: int) -> None:
-    """A framed landscape."""
-    chance = random.Random(seed)
-    canvas.shadow(x + 1, y + 4, width, height, blur=6, strength=0.3)
-    canvas.rectangle(x - 4, y - 4, width + 8, height + 8, hexa("#6e5038"))
-    canvas.gradient(x, y, width, height, hexa("#e7cfa7"), hexa("#c9d9dc"))
-    for layer, tone in enumerate((hexa("#93a9a2"), hexa("#6f8d78"), hexa("#4f6f5a"))):
-        base = y + height * (0.5 + 0.16 * layer)
-        hills = [
-            (x + width * step / 6, min(y + height, base + chance.uniform(-0.12, 0.1) * height)) for step in range(7)
-        ]
-        canvas.polygon([*hills, (x + width, y + height), (x, y + height)], tone)
 
 
 FOOT = 300.0  #: pixels from the top to the foot of furniture
@@ -299,13 +233,11 @@ _FURNITURE: dict[str, Callable[[Canvas, Piece, Colour, Colour], None]] = {
     **dict.fromkeys(SEATS, seat),
     "chest": chest,
     "cupboard": tall_cupboard,
-    "fridge": lambda canvas, piece, _wood, _accent: fridge(
-        canvas, piece.x - piece.width / 2, LEAF_TOP["fridge"], piece.width, FOOT - LEAF_TOP["fridge"]
-    ),
+    "fridge": fridge,
     "door": panelled_door,
     "shelf": bookshelf,
     "hooks": hooks,
-    "plant": lambda canvas, piece, _wood, _accent: plant(canvas, piece.x, FOOT, seed=piece.seed),
+    "plant": plant,
 }
 
 _DARK = hexa("#1d1713")
@@ -430,32 +362,80 @@ def _shell(canvas: Canvas, style: Style) -> None:
 
 
 def _sign(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
+    """A plate with dark letters."""
     if not room.sign:
         return []
     size = min(_SIGN, (_SIGN_ROOM - 22) / (0.68 * len(room.sign)))
-    half = (len(room.sign) * size * 0.68 + 22) / 2
-    x = min(max(piece.x, half + 6), WIDTH - half - 6)
-    return [WrittenText(text=room.sign, box=sign(canvas, room.sign, x, 58, size=size))]
+    width, y = len(room.sign) * size * 0.68 + 22, 58
+    x = min(max(piece.x, width / 2 + 6), WIDTH - width / 2 - 6)
+    canvas.shadow(x - width / 2, y - size * 0.8 + 3, width, size * 1.7, blur=6, strength=0.3)
+    canvas.rectangle(x - width / 2, y - size * 0.9, width, size * 1.8, hexa("#2f4b63"), radius=4)
+    canvas.rectangle(x - width / 2 + 2, y - size * 0.9 + 2, width - 4, size * 1.8 - 4, hexa("#f3f1ea"), radius=3)
+    return [WrittenText(text=room.sign, box=canvas.text(room.sign, x, y, size, INK))]
 
 
 def _clock(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
+    """A digital wall clock, or a picture."""
     if not room.clock:
         return _picture(canvas, room, piece)
-    x = min(max(piece.x, 46), WIDTH - 46)
-    return [WrittenText(text=room.clock, box=clock(canvas, room.clock, x, 58))]
+    x, y = min(max(piece.x, 46), WIDTH - 46), 58
+    canvas.shadow(x - 40, y - 14, 80, 34, blur=6, strength=0.35)
+    canvas.rectangle(x - 40, y - 18, 80, 36, hexa("#15181c"), radius=5)
+    canvas.rectangle(x - 36, y - 14, 72, 28, hexa("#202830"), radius=3)
+    return [WrittenText(text=room.clock, box=canvas.text(room.clock, x, y, 23, hexa("#8ff0b0")))]
 
 
 def _board(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
+    """A whiteboard with written lines, or a window."""
     if not room.notes:
-        window(canvas, piece.x - 50, 34, 100, 76, seed=piece.seed + room.seed)
-        return []
+        return _window(canvas, room, piece)
     width, height = _BOARD
-    boxes = board(canvas, room.notes, piece.x - width / 2, 20, width, height)
-    return [WrittenText(text=line, box=box) for line, box in zip(room.notes, boxes, strict=True)]
+    x, y, step = piece.x - width / 2, 20, height / (len(room.notes) + 0.4)
+    canvas.shadow(x + 2, y + 4, width, height, blur=8, strength=0.3)
+    canvas.rectangle(x - 4, y - 4, width + 8, height + 8, METAL, radius=3)
+    canvas.gradient(x, y, width, height, hexa("#fdfdfb"), hexa("#eef0ef"))
+    canvas.rectangle(x + 8, y + height + 2, width - 16, 5, hexa("#9aa0a6"), radius=2)
+    texts = []
+    for number, line in enumerate(room.notes):
+        size = min(_LINE, step * 0.62, (width - 10) / (0.6 * max(1, len(line))))
+        box = canvas.text(line, x + width / 2, y + step * (number + 0.7), size, _FELT)
+        texts.append(WrittenText(text=line, box=box))
+    return texts
+
+
+def _window(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
+    """A window with a sky and the roofs of a town."""
+    chance, frame = random.Random(piece.seed + room.seed), hexa("#eceae4")
+    x, y, width, height = piece.x - 50, 34, 100, 76
+    canvas.shadow(x - 2, y, width + 8, height + 10, blur=10, strength=0.25)
+    canvas.rectangle(x - 6, y - 6, width + 12, height + 12, frame, radius=2)
+    canvas.gradient(x, y, width, height, hexa("#8fc3ea"), hexa("#dcecf5"))
+    place = x
+    while place < x + width - 2:
+        wide = min(chance.uniform(10, 22), x + width - place)
+        high = chance.uniform(0.15, 0.5) * height
+        tone = shade(hexa("#8d9aa8"), chance.uniform(0.85, 1.15))
+        canvas.rectangle(place, y + height - high, wide, high, tone)
+        place += wide
+    canvas.rectangle(x + width / 2 - 1.5, y, 3, height, frame)
+    canvas.rectangle(x, y + height * 0.45, width, 3, frame)
+    canvas.rectangle(x - 10, y + height + 5, width + 20, 6, hexa("#dedbd3"), radius=1)
+    return []
 
 
 def _picture(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
-    picture(canvas, piece.x - 29, 46, 58, 44, seed=piece.seed + room.seed)
+    """A framed landscape."""
+    chance = random.Random(piece.seed + room.seed)
+    x, y, width, height = piece.x - 29, 46, 58, 44
+    canvas.shadow(x + 1, y + 4, width, height, blur=6, strength=0.3)
+    canvas.rectangle(x - 4, y - 4, width + 8, height + 8, hexa("#6e5038"))
+    canvas.gradient(x, y, width, height, hexa("#e7cfa7"), hexa("#c9d9dc"))
+    for layer, tone in enumerate((hexa("#93a9a2"), hexa("#6f8d78"), hexa("#4f6f5a"))):
+        base = y + height * (0.5 + 0.16 * layer)
+        hills = [
+            (x + width * step / 6, min(y + height, base + chance.uniform(-0.12, 0.1) * height)) for step in range(7)
+        ]
+        canvas.polygon([*hills, (x + width, y + height), (x, y + height)], tone)
     return []
 
 

@@ -263,7 +263,7 @@ def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
     unfinished = files.video.with_suffix(".mp4.part")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        truth = TruthWriter(folder, film)
+        truth = TruthWriter(film)
         write_srt(files.subtitles, subtitles_of(film))
         files.questions.write_text(readable(record), encoding="utf-8")
         encode_film(unfinished, film, truth, soundtrack(film, seed=seed))

@@ -30,7 +30,6 @@ from eval.sandbox.script import (
 from eval.sandbox.story_world import (
     Chronicle,
     Feet,
-    Location,
     PersonState,
     StoryCast,
     StoryState,
@@ -99,26 +98,15 @@ class StagedShot:
     ``now`` is in seconds of the shot, ``start`` in seconds of the film. The room is empty when a shot begins and when it ends.
     """
 
-    def __init__(
-        self,
-        world: StoryState,
-        chronicle: Chronicle,
-        cast: StoryCast,
-        location: Location,
-        *,
-        start: float,
-        clock: str,
-        notes: tuple[str, ...],
-        chance: random.Random,
-    ) -> None:
-        self.world = world
-        self.cast = cast
-        self.location = location
-        self.chance = chance
-        self.start = start
-        self.now = on_frame(chance.uniform(1.6, 2.4))
-        self.chronicle = chronicle
-        self._room = replace(location.room, clock=clock, notes=notes)
+    def __init__(self, director: Director, room: str, *, clock: str) -> None:
+        self.world = world = director.world
+        self.cast = director.cast
+        self.location = location = world.locations[room]
+        self.chance = director.chance
+        self.start = director.time
+        self.now = on_frame(self.chance.uniform(1.6, 2.4))
+        self.chronicle = director.chronicle
+        self._room = replace(location.room, clock=clock, notes=director.notices.get(room, ()))
         self._roles: dict[str, _Role] = {}
         self._resting_since = {
             where.prop.id: 0.0 for where in world.things.values() if where.how == "on" and where.room == location.id
@@ -336,7 +324,7 @@ class StagedShot:
         return Shot(
             room=room,
             duration=duration,
-            caption=caption_of(self.location.name, self._events),
+            caption=caption_of(self._room.name, self._events),
             performances=tuple(
                 Performance(
                     actor=role.who.actor,
@@ -535,7 +523,7 @@ class StagedShot:
             thing=prop.reference if prop else "",
             other=other.reference if other else "",
             target=self.cast.in_words(target) if target else "",
-            room=self.location.name,
+            room=self._room.name,
             words=words,
         )
         event = Event(
@@ -679,7 +667,7 @@ class Director:
 
     def room_name(self, room: str) -> str:
         """A room in words."""
-        return self.world.locations[room].name
+        return self.world.locations[room].room.name
 
     def room_of(self, actor: Actor) -> str:
         """Where a person is; empty between two rooms."""
@@ -698,16 +686,7 @@ class Director:
         elif self._arranged:
             self._jumped -= max(0, self.minute() - min(self._arranged) + 1)
         self._shown = max(self._shown, self.minute())
-        scene = StagedShot(
-            self.world,
-            self.chronicle,
-            self.cast,
-            self.world.locations[wanted.room],
-            start=self.time,
-            clock=clock_words(self._shown),
-            notes=self.notices.get(wanted.room, ()),
-            chance=self.chance,
-        )
+        scene = StagedShot(self, wanted.room, clock=clock_words(self._shown))
         try:
             following: SceneRequest | None = plot.send(scene)
         except StopIteration:

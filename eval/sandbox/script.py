@@ -118,17 +118,23 @@ class Room:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Walk:
-    """A straight walk from one place on the floor to another."""
+class _Interval:
+    """Seconds of the shot."""
 
     start: float
     end: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walk(_Interval):
+    """A straight walk from one place on the floor to another."""
+
     origin: tuple[float, float]
     goal: tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gesture:
+class Gesture(_Interval):
     """Something done between walks. ``facing`` is 1 to the right, -1 to the left.
 
     ``place`` is the lower middle of a thing that is taken, put down, given or received, or the handle of something that is
@@ -138,8 +144,6 @@ class Gesture:
     What changes at a gesture changes in its middle: a ``Carry``, ``Resting``, ``Wear`` ends there and another begins.
     """
 
-    start: float
-    end: float
     kind: GestureKind
     label: str
     facing: int
@@ -148,54 +152,41 @@ class Gesture:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class Line(_Interval):
     """A spoken line, shown as a subtitle. The speaker looks towards ``facing``."""
 
-    start: float
-    end: float
     speaker: Actor
     text: str
     facing: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Carry:
+class Carry(_Interval):
     """An interval in which an actor holds a prop."""
 
-    start: float
-    end: float
     prop: Prop
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wear:
+class Wear(Carry):
     """An interval in which an actor wears a hat or a scarf."""
 
-    start: float
-    end: float
-    prop: Prop
-
 
 @dataclass(frozen=True, kw_only=True)
-class Opening:
+class Opening(_Interval):
     """An interval in which something of the room is open: ``target`` is a name of the room's plan.
 
     It opens in the first half second, unless it is open when the shot begins, and closes in the last one, unless it is
     open when the shot ends.
     """
 
-    start: float
-    end: float
     target: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resting:
+class Resting(Carry):
     """An interval in which a prop is at rest; ``place`` is its lower middle in pixels."""
 
-    start: float
-    end: float
-    prop: Prop
     place: tuple[float, float]
 
 

@@ -26,8 +26,10 @@ from eval.sandbox.renderer import step_times
 from eval.sandbox.script import Actor, Card, Film, Line, RoomKind, Shot
 from world_api.core.execution import restricted_environment
 
+Samples = NDArray[np.float32]
 
-def read_wave(data: bytes) -> tuple[NDArray[np.float32], int]:
+
+def read_wave(data: bytes) -> tuple[Samples, int]:
     """Return the first channel of 16-bit WAV data, -1 to 1, and its samples a second.
 
     A ``data`` chunk that claims to be longer than the data ends where the data ends.
@@ -45,6 +47,7 @@ def read_wave(data: bytes) -> tuple[NDArray[np.float32], int]:
         raise ValueError(f"no WAV data: {error}") from error
 
 
+SAMPLE_RATE = 24_000  #: hertz, one channel
 #: Words a minute that programs understand as calm speech, and the most they speak in a hurry.
 CALM, HURRIED = 165, 380
 _HIGH = 180.0  #: hertz from which a voice is a high one
@@ -105,17 +108,16 @@ _LONGEST = 400  #: characters of a line
 class SpokenLines:
     """Speaks lines with a synthesiser."""
 
-    def __init__(self, synthesiser: Synthesiser, *, sample_rate: int) -> None:
+    def __init__(self, synthesiser: Synthesiser) -> None:
         self.synthesiser = synthesiser
-        self._rate = sample_rate
         self._failures = 0
 
-    def line(self, line: Line) -> NDArray[np.float32] | None:
+    def line(self, line: Line) -> Samples | None:
         """Return a line's sound, -1 to 1, never longer than the line lasts; None if it cannot be spoken.
 
         Speech that takes longer is spoken faster once, and cut off if it is still too long.
         """
-        most = round((line.end - line.start) * self._rate)
+        most = round((line.end - line.start) * SAMPLE_RATE)
         sound = self._spoken(line, CALM)
         if sound is not None and len(sound) > most:
             hurry = min(HURRIED, int(CALM * len(sound) / max(most, 1) * 1.08) + 1)
@@ -124,11 +126,11 @@ class SpokenLines:
             return None
         if len(sound) > most:
             sound = sound[:most].copy()
-            fade = min(most, round(_FADE * self._rate))
+            fade = min(most, round(_FADE * SAMPLE_RATE))
             sound[most - fade :] *= np.linspace(1, 0, fade, dtype=np.float32)
         return sound
 
-    def _spoken(self, line: Line, words_a_minute: int) -> NDArray[np.float32] | None:
+    def _spoken(self, line: Line, words_a_minute: int) -> Samples | None:
         if self._failures >= _FAILURES:
             return None
         try:
@@ -141,23 +143,21 @@ class SpokenLines:
         if not len(loud):
             return None
         part = samples[loud[0] : loud[-1] + 1]
-        times = np.arange(round(len(part) * self._rate / rate)) * (rate / self._rate)
+        times = np.arange(round(len(part) * SAMPLE_RATE / rate)) * (rate / SAMPLE_RATE)
         sound = np.interp(times, np.arange(len(part)), part)  # at the film's rate
         sound = sound * (_LOUDNESS / float(np.sqrt(np.mean(sound**2))))
         return np.asarray(np.clip(sound, -0.9, 0.9), np.float32)
 
 
 def installed_voices(
-    *, sample_rate: int, which: Callable[[str], str | None] = shutil.which, platform: str = sys.platform
+    *, which: Callable[[str], str | None] = shutil.which, platform: str = sys.platform
 ) -> SpokenLines | None:
     """Return the voices of the installed synthesiser: eSpeak NG, eSpeak, or ``say`` on macOS; None without any."""
-    for name in ("espeak-ng", "espeak"):
-        if (program := which(name)) is not None:
-            return SpokenLines(Synthesiser(program=program), sample_rate=sample_rate)
-    # Elsewhere ``say`` is another program.
-    if platform == "darwin" and (program := which("say")) is not None:
-        return SpokenLines(Synthesiser(program=program, name="say"), sample_rate=sample_rate)
-    return None
+    names: dict[str, Literal["espeak", "say"]] = {"espeak-ng": "espeak", "espeak": "espeak"}
+    if platform == "darwin":  # elsewhere ``say`` is another program
+        names["say"] = "say"
+    found = (Synthesiser(program=path, name=name) for program, name in names.items() if (path := which(program)))
+    return next((SpokenLines(one) for one in found), None)
 
 
 def _speakable(text: str) -> str:
@@ -165,10 +165,6 @@ def _speakable(text: str) -> str:
     plain = "".join(" " if unicodedata.category(sign).startswith("C") or sign in "[]<>{}|" else sign for sign in text)
     return " ".join(plain.split())[:_LONGEST]
 
-
-SAMPLE_RATE = 24_000  #: hertz, one channel
-
-Samples = NDArray[np.float32]
 
 _ROOM_TONE: dict[RoomKind, tuple[float, float]] = {  # loudness, and how dark the noise is (samples of smoothing)
     "office": (0.0060, 40.0),

@@ -126,6 +126,14 @@ def containers_are_shown(director: Director) -> bool:
     return len(opened) > _ENOUGH
 
 
+#: Which plots are how much likelier until enough is shown.
+_SHOWING: dict[Callable[[Director], bool], tuple[tuple[Callable[[Director], Plot], ...], float]] = {
+    rules_are_shown: ((filed, consulted), 4.0),
+    causes_are_shown: (CAUSING, 3.0),
+    containers_are_shown: ((sought,), 4.0),
+}
+
+
 def _following(director: Director, rule: FilingRule) -> list[Event]:
     things = {item.id for item in director.cast.props if director.cast.rule_of(item) == rule}
     return [event for event in director.chronicle.events if event.kind == "puts_down" and event.thing in things]
@@ -182,9 +190,9 @@ class _Telling:
         self._parts: list[Shot | Card] = []
         self._scene: StagedShot | None = None
         self._left_at: dict[str, float] = {}
-        is_brief = minutes < _LEARNING
-        self._rules_shown = self._containers_shown = is_brief
-        self._causes_shown = False
+        self._shown: set[Callable[[Director], bool]] = set()
+        if minutes < _LEARNING:
+            self._shown = {rules_are_shown, containers_are_shown}
         self._next_chapter = _CHAPTER
         self._together = self._chance.choice((1, 2, 2, 3))
 
@@ -283,9 +291,7 @@ class _Telling:
 
     def _begin(self) -> tuple[Plot, SceneRequest] | None:
         """A new plot, if one can begin now in a room that can come at once."""
-        self._rules_shown = self._rules_shown or rules_are_shown(self._director)
-        self._causes_shown = self._causes_shown or causes_are_shown(self._director)
-        self._containers_shown = self._containers_shown or containers_are_shown(self._director)
+        self._shown |= {check for check in _SHOWING if check not in self._shown and check(self._director)}
         for _ in range(_TRIES):
             fitting = [item for item in PLOTS if item[2] < self._director.left]
             if not fitting:
@@ -304,9 +310,6 @@ class _Telling:
 
     def _leaning(self, plot: Callable[[Director], Plot]) -> float:
         """How much likelier than usual a plot is: by the theme, and while rules and causes are still to be shown."""
-        leaning = 2.0 if plot in LEANING[self._cast.theme] else 1.0
-        if not self._causes_shown and plot in CAUSING:
-            leaning *= 3.0
-        if plot is sought and not self._containers_shown:
-            leaning *= 4.0
-        return leaning * 4.0 if plot in (filed, consulted) and not self._rules_shown else leaning
+        usual = 2.0 if plot in LEANING[self._cast.theme] else 1.0
+        wanted = (factor for check, (plots, factor) in _SHOWING.items() if plot in plots and check not in self._shown)
+        return usual * math.prod(wanted)

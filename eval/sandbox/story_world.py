@@ -61,11 +61,6 @@ class Location:
         """``office_14``."""
         return self.room.sign.lower().replace(" ", "_")
 
-    @property
-    def name(self) -> str:
-        """The room in words, with its article."""
-        return self.room.name
-
     @cached_property
     def furniture(self) -> frozenset[str]:
         """What its furniture is called: surfaces, hooks, seats, drawers, doors."""
@@ -150,19 +145,21 @@ def cast_story(seed: int, minutes: float) -> StoryCast:
 
 def _people(chance: random.Random, count: int) -> tuple[Actor, ...]:
     coats = [chance.choice(group) for group in chance.sample(_COATS, count)]
-    return tuple(_actor(chance, name, coat) for name, coat in zip(chance.sample(_NAMES, count), coats, strict=True))
-
-
-def _actor(chance: random.Random, name: str, coat: str) -> Actor:
-    look = Look(
-        coat=coat,
-        trousers=chance.choice([colour for colour in _TROUSERS if colour != coat]),
-        hair=chance.choice(tuple(HAIRS)),
-        hair_style=chance.choice(get_args(HairStyle)),
-        skin=chance.choice(tuple(SKINS)),
-        height=chance.choice((0.94, 0.97, 1.0, 1.03, 1.06)),
+    return tuple(
+        Actor(
+            name=name,
+            look=Look(
+                coat=coat,
+                trousers=chance.choice([colour for colour in _TROUSERS if colour != coat]),
+                hair=chance.choice(tuple(HAIRS)),
+                hair_style=chance.choice(get_args(HairStyle)),
+                skin=chance.choice(tuple(SKINS)),
+                height=chance.choice((0.94, 0.97, 1.0, 1.03, 1.06)),
+            ),
+            pitch=chance.choice((115.0, 130.0, 150.0, 175.0, 200.0, 225.0, 245.0)),
+        )
+        for name, coat in zip(chance.sample(_NAMES, count), coats, strict=True)
     )
-    return Actor(name=name, look=look, pitch=chance.choice((115.0, 130.0, 150.0, 175.0, 200.0, 225.0, 245.0)))
 
 
 def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: int) -> tuple[Location, ...]:
@@ -456,4 +453,4 @@ def _thing(prop: Prop) -> Thing:
 
 
 def _place(location: Location) -> Place:
-    return Place(id=location.id, kind=location.room.kind, name=location.name, sign=location.room.sign)
+    return Place(id=location.id, kind=location.room.kind, name=location.room.name, sign=location.room.sign)

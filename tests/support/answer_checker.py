@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.datasets import Item
-from eval.questions import Unsayable, Wording, facts_within, windows_of, wording
-from eval.sandbox import Event, FilmFacts, Person, Place, Relation, Thing
+from eval.questions.drafts import facts_within, windows_of
+from eval.questions.phrasing import Unsayable, Wording, wording
+from eval.sandbox import FilmFacts
+from eval.sandbox.facts import Event, Person, Place, Relation, Thing
 from tool_induction.domains import load_domain
 from tool_induction.domains.domain import Template
 from tool_induction.domains.guard import PLACEHOLDER

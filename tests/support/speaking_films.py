@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from eval.sandbox import (
-    Actor,
-    Card,
-    Film,
-    Line,
-    Look,
-    Performance,
-    Room,
-    Shot,
-    Walk,
-    frames,
-    soundtrack,
-    subtitles_of,
-    write_mp4,
-    write_srt,
-)
+from eval.sandbox import soundtrack, subtitles_of, write_mp4, write_srt
+from eval.sandbox.renderer import DrawnFrame, backdrop_of, frames_of_part
+from eval.sandbox.script import Actor, Card, Film, Line, Look, Performance, Room, Shot, Walk
 from tests.support.building import Silent, StandingClock
 from world_api.api import build_world
 
@@ -54,6 +41,12 @@ def speaking_film(written: Sequence[str], spoken: Sequence[str]) -> Film:
         for text in written
     )
     return Film(title="A film", frame_rate=10, parts=(*cards, office))
+
+
+def frames(film: Film) -> Iterator[DrawnFrame]:
+    """Every frame of the film, in order: ``duration * frame_rate`` of them."""
+    for start, part in film.placed():
+        yield from frames_of_part(part, backdrop_of(part), start=start, frame_rate=film.frame_rate)
 
 
 def build_film(folder: Path, store: Path, film: Film, *, name: str) -> str:

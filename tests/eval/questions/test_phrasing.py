@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.questions import Unsayable, wording
+from eval.questions.phrasing import Unsayable, wording
 from eval.sandbox import FilmFacts
 
 

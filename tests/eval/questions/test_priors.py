@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from controller.questions import Question
-from eval.questions import Constant, TextPrior, chance_of, measure_priors, questions_of
+from eval.questions import questions_of
+from eval.questions.priors import Constant, TextPrior, chance_of, measure_priors
 from eval.sandbox import tell
 
 #: Of fewer questions than this a share is anything.

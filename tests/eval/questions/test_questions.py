@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from eval.questions import CHINESE_SHARE, MAKERS, questions_of
+from eval.questions import MAKERS, questions_of
+from eval.questions.generator import CHINESE_SHARE
 from eval.sandbox import FilmFacts
 from tests.support.answer_checker import check_items
 from tool_induction.domains import PlannedQuestion, SplitName, leaks, load_domain

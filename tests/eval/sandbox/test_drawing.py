@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eval.sandbox import (
-    COLOURS,
-    GIVING_APART,
+from eval.sandbox import plan_of
+from eval.sandbox.canvas import COLOURS
+from eval.sandbox.renderer import DrawnFrame
+from eval.sandbox.room_plans import GIVING_APART, giving_place
+from eval.sandbox.script import (
     WIDTH,
     Actor,
     Carry,
-    DrawnFrame,
     Film,
     Gesture,
     Look,
@@ -27,10 +28,8 @@ from eval.sandbox import (
     Shot,
     Walk,
     Wear,
-    frames,
-    giving_place,
-    plan_of,
 )
+from tests.support.speaking_films import frames
 
 RATE = 10
 MIA = Actor(

@@ -12,23 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from eval.commands.datasets import sandbox_app as app
-from eval.sandbox import (
-    Actor,
-    Card,
-    Carry,
-    Film,
-    Gesture,
-    Look,
-    Performance,
-    Prop,
-    Resting,
-    Room,
-    Shot,
-    TruthWriter,
-    Walk,
-    encode_film,
-    plan_of,
-)
+from eval.sandbox import TruthWriter, encode_film, plan_of
 from eval.sandbox.perception import (
     Drawn,
     MatchCounts,
@@ -41,6 +25,7 @@ from eval.sandbox.perception import (
     step_of,
     table_of,
 )
+from eval.sandbox.script import Actor, Card, Carry, Film, Gesture, Look, Performance, Prop, Resting, Room, Shot, Walk
 from tests.support.building import Silent
 from world_api import SystemClock
 from world_api.api import build_world, open_session
@@ -91,7 +76,7 @@ FILM = Film(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("perceived")
-    truth = TruthWriter(made, FILM)
+    truth = TruthWriter(FILM)
     silence = np.zeros(round(FILM.duration * 24_000), np.float32)
     encode_film(made / "two.mp4", FILM, truth, silence)
     truth.write(made / "two.truth.json")

@@ -12,17 +12,8 @@ import av
 import numpy as np
 import pytest
 
-from eval.sandbox import (
-    Film,
-    Performance,
-    SampleFiles,
-    Shot,
-    Subtitle,
-    cast,
-    lost_folder,
-    questions,
-    write_mp4,
-)
+from eval.sandbox import SampleFiles, Subtitle, cast, lost_folder, questions, write_mp4
+from eval.sandbox.script import Film, Performance, Shot
 from videoworld import main
 
 pytestmark = [pytest.mark.media, pytest.mark.xdist_group("sample")]

@@ -10,12 +10,13 @@ import cv2
 import numpy as np
 import pytest
 
-from eval.sandbox import COLOURS, GIVING_APART, HEIGHT, WIDTH, Room, RoomKind, giving_place, plan_of
-from eval.sandbox.canvas import hexa, shade
+from eval.sandbox import plan_of
+from eval.sandbox.canvas import COLOURS, hexa, shade
 from eval.sandbox.figures import arm_towards
 from eval.sandbox.renderer import size_at
-from eval.sandbox.room_plans import WALL_COUNT, style_of
+from eval.sandbox.room_plans import GIVING_APART, WALL_COUNT, giving_place, style_of
 from eval.sandbox.rooms import paint_room
+from eval.sandbox.script import HEIGHT, WIDTH, Room, RoomKind
 
 KINDS = get_args(RoomKind)
 VARIANTS = range(1, 33)
@@ -33,7 +34,7 @@ def test_whatever_a_plan_offers_is_within_reach_and_in_the_frame(kind: RoomKind)
             assert 40 < stand[0] < WIDTH - 40
             assert (place[0] - stand[0]) * facing > 0
             height = size_at(stand[1]) * 0.96
-            arm = arm_towards(place, stand, height, facing, broad=1.1)
+            arm = arm_towards(place, stand, height, facing)
             hand = (
                 stand[0] + facing * (1.1 * height * (-0.035 + 0.165 * math.sin(arm.upper) + 0.172 * math.sin(arm.fore)) + 4),
                 stand[1] - height * (0.775 - 0.165 * math.cos(arm.upper) - 0.172 * math.cos(arm.fore)) + 12,

@@ -8,7 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from eval.sandbox import Card, FilmFacts, Relation, Story, Visit, plan_of, tell
+from eval.sandbox import FilmFacts, Story, plan_of, tell
+from eval.sandbox.facts import Relation, Visit
+from eval.sandbox.script import Card
 
 _SEEDS = (*range(1, 30), 101, 4242, 99_999)
 _LENGTHS = (1.0, 3.0, 8.0, 25.0)

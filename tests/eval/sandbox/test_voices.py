@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eval.sandbox import Actor, Line, Look, SpokenLines, Synthesiser, installed_voices
+from eval.sandbox import SpokenLines, Synthesiser, installed_voices
+from eval.sandbox.script import Actor, Line, Look
 
 RATE = 24_000
 LOOK = Look(coat="red", trousers="black", hair="brown", hair_style="long", skin="light")
@@ -49,7 +50,7 @@ def told(folder: Path) -> list[tuple[list[str], str]]:
 
 
 def spoken(folder: Path, text: str = PROGRAM, *, seconds: float = 20.0) -> SpokenLines:
-    return SpokenLines(Synthesiser(program=program(folder, text), seconds=seconds), sample_rate=RATE)
+    return SpokenLines(Synthesiser(program=program(folder, text), seconds=seconds))
 
 
 def test_a_line_is_spoken_at_the_films_rate_and_within_its_time(tmp_path: Path) -> None:
@@ -105,18 +106,18 @@ def test_the_first_program_on_the_path_is_taken_and_say_only_on_its_own_system()
     def only(*names: str) -> object:
         return lambda name: f"/bin/{name}" if name in names else None
 
-    both = installed_voices(sample_rate=RATE, which=only("espeak", "espeak-ng"), platform="linux")  # type: ignore[arg-type]  # a fake which
+    both = installed_voices(which=only("espeak", "espeak-ng"), platform="linux")  # type: ignore[arg-type]  # a fake which
     assert both is not None
     assert both.synthesiser.program.endswith("espeak-ng")
-    assert installed_voices(sample_rate=RATE, which=only("say"), platform="linux") is None  # type: ignore[arg-type]
-    mac = installed_voices(sample_rate=RATE, which=only("say"), platform="darwin")  # type: ignore[arg-type]
+    assert installed_voices(which=only("say"), platform="linux") is None  # type: ignore[arg-type]
+    mac = installed_voices(which=only("say"), platform="darwin")  # type: ignore[arg-type]
     assert mac is not None
     assert mac.synthesiser.name == "say"
 
 
 @pytest.mark.skipif(shutil.which("espeak-ng") is None, reason="eSpeak NG is not installed")
 def test_the_real_synthesiser_speaks_longer_for_more_words() -> None:
-    voices = installed_voices(sample_rate=RATE)
+    voices = installed_voices()
     assert voices is not None
     short = voices.line(line("Hello.", seconds=6.0))
     long = voices.line(line("Please put the green folder into the left drawer of the library.", seconds=6.0))
