@@ -16,17 +16,9 @@ from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
 from tool_induction.aggregates.spellings import ALIASES_WITH, LIST_KEYS, ORDERS, PARAMETER_ALIASES
 from tool_induction.checker.environment import JOINING
 from tool_induction.documents import STRICT_CANNOT_SAY, language_schema, step_keys
+from tool_induction.language import types
 from tool_induction.language.expressions import COMPARATORS, FILTERS, FORBIDDEN, OPERATORS
 from tool_induction.language.model import LOOP_KEYS, LOOPING, STEP_MODELS
-from tool_induction.language.types import (
-    BOOKKEEPING,
-    TYPE_ALIASES,
-    RecordType,
-    known_types,
-    operation_types,
-    show,
-    world_types,
-)
 from world_api.operations import OPERATIONS
 
 _HEAD = """# Tool language: reference
@@ -134,17 +126,19 @@ def _steps() -> Iterator[str]:
 def _types() -> Iterator[str]:
     yield "## Types\n"
     yield "Also `list<T>`, `optional<T>` and `T?`. Records come from the operations' results.\n"
-    named = world_types()
-    rows = [(code(name), _fields(named[name]) if name in named else "") for name in known_types()]
+    named = types.world_types()
+    rows = [(code(name), _fields(named[name]) if name in named else "") for name in types.known_types()]
     yield from table(("type", "fields"), rows)
     yield "A record stands for its one list where a list is wanted, for its one value where a value is. These fields say how a "
-    yield f"result came about and are not counted: {', '.join(code(name) for name in sorted(BOOKKEEPING))}.\n"
+    yield f"result came about and are not counted: {', '.join(code(name) for name in sorted(types.BOOKKEEPING))}.\n"
     yield f"{JOINING}\n"
 
 
 def _fields(type_: Any) -> str:
     return (
-        ", ".join(code(f"{key}: {show(value)}") for key, value in type_.fields) if isinstance(type_, RecordType) else ""
+        ", ".join(code(f"{key}: {types.show(value)}") for key, value in type_.fields)
+        if isinstance(type_, types.RecordType)
+        else ""
     )
 
 
@@ -160,7 +154,7 @@ def _params(spec: AggregateSpec) -> str:
     kinds = {"key": "field", "number_key": "field, a number", "text_key": "field, a text", "condition": "condition"}
     shown = []
     for name, parameter in spec.params.items():
-        kind = kinds.get(parameter.role) or code(show(parameter.type))
+        kind = kinds.get(parameter.role) or code(types.show(parameter.type))
         shown.append(f"{f'**{name}**' if parameter.required else name} ({kind})")
     return ", ".join(shown)
 
@@ -195,7 +189,7 @@ def _spellings() -> Iterator[str]:
         ("a call with `do`", "a step of type `loop`"),
         ("`[start, end]` where an interval is wanted", '`{"start_time": start, "end_time": end}`'),
     ]
-    rows += [(f"type {code(other)}", code(ours)) for other, ours in TYPE_ALIASES.items()]
+    rows += [(f"type {code(other)}", code(ours)) for other, ours in types.TYPE_ALIASES.items()]
     rows += [("types `list[T]`, `array<T>`", "`list<T>`")]
     yield from table(("spelling", "read as"), rows)
 
@@ -205,16 +199,23 @@ def _operations() -> Iterator[str]:
     yield "As the language sees them; a `?` marks a parameter that may be left out. More in [operations.md](operations.md).\n"
     rows = []
     for name, operation in OPERATIONS.items():
-        types = operation_types(name)
+        typed = types.operation_types(name)
         params = ", ".join(
-            code(f"{key}{'' if key in types.required else '?'}: {show(type_)}")
-            for key, type_ in types.parameters.items()
+            code(f"{key}{'' if key in typed.required else '?'}: {types.show(type_)}")
+            for key, type_ in typed.parameters.items()
         )
-        result = types.result
+        result = typed.result
         skipped = ("evidence", "truncated", "hint")
-        fields = [pair for pair in result.fields if pair[0] not in skipped] if isinstance(result, RecordType) else []
+        fields = (
+            [pair for pair in result.fields if pair[0] not in skipped] if isinstance(result, types.RecordType) else []
+        )
         rows.append(
-            (code(name), params, ", ".join(code(f"{key}: {show(type_)}") for key, type_ in fields), operation.state)
+            (
+                code(name),
+                params,
+                ", ".join(code(f"{key}: {types.show(type_)}") for key, type_ in fields),
+                operation.state,
+            )
         )
     yield from table(("operation", "params", "result", "state"), rows)
 

@@ -12,22 +12,9 @@ from typing import Any
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.declarations import signature_card
 from tool_induction.curation.examples import ExampleRuns, call_text
+from tool_induction.language import model
 from tool_induction.language.diagnostics import Diagnostic
 from tool_induction.language.expressions import Const, Expr, JsonList, JsonRecord, Text, to_json, to_text
-from tool_induction.language.model import (
-    Aggregate,
-    Block,
-    Call,
-    Filter,
-    If,
-    JudgeStep,
-    Loop,
-    Project,
-    Require,
-    Set,
-    Step,
-    Tool,
-)
 from tool_induction.library import ToolLibrary, operations_used
 from world_api.core.files import open_regular
 
@@ -197,35 +184,35 @@ def _example_lines(name: str, example: Record) -> Iterator[str]:
         yield f"       warning: {warning}"
 
 
-def plan_lines(tool: Tool) -> list[str]:
+def plan_lines(tool: model.Tool) -> list[str]:
     """Return the steps of a tool as lines that a person reads, blocks indented."""
     return [line for step in tool.steps for line in _step_lines(step)]
 
 
-def _step_lines(step: Step) -> Iterator[str]:
+def _step_lines(step: model.Step) -> Iterator[str]:
     text = expression_text
     match step:
-        case Call():
+        case model.Call():
             params = _arguments(tuple(item for item in step.params if item[0] != "video_id"))
             yield f"{step.save_as} = {_loop_text(step.loop)}{step.target}({params}){_loop_end(step)}"
-        case Block():
+        case model.Block():
             yield f"{step.save_as} = {_loop_text(step.loop).rstrip()}{_loop_end(step)}"
             yield from _indented(step.body)
-        case Filter():
+        case model.Filter():
             yield f"{step.save_as} = items of {text(step.inputs)} where {text(step.where)}"
-        case Project():
+        case model.Project():
             yield f"{step.save_as} = for each item of {text(step.inputs)}: {{{_arguments(step.fields)}}}"
-        case Aggregate():
+        case model.Aggregate():
             inputs = "" if step.inputs == Const(None) else text(step.inputs)
             yield f"{step.save_as} = {step.operation}({', '.join(filter(None, (inputs, _arguments(step.params))))})"
-        case JudgeStep():
+        case model.JudgeStep():
             question = f"{text(step.question)}, answers {' / '.join(step.answers)}"
             yield f"{step.save_as} = judge each item of {text(step.inputs)} (at most {step.bound}): {question}"
-        case Set():
+        case model.Set():
             yield f"{step.save_as} = {text(step.value)}"
-        case Require():
+        case model.Require():
             yield f"stop as {step.status} unless {text(step.condition)}: {text(step.reason)}"
-        case If():
+        case model.If():
             yield f"if {text(step.condition)}:"
             yield from _indented(step.then)
             if step.otherwise:
@@ -233,15 +220,15 @@ def _step_lines(step: Step) -> Iterator[str]:
                 yield from _indented(step.otherwise)
 
 
-def _indented(steps: tuple[Step, ...]) -> Iterator[str]:
+def _indented(steps: tuple[model.Step, ...]) -> Iterator[str]:
     return (f"  {line}" for step in steps for line in _step_lines(step))
 
 
-def _loop_text(loop: Loop | None) -> str:
+def _loop_text(loop: model.Loop | None) -> str:
     return "" if loop is None else f"for each {loop.variable} of {expression_text(loop.over)} (at most {loop.bound}): "
 
 
-def _loop_end(step: Call | Block) -> str:
+def _loop_end(step: model.Call | model.Block) -> str:
     loop = step.loop
     until = f", until {expression_text(loop.until)}" if loop is not None and loop.until is not None else ""
     return until + {"fail": "", "skip": ", leaving out what fails", "null": ", null where it fails"}[step.on_error]
