@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from tool_induction.compiler.compilation import Compilation
     from tool_induction.domains import Domain
     from tool_induction.inducer import InductionResult
+    from tool_induction.judge.port import Judge
     from tool_induction.library import ToolLibrary
+    from world_api.session.vision import VisionConfig
 
 app = cli.command_app("Check, run, review, edit and export high-level tools.")
 domains_app, induce_app, serve_app = cli.command_app(), cli.command_app(), cli.command_app()
@@ -135,23 +137,18 @@ def run(
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
     from tool_induction.compiler.declarations import inputs_schema
-    from tool_induction.judge.options import judge_from_options
-    from tool_induction.library import load_library
     from tool_induction.runtime.budget import RunLimits
     from tool_induction.runtime.runner import run_tool
     from tool_induction.runtime.trace import Trace, tree_lines
-    from world_api.api import open_session, vision_config
+    from world_api.api import open_session
     from world_api.commands.vision import spent_text
     from world_api.core.cost import ledger
-    from world_api.core.ports import SystemClock
     from world_api.operations import run as run_operation
 
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
-    library = load_library(source, wanted=tool, allow_judge=allow_judge, groups=groups or ())
-    clock = SystemClock()
-    judge = judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
-    config = vision_config(vision.choices(), clock=clock, environment=os.environ)
+    library = _loaded(source, wanted=tool, allow_judge=allow_judge, groups=groups)
+    judge, config = _models(allow_judge, judge_model, judge_record, vision)
     compiled = library.tools.get(tool)
     properties: dict[str, Any] = inputs_schema(compiled.tool)["properties"] if compiled else {}
     filled = {"video_id": video} if "video_id" in properties else {}
@@ -181,6 +178,19 @@ def run(
     )
     if result["status"] == "error":
         raise typer.Exit(1)
+
+
+def _models(
+    allow_judge: bool, judge_model: str | None, judge_record: Path | None, vision: VisionOptions
+) -> tuple[Judge | None, VisionConfig | None]:
+    """Return the judge and the vision model that the options describe."""
+    from tool_induction.judge.options import judge_from_options
+    from world_api.api import vision_config
+    from world_api.core.ports import SystemClock
+
+    clock = SystemClock()
+    judge = judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
+    return judge, vision_config(vision.choices(), clock=clock, environment=os.environ)
 
 
 Format = Literal["openai", "openai-strict", "mcp", "cards"]
@@ -236,11 +246,17 @@ def review(
     cli.show(record, as_json=as_json, text=lambda: review_text(record))
 
 
+def _loaded(source: str, *, allow_judge: bool, groups: Sequence[str] | None, wanted: str | None = None) -> ToolLibrary:
+    from tool_induction.library import load_library
+
+    return load_library(source, wanted=wanted, allow_judge=allow_judge, groups=groups or ())
+
+
 def _verified(source: str, *, allow_judge: bool, groups: Sequence[str]) -> ToolLibrary:
     """Load a library and compare the files beside it too; missing ones are reported on stderr."""
-    from tool_induction.library import check_companions, find_library, load_library
+    from tool_induction.library import check_companions, find_library
 
-    library = load_library(source, allow_judge=allow_judge, groups=groups)
+    library = _loaded(source, allow_judge=allow_judge, groups=groups)
     found = find_library(source)
     if found.is_dir():
         missing = check_companions(found, library.manifest, allow_judge=allow_judge, groups=groups)
@@ -272,10 +288,10 @@ def fork(
 ) -> None:
     """Edit a library: the result is a new one with its own hash, which records its parent. Faults stop it."""
     from tool_induction.curation.fork import Edits, compared, comparison_text, fork_library
-    from tool_induction.library import load_library, read_bytes
+    from tool_induction.library import read_bytes
 
     made = fork_library(
-        load_library(source, allow_judge=allow_judge, groups=groups or ()),
+        _loaded(source, allow_judge=allow_judge, groups=groups),
         Edits(
             edit=None if edit is None else read_bytes(edit),
             add=None if add is None else read_bytes(add),
@@ -307,12 +323,9 @@ def diff(
 ) -> None:
     """Compare two libraries: tools that were dropped, added and changed, and at which places."""
     from tool_induction.curation.fork import compared, comparison_text
-    from tool_induction.library import load_library
 
-    record = compared(
-        load_library(before, allow_judge=allow_judge, groups=groups or ()),
-        load_library(after, allow_judge=allow_judge, groups=groups or ()),
-    )
+    libraries = (_loaded(source, allow_judge=allow_judge, groups=groups) for source in (before, after))
+    record = compared(*libraries)
     cli.show(record, as_json=as_json, text=lambda: comparison_text(record))
 
 
@@ -328,9 +341,8 @@ def schemas(
 ) -> None:
     """Print a library's tools as other programs want them, or as cards for people."""
     from tool_induction.curation.examples import formatted_tools
-    from tool_induction.library import load_library
 
-    made = formatted_tools(load_library(source, allow_judge=allow_judge, groups=groups or ()).tools, wanted)
+    made = formatted_tools(_loaded(source, allow_judge=allow_judge, groups=groups).tools, wanted)
     if wanted == "openai-strict":
         for tool in made:
             if isinstance(tool, dict) and not tool["function"]["strict"]:
@@ -364,9 +376,8 @@ def arm(
     """
     from tool_induction.check_report import priced
     from tool_induction.curation.arms import make_arm
-    from tool_induction.library import load_library
 
-    parent = load_library(source, allow_judge=allow_judge, groups=groups or ())
+    parent = _loaded(source, allow_judge=allow_judge, groups=groups)
     made = make_arm(
         kind,
         parent,
@@ -412,15 +423,10 @@ def domains(
 
 
 def _domain_record(domain: Domain) -> dict[str, Any]:
-    return {
-        **_domain_in_short(domain),
-        "description": domain.description,
-        "question_types": [asdict(item) for item in domain.question_types],
-        "examples": [asdict(item) for item in domain.examples],
-        "entities": asdict(domain.entities),
-        "tool_kinds": [asdict(item) for item in domain.tool_kinds],
-        "videos": {split.name: list(split.videos) for split in domain.splits},
-    }
+    whole = asdict(domain)
+    parts = ("description", "question_types", "examples", "entities", "tool_kinds")
+    videos = {split.name: list(split.videos) for split in domain.splits}
+    return _domain_in_short(domain) | {key: whole[key] for key in parts} | {"videos": videos}
 
 
 def _domain_in_short(domain: Domain) -> dict[str, Any]:
@@ -624,18 +630,13 @@ def serve(
     as_json: cli.JsonOption = False,
 ) -> None:
     """Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout."""
-    from tool_induction.judge.options import judge_from_options
-    from tool_induction.library import load_library
     from tool_induction.library_tools import LibraryTools, mcp_declarations
-    from world_api.api import open_session, vision_config
-    from world_api.core.ports import SystemClock
+    from world_api.api import open_session
     from world_api.operations import run
     from world_api.schemas.mcp import serve_stdio
 
-    clock = SystemClock()
-    library = None if tools is None else load_library(tools, allow_judge=allow_judge, groups=groups or ())
-    judge = judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
-    config = vision_config(vision.choices(), clock=clock, environment=os.environ)
+    library = None if tools is None else _loaded(tools, allow_judge=allow_judge, groups=groups)
+    judge, config = _models(allow_judge, judge_model, judge_record, vision)
     vision.confirm(store, video_id, config, during="as long as this serves")
     opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=config)
     if not as_json:
