@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ from world_api.core.files import open_regular
 #: Manifest keys about what was frozen, not about its origin.
 _SEALS = ("schema_version", "name", "tools", "operations", "key_hashes", "manifest_hash", "content_hash")
 _WIDTH = 110
-_TEMPLATE = "review.html.jinja"
 _MARK = b'<meta name="generator" content="videoworld tools review">'
 _HEAD_BYTES = 1000  #: The template has the mark within these.
 
@@ -74,12 +74,26 @@ def _declared(item: CompiledTool) -> Record:
 
 def review_html(review: Record) -> str:
     """Return the review as one HTML page without scripts and outside resources; all text of the library is escaped."""
-    from jinja2 import Environment, StrictUndefined
+    return _rendered("review.html.jinja", review, autoescape=True)
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+def review_text(review: Record) -> str:
+    """Return the review for a terminal."""
+    return _rendered("review.txt.jinja", review, autoescape=False).rstrip("\n")
+
+
+def _rendered(template: str, review: Record, *, autoescape: bool) -> str:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(
+        autoescape=autoescape, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     environment.filters["json"] = lambda value: json.dumps(value, indent=1, ensure_ascii=False)
-    template = environment.from_string((files(__package__) / _TEMPLATE).read_text(encoding="utf-8"))
-    return template.render(
+    environment.filters |= {"ascii": json.dumps, "json_line": partial(json.dumps, ensure_ascii=False)}
+    environment.filters["shortened"] = partial(textwrap.shorten, width=3 * _WIDTH, placeholder=" ...")
+    environment.filters["wrapped"] = _wrapped
+    return environment.from_string((files(__package__) / template).read_text(encoding="utf-8")).render(
         review=review,
         origin=_origin_lines(review["origin"]),
         price_text=_price_text,
@@ -97,21 +111,11 @@ def is_review(page: Path) -> bool:
         return False
 
 
-def review_text(review: Record) -> str:
-    """Return the review for a terminal."""
-    count = len(review["tools"])
-    lines = [f"{review['name']}: {count} tool{'s' * (count != 1)}, {review['hash'][:12]}"]
-    for line in (*_origin_lines(review["origin"]), "operations: " + ", ".join(review["operations"])):
-        lines += _wrapped(line, 2, 4, width=_WIDTH - 2)
-    for tool in review["tools"]:
-        lines += ["", "-" * _WIDTH, *_tool_lines(tool)]
-    return "\n".join(lines)
-
-
-def _wrapped(text: str, first: int | str, rest: int, *, width: int = _WIDTH) -> list[str]:
+def _wrapped(text: str, first: int | str, rest: int, *, width: int = _WIDTH) -> str:
     """Wrap a text; ``first`` is the head of the first line, or its indent, ``rest`` the indent of the others."""
     head = first if isinstance(first, str) else " " * first
-    return textwrap.wrap(text, width, initial_indent=head, subsequent_indent=" " * rest, break_on_hyphens=False)
+    lines = textwrap.wrap(text, width, initial_indent=head, subsequent_indent=" " * rest, break_on_hyphens=False)
+    return "\n".join(lines)
 
 
 def _origin_lines(origin: Mapping[str, Any]) -> list[str]:
@@ -141,47 +145,6 @@ def _example_line(example: Record) -> str:
     if example["made_up"]:
         return f"on the made-up world {example['world']!r}: its form is right, what it says is not from any video"
     return f"on the video {example['world']!r}"
-
-
-def _tool_lines(tool: Record) -> Iterator[str]:
-    yield tool["name"]
-    yield from _wrapped(tool["description"], 2, 2, width=_WIDTH - 2)
-    for title in ("inputs", "outputs"):
-        ports = tool[title]
-        yield f"  {title}"
-        names, types = (max(len(port[key]) for port in ports) for key in ("name", "type"))
-        for port in ports:
-            head = f"    {port['name']:<{names}}  {port['type']:<{types}}  "
-            value = f"= {port['from']}" if "from" in port else f"default {json.dumps(port.get('default'))}"
-            text = "; ".join(part for part in ("" if port.get("required") else value, port["description"]) if part)
-            yield from _wrapped(text, head, len(head)) or [head.rstrip()]
-    yield "  plan"
-    for line in tool["plan"]:
-        indent = 4 + len(line) - len(line.lstrip())
-        yield from _wrapped(line.strip(), indent, indent + 6)
-    yield f"  price   {_price_text(tool['price'])}"
-    for note in tool["notes"]:
-        yield from _wrapped(f"{note['code']} {note['json_path']}: {note['message']}", "  note    ", 4)
-    yield from _example_lines(tool["name"], tool["example"])
-
-
-def _example_lines(name: str, example: Record) -> Iterator[str]:
-    result = example["result"]
-    yield f"  example {_example_line(example)}"
-    yield from _wrapped(call_text(name, example["arguments"]), 4, 6)
-    if "status" not in result:
-        yield f"    -> {json.dumps(result, ensure_ascii=False)}"
-        return
-    yield from _wrapped(f"-> {result['status']} | {result['summary']}", 4, 7)
-    for key, value in result["outputs"].items():
-        if key != "evidence" and value not in (None, [], ""):
-            shown = textwrap.shorten(json.dumps(value, ensure_ascii=False), 3 * _WIDTH, placeholder=" ...")
-            yield from _wrapped(f"{key}: {shown}", 7, 9)
-    evidence = result["evidence"]
-    spans = "".join(f"; {one['start_time']:g}-{one['end_time']:g} s ({one['source']})" for one in evidence[:3])
-    yield f"       {result['calls']['logical']} calls, {len(evidence)} pieces of evidence{spans}"
-    for warning in result["warnings"]:
-        yield f"       warning: {warning}"
 
 
 def plan_lines(tool: model.Tool) -> list[str]:
