@@ -225,6 +225,7 @@ class SchemaWorld:
     """
 
     name: str
+    video_id: str = VIDEO_ID
     amount: Amount = "many"
     nulls: bool = False
     failing: Failing = "never"

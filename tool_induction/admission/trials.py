@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
-from tool_induction.admission.schema_world import DURATION, VIDEO, VIDEO_ID, SchemaWorld, draw, schema_worlds
+from tool_induction.admission.schema_world import DURATION, VIDEO, SchemaWorld, draw, schema_worlds
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.declarations import result_schema
 from tool_induction.language.expressions import Compare, Const, walk
@@ -134,7 +134,9 @@ def schema_trials(
 
 
 def _offer(tool: Tool, world: SchemaWorld, texts: Sequence[str]) -> Offer:
-    return Offer(video_id=VIDEO_ID, texts=tuple(texts) or world.film.words, duration=DURATION, named=made_up_ids(tool))
+    return Offer(
+        video_id=world.video_id, texts=tuple(texts) or world.film.words, duration=DURATION, named=made_up_ids(tool)
+    )
 
 
 def unread_inputs(run: Runner, tool: Tool, texts: Sequence[str]) -> list[str]:

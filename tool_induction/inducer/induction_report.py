@@ -9,7 +9,7 @@ import difflib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -61,16 +61,15 @@ class InductionCost:
         }
 
 
-def spent(exchanges: Iterable[Exchange], price: Price | None) -> InductionCost:
+def spent(exchanges: Sequence[Exchange], price: Price | None) -> InductionCost:
     """Return the cost of some exchanges."""
-    all_of = list(exchanges)
-    replies = [usage_of(item.request, item.reply) for item in all_of if item.reply is not None]
+    replies = [usage_of(item.request, item.reply) for item in exchanges if item.reply is not None]
     usage = sum(replies, start=Usage())
     return InductionCost(
-        calls=len(all_of),
-        faults=len(all_of) - len(replies),
+        calls=len(exchanges),
+        faults=len(exchanges) - len(replies),
         usage=usage,
-        seconds=sum(item.seconds for item in all_of),
+        seconds=sum(item.seconds for item in exchanges),
         money=None if price is None else price.money(usage),
         currency="" if price is None else CURRENCY,
     )

@@ -83,10 +83,7 @@ class Settings:
     def record(self) -> dict[str, Any]:
         """Return the wire form; groups and judging are in it only if they are switched on."""
         return {
-            "mode": self.mode,
-            "seed": self.seed,
-            "temperature": self.temperature,
-            "max_tokens": self.max_tokens,
+            **{key: getattr(self, key) for key in ("mode", "seed", "temperature", "max_tokens")},
             **({"groups": sorted(self.groups)} if self.groups else {}),
             **({"allow_judge": True} if self.allow_judge else {}),
         }
