@@ -18,33 +18,19 @@ import typer
 
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from tool_induction.limits import AT_A_TIME
-from world_api.commands.cli import (
-    DEFAULT_SESSION,
-    DEFAULT_STORE,
-    ArgsOption,
-    AsOfOption,
-    JsonOption,
-    PairsArgument,
-    SessionOption,
-    StoreOption,
-    VideoOption,
-    WithOption,
-    command_app,
-    note,
-    read_arguments,
-    show,
-    to_json,
-)
+from world_api.commands import cli
 from world_api.commands.vision import DEFAULT_VISION, VisionOptions, with_vision_options
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compilation import Compilation
     from tool_induction.domains import Domain
     from tool_induction.inducer import InductionResult
+    from tool_induction.judge.port import Judge
     from tool_induction.library import ToolLibrary
+    from world_api.session.vision import VisionConfig
 
-app = command_app("Check, run, review, edit and export high-level tools.")
-domains_app, induce_app, serve_app = command_app(), command_app(), command_app()
+app = cli.command_app("Check, run, review, edit and export high-level tools.")
+domains_app, induce_app, serve_app = cli.command_app(), cli.command_app(), cli.command_app()
 
 Source = Annotated[
     str, typer.Argument(metavar="FILE_OR_LIBRARY", help="A tool document, a library folder, or a packaged library.")
@@ -60,14 +46,14 @@ Sources = Annotated[
 @app.command()
 def check(
     sources: Sources,
-    as_json: JsonOption = False,
+    as_json: cli.JsonOption = False,
     summary: Annotated[bool, typer.Option("--summary", help="Only count codes: a table of all files.")] = False,
     notes: Annotated[bool, typer.Option("--notes", help="Show the notes on tools with faults too.")] = False,
     entity: Annotated[
         list[str] | None, typer.Option("--entity", help="An entity of the examples; noted where a tool holds it.")
     ] = None,
     allow_judge: AllowJudgeOption = False,
-    groups: WithOption = None,
+    groups: cli.WithOption = None,
 ) -> None:
     """Check tool documents or libraries: faults with their line and a suggestion. Exit status 1 with faults.
 
@@ -86,7 +72,7 @@ def check(
     if summary:
         counts = count_codes(compilations)
         record: Any = {source: dict(sorted(one.items())) for source, one in counts.items()}
-        show(record, as_json=as_json, text=lambda: codes_table(counts))
+        cli.show(record, as_json=as_json, text=lambda: codes_table(counts))
     else:
         records = {source: one.record() for source, one in compilations.items()}
         record = next(iter(records.values())) if len(records) == 1 else {"files": records}
@@ -94,7 +80,7 @@ def check(
             (f"{source}\n" if len(checked) > 1 else "") + report(one, text, notes=notes)
             for source, (one, text) in checked.items()
         ]
-        show(record, as_json=as_json, text=lambda: "\n\n".join(texts))
+        cli.show(record, as_json=as_json, text=lambda: "\n\n".join(texts))
     if not all(one.ok for one in compilations.values()):
         raise typer.Exit(1)
 
@@ -117,12 +103,12 @@ def _compiled(
 
 
 @app.command()
-def language(as_json: JsonOption = False) -> None:
+def language(as_json: cli.JsonOption = False) -> None:
     """Print the tool language: its reference, or with --json its JSON Schema."""
     from tool_induction.documents import language_schema
     from tool_induction.reference import language_page
 
-    show(language_schema(), as_json=as_json, text=lambda: language_page().rstrip())
+    cli.show(language_schema(), as_json=as_json, text=lambda: language_page().rstrip())
 
 
 @app.command()
@@ -130,13 +116,13 @@ def language(as_json: JsonOption = False) -> None:
 def run(
     source: Source,
     tool: Annotated[str, typer.Argument(help="Which tool of it.")],
-    pairs: PairsArgument = None,
-    video: VideoOption = "",
-    store: StoreOption = DEFAULT_STORE,
-    as_of: AsOfOption = None,
-    session: SessionOption = DEFAULT_SESSION,
-    args: ArgsOption = None,
-    as_json: JsonOption = False,
+    pairs: cli.PairsArgument = None,
+    video: cli.VideoOption = "",
+    store: cli.StoreOption = cli.DEFAULT_STORE,
+    as_of: cli.AsOfOption = None,
+    session: cli.SessionOption = cli.DEFAULT_SESSION,
+    args: cli.ArgsOption = None,
+    as_json: cli.JsonOption = False,
     trace: Annotated[
         bool, typer.Option("--trace", help="Show the steps as a tree, and the calls that each output came from.")
     ] = False,
@@ -146,32 +132,27 @@ def run(
     allow_judge: AllowJudgeOption = False,
     judge_model: JudgeModelOption = None,
     judge_record: JudgeRecordOption = None,
-    groups: WithOption = None,
+    groups: cli.WithOption = None,
     vision: VisionOptions = DEFAULT_VISION,
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
     from tool_induction.compiler.declarations import inputs_schema
-    from tool_induction.judge.options import judge_from_options
-    from tool_induction.library import load_library
     from tool_induction.runtime.budget import RunLimits
     from tool_induction.runtime.runner import run_tool
     from tool_induction.runtime.trace import Trace, tree_lines
-    from world_api.api import open_session, vision_config
+    from world_api.api import open_session
     from world_api.commands.vision import spent_text
     from world_api.core.cost import ledger
-    from world_api.core.ports import SystemClock
     from world_api.operations import run as run_operation
 
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
-    library = load_library(source, wanted=tool, allow_judge=allow_judge, groups=groups or ())
-    clock = SystemClock()
-    judge = judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
-    config = vision_config(vision.choices(), clock=clock, environment=os.environ)
+    library = _loaded(source, wanted=tool, allow_judge=allow_judge, groups=groups)
+    judge, config = _models(allow_judge, judge_model, judge_record, vision)
     compiled = library.tools.get(tool)
     properties: dict[str, Any] = inputs_schema(compiled.tool)["properties"] if compiled else {}
     filled = {"video_id": video} if "video_id" in properties else {}
-    arguments = filled | read_arguments(pairs, args, properties)
+    arguments = filled | cli.read_arguments(pairs, args, properties)
     vision.confirm(store, video, config, during="for this run of the tool")
     opened = open_session(store, video, as_of=as_of, name=session, groups=groups or (), seeing=config)
     recorded = Trace()
@@ -188,13 +169,28 @@ def run(
             judge=judge,
         )
     if config is not None:
-        note(spent_text(book.items, config))
+        cli.note(spent_text(book.items, config))
     shown = result | ({"trace": [node.record() for node in recorded.root.children]} if trace else {})
-    show(
-        shown, as_json=as_json, text=lambda: "\n".join([to_json(result), *(tree_lines(recorded.root) if trace else ())])
+    cli.show(
+        shown,
+        as_json=as_json,
+        text=lambda: "\n".join([cli.to_json(result), *(tree_lines(recorded.root) if trace else ())]),
     )
     if result["status"] == "error":
         raise typer.Exit(1)
+
+
+def _models(
+    allow_judge: bool, judge_model: str | None, judge_record: Path | None, vision: VisionOptions
+) -> tuple[Judge | None, VisionConfig | None]:
+    """Return the judge and the vision model that the options describe."""
+    from tool_induction.judge.options import judge_from_options
+    from world_api.api import vision_config
+    from world_api.core.ports import SystemClock
+
+    clock = SystemClock()
+    judge = judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
+    return judge, vision_config(vision.choices(), clock=clock, environment=os.environ)
 
 
 Format = Literal["openai", "openai-strict", "mcp", "cards"]
@@ -205,16 +201,16 @@ NameOption = Annotated[str | None, typer.Option("--name", help="Its name; by def
 @app.command()
 def review(
     source: Source,
-    video: VideoOption = "",
-    store: StoreOption = DEFAULT_STORE,
+    video: cli.VideoOption = "",
+    store: cli.StoreOption = cli.DEFAULT_STORE,
     args: Annotated[
         str | None,
         typer.Option("--args", metavar="JSON", help='Arguments of the examples, {"TOOL": {...}}; others are made up.'),
     ] = None,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write one page there instead.")] = None,
     allow_judge: AllowJudgeOption = False,
-    groups: WithOption = None,
-    as_json: JsonOption = False,
+    groups: cli.WithOption = None,
+    as_json: cli.JsonOption = False,
 ) -> None:
     """Show a library to a person: each tool with its plan, its price, notes and an example run.
 
@@ -230,7 +226,7 @@ def review(
         )
     library = _verified(source, allow_judge=allow_judge, groups=groups or ())
     compilation, _ = _compiled(source, (), allow_judge=allow_judge, groups=groups or ())
-    given = read_arguments(None, args, {})
+    given = cli.read_arguments(None, args, {})
     wrong = [name for name, value in given.items() if name not in library.tools or not isinstance(value, dict)]
     if wrong:
         raise ToolFault(
@@ -244,22 +240,28 @@ def review(
     record = review_library(library, compilation.diagnostics, examples)
     if html is not None:
         html.write_text(review_html(record), encoding="utf-8")
-        note(f"written to {html}")
+        cli.note(f"written to {html}")
         if not as_json:
             return
-    show(record, as_json=as_json, text=lambda: review_text(record))
+    cli.show(record, as_json=as_json, text=lambda: review_text(record))
+
+
+def _loaded(source: str, *, allow_judge: bool, groups: Sequence[str] | None, wanted: str | None = None) -> ToolLibrary:
+    from tool_induction.library import load_library
+
+    return load_library(source, wanted=wanted, allow_judge=allow_judge, groups=groups or ())
 
 
 def _verified(source: str, *, allow_judge: bool, groups: Sequence[str]) -> ToolLibrary:
     """Load a library and compare the files beside it too; missing ones are reported on stderr."""
-    from tool_induction.library import check_companions, find_library, load_library
+    from tool_induction.library import check_companions, find_library
 
-    library = load_library(source, allow_judge=allow_judge, groups=groups)
+    library = _loaded(source, allow_judge=allow_judge, groups=groups)
     found = find_library(source)
     if found.is_dir():
         missing = check_companions(found, library.manifest, allow_judge=allow_judge, groups=groups)
         if missing:
-            note(f"{library.name}: missing now, so not compared: {', '.join(missing)}")
+            cli.note(f"{library.name}: missing now, so not compared: {', '.join(missing)}")
     return library
 
 
@@ -281,15 +283,15 @@ def fork(
     by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who edits it, for its manifest.")] = "",
     why: Annotated[str, typer.Option("--note", metavar="WHY", help="Why, for its manifest.")] = "",
     allow_judge: AllowJudgeOption = False,
-    groups: WithOption = None,
-    as_json: JsonOption = False,
+    groups: cli.WithOption = None,
+    as_json: cli.JsonOption = False,
 ) -> None:
     """Edit a library: the result is a new one with its own hash, which records its parent. Faults stop it."""
     from tool_induction.curation.fork import Edits, compared, comparison_text, fork_library
-    from tool_induction.library import load_library, read_bytes
+    from tool_induction.library import read_bytes
 
     made = fork_library(
-        load_library(source, allow_judge=allow_judge, groups=groups or ()),
+        _loaded(source, allow_judge=allow_judge, groups=groups),
         Edits(
             edit=None if edit is None else read_bytes(edit),
             add=None if add is None else read_bytes(add),
@@ -304,7 +306,7 @@ def fork(
         allow_judge=allow_judge,
         groups=groups or (),
     )
-    show(
+    cli.show(
         made.record(),
         as_json=as_json,
         text=lambda: comparison_text(compared(made.parent, made.library)) + f"\nfrozen in {out}",
@@ -316,18 +318,15 @@ def diff(
     before: Source,
     after: Annotated[str, typer.Argument(metavar="OTHER", help="The library or document to compare it with.")],
     allow_judge: AllowJudgeOption = False,
-    groups: WithOption = None,
-    as_json: JsonOption = False,
+    groups: cli.WithOption = None,
+    as_json: cli.JsonOption = False,
 ) -> None:
     """Compare two libraries: tools that were dropped, added and changed, and at which places."""
     from tool_induction.curation.fork import compared, comparison_text
-    from tool_induction.library import load_library
 
-    record = compared(
-        load_library(before, allow_judge=allow_judge, groups=groups or ()),
-        load_library(after, allow_judge=allow_judge, groups=groups or ()),
-    )
-    show(record, as_json=as_json, text=lambda: comparison_text(record))
+    libraries = (_loaded(source, allow_judge=allow_judge, groups=groups) for source in (before, after))
+    record = compared(*libraries)
+    cli.show(record, as_json=as_json, text=lambda: comparison_text(record))
 
 
 @app.command()
@@ -337,19 +336,20 @@ def schemas(
         Format, typer.Option("--format", help="OpenAI function tools, loose or strict; MCP tools; signature cards.")
     ] = "openai",
     allow_judge: AllowJudgeOption = False,
-    groups: WithOption = None,
-    as_json: JsonOption = False,
+    groups: cli.WithOption = None,
+    as_json: cli.JsonOption = False,
 ) -> None:
     """Print a library's tools as other programs want them, or as cards for people."""
     from tool_induction.curation.examples import formatted_tools
-    from tool_induction.library import load_library
 
-    made = formatted_tools(load_library(source, allow_judge=allow_judge, groups=groups or ()).tools, wanted)
+    made = formatted_tools(_loaded(source, allow_judge=allow_judge, groups=groups).tools, wanted)
     if wanted == "openai-strict":
         for tool in made:
             if isinstance(tool, dict) and not tool["function"]["strict"]:
-                note(f"{tool['function']['name']}: strict mode cannot express its inputs; offered without it")
-    show(made, as_json=as_json, text=lambda: "\n\n".join(map(str, made)) if wanted == "cards" else to_json(made))
+                cli.note(f"{tool['function']['name']}: strict mode cannot express its inputs; offered without it")
+    cli.show(
+        made, as_json=as_json, text=lambda: "\n\n".join(map(str, made)) if wanted == "cards" else cli.to_json(made)
+    )
 
 
 @app.command()
@@ -366,8 +366,8 @@ def arm(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random.")] = 1,
     name: NameOption = None,
     allow_judge: AllowJudgeOption = False,
-    groups: WithOption = None,
-    as_json: JsonOption = False,
+    groups: cli.WithOption = None,
+    as_json: cli.JsonOption = False,
 ) -> None:
     """Make the library of an experiment's arm. Its manifest names the arm and the library.
 
@@ -376,9 +376,8 @@ def arm(
     """
     from tool_induction.check_report import priced
     from tool_induction.curation.arms import make_arm
-    from tool_induction.library import load_library
 
-    parent = load_library(source, allow_judge=allow_judge, groups=groups or ())
+    parent = _loaded(source, allow_judge=allow_judge, groups=groups)
     made = make_arm(
         kind,
         parent,
@@ -391,7 +390,7 @@ def arm(
     )
     record = {"name": made.name, "hash": made.hash, "arm": kind, "of": {"name": parent.name, "hash": parent.hash}}
     lines = [f"{item.name}: {priced(item.price)}" for item in made.tools.values()]
-    show(
+    cli.show(
         {**record, "tools": list(made.tools)},
         as_json=as_json,
         text=lambda: "\n".join([*lines, "", f"{kind} arm of {parent.name}, frozen in {out}"]),
@@ -403,7 +402,7 @@ def domains(
     domain: Annotated[
         str | None, typer.Argument(metavar="[DOMAIN]", help="A packaged domain or a YAML file to check and show.")
     ] = None,
-    as_json: JsonOption = False,
+    as_json: cli.JsonOption = False,
 ) -> None:
     """List the domains tools are induced for, or check a file of your own.
 
@@ -413,26 +412,21 @@ def domains(
 
     if domain is None:
         found = [load_domain(name) for name in packaged_domains()]
-        show(
+        cli.show(
             [_domain_in_short(item) for item in found],
             as_json=as_json,
             text=lambda: "\n".join(map(_domain_line, found)),
         )
         return
     one = load_domain(domain)
-    show(_domain_record(one), as_json=as_json, text=lambda: _domain_page(one))
+    cli.show(_domain_record(one), as_json=as_json, text=lambda: _domain_page(one))
 
 
 def _domain_record(domain: Domain) -> dict[str, Any]:
-    return {
-        **_domain_in_short(domain),
-        "description": domain.description,
-        "question_types": [asdict(item) for item in domain.question_types],
-        "examples": [asdict(item) for item in domain.examples],
-        "entities": asdict(domain.entities),
-        "tool_kinds": [asdict(item) for item in domain.tool_kinds],
-        "videos": {split.name: list(split.videos) for split in domain.splits},
-    }
+    whole = asdict(domain)
+    parts = ("description", "question_types", "examples", "entities", "tool_kinds")
+    videos = {split.name: list(split.videos) for split in domain.splits}
+    return _domain_in_short(domain) | {key: whole[key] for key in parts} | {"videos": videos}
 
 
 def _domain_in_short(domain: Domain) -> dict[str, Any]:
@@ -507,7 +501,7 @@ def induce(
     schema_worlds_only: Annotated[
         bool, typer.Option("--schema-worlds-only", help="Try tools on made worlds alone.")
     ] = False,
-    store: StoreOption = DEFAULT_STORE,
+    store: cli.StoreOption = cli.DEFAULT_STORE,
     prices: Annotated[
         Path | None,
         typer.Option("--prices", metavar="FILE", help="Prices of models in USD per million tokens, as JSON or YAML."),
@@ -515,10 +509,10 @@ def induce(
     timeout: Annotated[
         float, typer.Option("--timeout", min=1, help="Seconds to wait for one reply; nine tools take a model minutes.")
     ] = 900,
-    groups: WithOption = None,
+    groups: cli.WithOption = None,
     allow_judge: AllowJudgeOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt and about how long it is.")] = False,
-    as_json: JsonOption = False,
+    as_json: cli.JsonOption = False,
 ) -> None:
     """Have a model write a tool library for a domain.
 
@@ -564,13 +558,13 @@ def induce(
         timeout=timeout,
     )
     try:
-        done = run_induction(options, clock=SystemClock(), environment=os.environ, progress=note)
+        done = run_induction(options, clock=SystemClock(), environment=os.environ, progress=cli.note)
     except KeyboardInterrupt:
         if Checkpoint(out).folder.exists():
-            note(f"interrupted; the same command continues from {Checkpoint(out).folder}")
+            cli.note(f"interrupted; the same command continues from {Checkpoint(out).folder}")
         raise
     record = _induced(done, out)
-    show(record, as_json=as_json, text=lambda: _induced_text(record))
+    cli.show(record, as_json=as_json, text=lambda: _induced_text(record))
 
 
 def _show_prompt(domain: str, prompt_hash: str, system: str, request: str, *, as_json: bool) -> None:
@@ -583,7 +577,7 @@ def _show_prompt(domain: str, prompt_hash: str, system: str, request: str, *, as
     parts.append(
         f"==== about {tokens['system']} tokens of language and {tokens['request']} of domain; nothing was sent ===="
     )
-    show(record, as_json=as_json, text=lambda: "\n\n".join([*parts, f"prompt hash {prompt_hash}"]))
+    cli.show(record, as_json=as_json, text=lambda: "\n\n".join([*parts, f"prompt hash {prompt_hash}"]))
 
 
 def _induced(done: InductionResult, out: Path) -> dict[str, Any]:
@@ -622,37 +616,32 @@ def _induced_text(record: dict[str, Any]) -> str:
 @with_vision_options()
 def serve(
     video_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")],
-    store: StoreOption = DEFAULT_STORE,
+    store: cli.StoreOption = cli.DEFAULT_STORE,
     tools: Annotated[
         str | None, typer.Option("--tools", metavar="LIBRARY", help="Offer a tool library too, by name or folder.")
     ] = None,
-    as_of: AsOfOption = None,
-    session: SessionOption = DEFAULT_SESSION,
-    groups: WithOption = None,
+    as_of: cli.AsOfOption = None,
+    session: cli.SessionOption = cli.DEFAULT_SESSION,
+    groups: cli.WithOption = None,
     allow_judge: AllowJudgeOption = False,
     judge_model: JudgeModelOption = None,
     judge_record: JudgeRecordOption = None,
     vision: VisionOptions = DEFAULT_VISION,
-    as_json: JsonOption = False,
+    as_json: cli.JsonOption = False,
 ) -> None:
     """Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout."""
-    from tool_induction.judge.options import judge_from_options
-    from tool_induction.library import load_library
     from tool_induction.library_tools import LibraryTools, mcp_declarations
-    from world_api.api import open_session, vision_config
-    from world_api.core.ports import SystemClock
+    from world_api.api import open_session
     from world_api.operations import run
     from world_api.schemas.mcp import serve_stdio
 
-    clock = SystemClock()
-    library = None if tools is None else load_library(tools, allow_judge=allow_judge, groups=groups or ())
-    judge = judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
-    config = vision_config(vision.choices(), clock=clock, environment=os.environ)
+    library = None if tools is None else _loaded(tools, allow_judge=allow_judge, groups=groups)
+    judge, config = _models(allow_judge, judge_model, judge_record, vision)
     vision.confirm(store, video_id, config, during="as long as this serves")
     opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=config)
     if not as_json:
         also = "" if library is None else f" with the tools of {library.name}"
-        note(f"serving {video_id}{also} on stdin and stdout; end with the end of input")
+        cli.note(f"serving {video_id}{also} on stdin and stdout; end with the end of input")
     if library is None:
         serve_stdio(partial(run, opened), groups=opened.groups)
     else:

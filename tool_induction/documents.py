@@ -10,7 +10,7 @@ then reported for the step that was meant, not for every other kind of step as `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -338,49 +338,44 @@ def _closed(kind: str, step: Schema, *, inner: Schema) -> Schema:
 def _tool(tool: Any) -> Any:
     if not isinstance(tool, Mapping):
         return tool
-    whole = dict(tool)
-    for key in ("inputs", "outputs"):
-        if isinstance(whole.get(key), list):
-            whole[key] = _by_name(whole[key])
-    if isinstance(whole.get("steps"), list):
-        whole["steps"] = [_step(step) for step in whole["steps"]]
-    return whole
+    return _lists_read(tool, {"inputs": _by_name, "outputs": _by_name, "steps": _steps})
+
+
+def _lists_read(value: Mapping[str, Any], readers: Mapping[str, Callable[[list[Any]], Any]]) -> dict[str, Any]:
+    """The value with the lists under some keys read."""
+    read = {key: reader(value[key]) for key, reader in readers.items() if isinstance(value.get(key), list)}
+    return {**value, **read}
+
+
+def _steps(steps: list[Any]) -> list[Any]:
+    return [_step(step) for step in steps]
+
+
+def _named(entries: list[Any]) -> dict[str, Any]:
+    return {one["name"]: one for one in entries if isinstance(one, Mapping) and isinstance(one.get("name"), str)}
 
 
 def _by_name(entries: list[Any]) -> Any:
     """Declarations by name; entries that are none, or share a name, stay a list for the compiler to refuse."""
     named = {
-        entry["name"]: entry for entry in entries if isinstance(entry, Mapping) and isinstance(entry.get("name"), str)
-    }
-    if len(named) < len(entries):
-        return entries
-    return {
         name: {key: value for key, value in entry.items() if key != "name" and value is not None}
-        for name, entry in named.items()
+        for name, entry in _named(entries).items()
     }
+    return named if len(named) == len(entries) else entries
 
 
 def _step(step: Any) -> Any:
     if not isinstance(step, Mapping):
         return step
     whole = {key: value for key, value in step.items() if value is not None or key == "value"}
-    for key in _BLOCKS:
-        if isinstance(whole.get(key), list):
-            whole[key] = [_step(inner) for inner in whole[key]]
-    for key, read in (("params", _nested), ("fields", _flat)):
-        if isinstance(whole.get(key), list):
-            whole[key] = read(whole[key])
+    whole = _lists_read(whole, dict.fromkeys(_BLOCKS, _steps) | {"params": _nested, "fields": _flat})
     if whole.get("type") in LOOPING and "loop_over" not in whole:
         whole.pop("as", None)  # strict mode makes a model say it; without a loop it says nothing
     return whole
 
 
 def _flat(entries: list[Any]) -> Any:
-    named = {
-        entry["name"]: entry["value"]
-        for entry in entries
-        if isinstance(entry, Mapping) and isinstance(entry.get("name"), str) and "value" in entry
-    }
+    named = {name: entry["value"] for name, entry in _named(entries).items() if "value" in entry}
     return named if len(named) == len(entries) else entries
 
 

@@ -404,12 +404,9 @@ def _check_tools(folder: Traversable, manifest: Mapping[str, Any], document: obj
 
 
 def _changed_tools(stored: Mapping[str, Any], document: object) -> str:
-    tools = document.get("tools") if isinstance(document, Mapping) else None
-    if (
-        not isinstance(document, Mapping)
-        or not isinstance(tools, list)
-        or not all(isinstance(x, Mapping) for x in tools)
-    ):
+    document = document if isinstance(document, Mapping) else {}
+    tools = document.get("tools")
+    if not isinstance(tools, list) or not all(isinstance(tool, Mapping) for tool in tools):
         return 'it is not {"tools": [...]}'
     found = {str(tool.get("tool_name")): tool for tool in tools}
     lines = [f"{name} is gone" for name in stored if name not in found]

@@ -8,18 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from tool_induction.admission import trials
 from tool_induction.admission.rules import Admission, Case, Verdict, entity_written_in, ignoring, notes_of, refusal_of
 from tool_induction.admission.schema_world import WORDS
-from tool_induction.admission.trials import (
-    ExampleWorld,
-    Runner,
-    TrialRun,
-    example_trials,
-    schema_trials,
-    tried,
-    unread_inputs,
-    words_of,
-)
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.model import Call, Tool, walk_steps
 from tool_induction.language.types import show
@@ -33,13 +24,13 @@ _MIN_ANSWERS = 3  #: different answers that two tools must have in common before
 
 Tools = Mapping[str, CompiledTool]
 #: Makes a run of the named tool.
-RunOf = Callable[[str], Runner]
+RunOf = Callable[[str], trials.Runner]
 
 
 def admit(
     tools: Tools,
     *,
-    examples: Sequence[ExampleWorld] = (),
+    examples: Sequence[trials.ExampleWorld] = (),
     entities: Sequence[str] = (),
     others: Sequence[str] = (),
     monotonic: Callable[[], float] = time.monotonic,
@@ -57,8 +48,8 @@ def admit(
         A verdict for each tool, in the order of ``tools``. A failing tool raises nothing.
     """
 
-    def run_of(name: str) -> Runner:
-        return partial(tried, tools, name, monotonic=monotonic)
+    def run_of(name: str) -> trials.Runner:
+        return partial(trials.tried, tools, name, monotonic=monotonic)
 
     texts = tuple(others) or WORDS
     verdicts = {name: _verdict(tools[name], run_of(name), examples, tuple(entities), texts) for name in tools}
@@ -77,22 +68,22 @@ def admit(
 
 def _verdict(
     compiled: CompiledTool,
-    run: Runner,
-    examples: Sequence[ExampleWorld],
+    run: trials.Runner,
+    examples: Sequence[trials.ExampleWorld],
     entities: tuple[str, ...],
     texts: Sequence[str],
 ) -> Verdict:
     tool = compiled.tool
 
-    def made(texts: Sequence[str], turns: Sequence[int], films: int = 1) -> tuple[TrialRun, ...]:
-        return tuple(map(run, schema_trials(tool, texts=texts, turns=turns, films=films)))
+    def made(texts: Sequence[str], turns: Sequence[int], films: int = 1) -> tuple[trials.TrialRun, ...]:
+        return tuple(map(run, trials.schema_trials(tool, texts=texts, turns=turns, films=films)))
 
     runs = made(texts, _FIRST)
     case = Case(compiled=compiled, runs=runs)
     found = any(map(case.found, case.filled))
     if len(case.varying()) < len(case.own_outputs()) or not found:
         runs += tuple(one for one in made(texts, _MORE, 1 if found else _FILMS) if one.world in _FULL)
-    runs += tuple(run(trial) for example in examples for trial in example_trials(tool, example))
+    runs += tuple(run(trial) for example in examples for trial in trials.example_trials(tool, example))
     # With one entity alone every input would be the same.
     with_entities = made(entities, _FIRST) if len(set(entities)) > 1 else ()
     case = Case(
@@ -103,7 +94,7 @@ def _verdict(
     )
     refusal, unread = refusal_of(case), list[str]()
     if refusal is None:
-        unread = unread_inputs(run, tool, texts)
+        unread = trials.unread_inputs(run, tool, texts)
         refusal = ignoring(tool, unread)
     notes = (*notes_of(case), *(f"the input {item} changed nothing in the trials" for item in unread))
     explanation = f"it did what it declares in {len(runs)} runs"
@@ -177,12 +168,12 @@ def _plan_hash(tool: Tool) -> str:
 def _alike(tools: Tools, names: Sequence[str], verdicts: Mapping[str, Verdict], run_of: RunOf) -> Iterator[list[str]]:
     """Yield groups of tools with the same types that never answered differently, also on the real worlds so far."""
     for candidates in _grouped(names, lambda name: _signature(tools[name].tool)):
-        words = tuple(dict.fromkeys(word for name in candidates for word in words_of(tools[name].tool)))
+        words = tuple(dict.fromkeys(word for name in candidates for word in trials.words_of(tools[name].tool)))
         groups: list[list[str]] = []
-        answers: dict[str, list[TrialRun]] = {}
+        answers: dict[str, list[trials.TrialRun]] = {}
         for name in candidates if len(candidates) > 1 else ():
-            trials = schema_trials(tools[name].tool, texts=WORDS, words=words, turns=_TO_COMPARE, films=_FILMS)
-            answers[name] = [*map(run_of(name), trials), *(run for run in verdicts[name].runs if run.example)]
+            runs = trials.schema_trials(tools[name].tool, texts=WORDS, words=words, turns=_TO_COMPARE, films=_FILMS)
+            answers[name] = [*map(run_of(name), runs), *(run for run in verdicts[name].runs if run.example)]
             same = next((group for group in groups if _are_same(answers[group[0]], answers[name])), None)
             if same is None:
                 groups.append([name])
@@ -196,7 +187,7 @@ def _signature(tool: Tool) -> str:
     return canonical_json([inputs, sorted(show(item.type) for item in tool.outputs)])
 
 
-def _are_same(one: Sequence[TrialRun], other: Sequence[TrialRun]) -> bool:
+def _are_same(one: Sequence[trials.TrialRun], other: Sequence[trials.TrialRun]) -> bool:
     """Whether two tools gave the same answers, and enough different ones.
 
     Runs with different arguments, as on real worlds, are not compared.
@@ -212,7 +203,7 @@ def _are_same(one: Sequence[TrialRun], other: Sequence[TrialRun]) -> bool:
     return is_same and len({answer for answer, _, status in pairs if status == "ok"}) >= _MIN_ANSWERS
 
 
-def _answer_of(run: TrialRun, by_name: bool) -> str:
+def _answer_of(run: trials.TrialRun, by_name: bool) -> str:
     """Return the answer of a run; outputs are compared in their order if two tools name them differently."""
     outputs = sorted(run.outputs.items()) if by_name else list(run.outputs.values())
     return canonical_json([run.status, outputs])

@@ -7,23 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tool_induction.admission.schema_world import VIDEO, own_id, parameters_of
+from tool_induction.language import types
 from tool_induction.language.expressions import Name
 from tool_induction.language.model import Block, Call, Step, Tool, blocks
-from tool_induction.language.types import (
-    FLOAT,
-    INT,
-    INTERVAL,
-    NUMBER,
-    SCORE,
-    TIME,
-    EnumType,
-    ListType,
-    OptionalType,
-    RecordType,
-    ScalarType,
-    Type,
-    plain,
-)
 from tool_induction.runtime.calls import Caller
 from world_api.core.faults import VideoWorldError
 from world_api.operations import OPERATIONS
@@ -57,13 +43,13 @@ def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = Fals
     for place, item in zip(_places([(item.name, item.type) for item in inputs]), inputs, strict=True):
         value = _Values(offer=offer, turn=turn, place=place, inputs=len(inputs), ids=ids).of(item.name, item.type)
         ids += item.name != VIDEO and (item.name in offer.named or item.name.endswith(("_id", "_ids")))
-        if value is None and item.required and not isinstance(item.type, OptionalType):
+        if value is None and item.required and not isinstance(item.type, types.OptionalType):
             return None
         given[item.name] = value
     return given
 
 
-def _places(inputs: Sequence[tuple[str, Type]]) -> list[int]:
+def _places(inputs: Sequence[tuple[str, types.Type]]) -> list[int]:
     """Return the place of each input among the others: as declared, but the end of an interval after its start."""
     places = list(range(len(inputs)))
     for fits in (_is_moment, _is_amount):
@@ -81,13 +67,13 @@ def _role(name: str) -> tuple[int, int]:
     return which, int(is_upper) - int(is_lower)
 
 
-def _is_moment(name: str, type_: Type) -> bool:
-    is_timed = name.endswith(("time", "timestamp")) and plain(type_) in (FLOAT, NUMBER, SCORE)
-    return plain(type_) == TIME or is_timed
+def _is_moment(name: str, type_: types.Type) -> bool:
+    is_timed = name.endswith(("time", "timestamp")) and types.plain(type_) in (types.FLOAT, types.NUMBER, types.SCORE)
+    return types.plain(type_) == types.TIME or is_timed
 
 
-def _is_amount(name: str, type_: Type) -> bool:
-    return plain(type_) in (INT, FLOAT, NUMBER, SCORE) and not _is_moment(name, type_)
+def _is_amount(name: str, type_: types.Type) -> bool:
+    return types.plain(type_) in (types.INT, types.FLOAT, types.NUMBER, types.SCORE) and not _is_moment(name, type_)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,22 +86,22 @@ class _Values:
     inputs: int
     ids: int
 
-    def of(self, name: str, type_: Type) -> Any:
+    def of(self, name: str, type_: types.Type) -> Any:
         match type_:
-            case OptionalType(item):
+            case types.OptionalType(item):
                 return self.of(name, item)
-            case EnumType(values):
+            case types.EnumType(values):
                 return values[self.turn % len(values)]
-            case ScalarType():
+            case types.ScalarType():
                 return self._scalar(name, type_)
-            case ListType(name="Box"):
+            case types.ListType(name="Box"):
                 return [10.0, 20.0, 110.0, 220.0]
-            case ListType():
+            case types.ListType():
                 both = [self._next(step).of(name, type_.item) for step in range(2)]
                 return None if None in both else both
-            case RecordType() if type_.name == INTERVAL.name:
+            case types.RecordType() if type_.name == types.INTERVAL.name:
                 return {"start_time": self._time(), "end_time": self._next(1)._time()}
-            case RecordType():
+            case types.RecordType():
                 places = _places(type_.fields)
                 fields = zip(places, type_.fields, strict=True)
                 return {key: self._next(place).of(key, inner) for place, (key, inner) in fields}
@@ -125,7 +111,7 @@ class _Values:
         """Return the values of a later place of the same input."""
         return replace(self, place=self.place + step, inputs=self.inputs + 1, ids=self.ids + step)
 
-    def _scalar(self, name: str, type_: ScalarType) -> Any:
+    def _scalar(self, name: str, type_: types.ScalarType) -> Any:
         if _is_moment(name, type_):
             return self._time()
         match type_.name:

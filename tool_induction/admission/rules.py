@@ -13,21 +13,9 @@ from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.trials import TrialRun
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.lint import entities_in
+from tool_induction.language import model
 from tool_induction.language.evaluation import Json
 from tool_induction.language.expressions import Const, names, walk
-from tool_induction.language.model import (
-    Block,
-    Call,
-    JudgeStep,
-    Output,
-    Require,
-    Step,
-    Tool,
-    binds,
-    blocks,
-    values,
-    walk_steps,
-)
 from tool_induction.language.types import BOOL, INTERVAL, TIME, EnumType, ListType, RecordType, is_numeric, plain
 from world_api.core.canonical import canonical_json
 
@@ -132,13 +120,13 @@ class Case:
         """Return the runs on one world."""
         return [run for run in self.runs if run.world == world]
 
-    def own_outputs(self) -> list[Output]:
+    def own_outputs(self) -> list[model.Output]:
         """Return the outputs that are made from more than the inputs."""
         inputs = {item.name for item in self.compiled.tool.inputs}
         outputs = self.compiled.tool.outputs
         return [item for item in outputs if item.source is not None and names(item.source) - inputs]
 
-    def varying(self) -> list[Output]:
+    def varying(self) -> list[model.Output]:
         """Return those of them that had different values in the clean runs."""
         return [
             item
@@ -208,7 +196,7 @@ def _invents(case: Case) -> Iterator[str]:
             yield f"on a world where nothing is to be found it ends as 'ok' with {item.name} = {canonical_json(value)[:60]}"
 
 
-def _is_a_finding(item: Output) -> bool:
+def _is_a_finding(item: model.Output) -> bool:
     """Whether an output is a time, an interval or a confidence, which have no neutral value."""
     type_ = plain(item.type)
     inner = plain(type_.item) if isinstance(type_, ListType) else type_
@@ -334,7 +322,7 @@ def notes_of(case: Case) -> Iterator[str]:
         yield f"it found nothing on {', '.join(sorted({run.world for run in real}))}"
 
 
-def fixed_answer(tool: Tool) -> Output | None:
+def fixed_answer(tool: model.Tool) -> model.Output | None:
     """Return the first output if its value depends neither on a call nor on an input, so that it is the same on every video.
 
     A boolean or an enumerated value after a ``require`` counts as dependent on that condition.
@@ -346,33 +334,35 @@ def fixed_answer(tool: Tool) -> Output | None:
     if names(tool.outputs[0].source) & (moving | {item.name for item in tool.inputs}):
         return None
     is_word = plain(first.type) == BOOL or isinstance(plain(first.type), EnumType)
-    if is_word and any(isinstance(step, Require) and names(step.condition) & moving for step in walk_steps(tool.steps)):
+    if is_word and any(
+        isinstance(step, model.Require) and names(step.condition) & moving for step in model.walk_steps(tool.steps)
+    ):
         return None
     return first
 
 
-def _moving(tool: Tool) -> set[str]:
+def _moving(tool: model.Tool) -> set[str]:
     """Return the names whose values depend on a call, a judgement or an input."""
     found = {item.name for item in tool.inputs}
 
-    def visit(steps: tuple[Step, ...], *, moved: bool) -> None:
+    def visit(steps: tuple[model.Step, ...], *, moved: bool) -> None:
         for step in steps:
-            rests = moved or any(names(value) & found for _, value in values(step))
-            for block in blocks(step):
+            rests = moved or any(names(value) & found for _, value in model.values(step))
+            for block in model.blocks(step):
                 visit(block, moved=rests)
-            inner = [name for block in blocks(step) for one in block for name in binds(one)]
+            inner = [name for block in model.blocks(step) for one in block for name in model.binds(one)]
             if (
                 rests
-                or isinstance(step, Call | JudgeStep)
-                or (isinstance(step, Block) and any(name in found for name in inner))
+                or isinstance(step, model.Call | model.JudgeStep)
+                or (isinstance(step, model.Block) and any(name in found for name in inner))
             ):
-                found.update(binds(step))
+                found.update(model.binds(step))
 
     visit(tool.steps, moved=False)
     return found
 
 
-def entity_written_in(tool: Tool, entities: Sequence[str]) -> str:
+def entity_written_in(tool: model.Tool, entities: Sequence[str]) -> str:
     """Return a constant text of a step or an output that contains an entity of the examples, or an empty text.
 
     Names, descriptions, reasons and defaults of inputs do not count.
@@ -384,16 +374,16 @@ def entity_written_in(tool: Tool, entities: Sequence[str]) -> str:
     return ""
 
 
-def has_fraction_written_in(tool: Tool, value: object) -> bool:
+def has_fraction_written_in(tool: model.Tool, value: object) -> bool:
     """Whether the value is a number with a fraction that the tool itself contains."""
     if not isinstance(value, float) or value.is_integer():
         return False
-    held = [inner for step in walk_steps(tool.steps) for _, inner in values(step)]
+    held = [inner for step in model.walk_steps(tool.steps) for _, inner in model.values(step)]
     held += [item.source for item in tool.outputs if item.source is not None]
     return any(isinstance(node, Const) and node.value == value for whole in held for node in walk(whole))
 
 
-def ignoring(tool: Tool, unread: Sequence[str]) -> Refusal | None:
+def ignoring(tool: model.Tool, unread: Sequence[str]) -> Refusal | None:
     """Refuse a tool that uses none of its required inputs."""
     wanted = [item.name for item in tool.inputs if item.required and item.name != VIDEO]
     if not wanted or not set(wanted) <= set(unread):

@@ -225,15 +225,11 @@ class SchemaWorld:
     """
 
     name: str
+    video_id: str = VIDEO_ID
     amount: Amount = "many"
     nulls: bool = False
     failing: Failing = "never"
     film: ImaginedFilm = field(default_factory=ImaginedFilm)
-
-    @property
-    def video_id(self) -> str:
-        """Return the id of the imagined film."""
-        return VIDEO_ID
 
     def of_seed(self, seed: int) -> SchemaWorld:
         """Return the same world of another film."""
@@ -348,20 +344,16 @@ class Answering:
         by_ids = sum(place_of(identifier) or 0 for identifier in self.question.ids)
         by_words = self._chance("root") % _REFERRED if self.question.words else 0
         root = _Entry(place=self.film.place(span.center) + by_ids + by_words, span=span)
-        return self._record(self._schema, root)
+        return self._record(result_of(self.operation), root)
 
     def _chance(self, *parts: object) -> int:
         """Return a number that depends on the words of the call and on nothing else of it."""
         return draw(self.film.seed, self.operation, self.question.words, *parts)
 
-    @property
-    def _schema(self) -> dict[str, Any]:
-        return result_of(self.operation)
-
     def _record(self, schema: Mapping[str, Any], entry: _Entry) -> dict[str, Any]:
         record: dict[str, Any] = {}
         for name, raw in schema.get("properties", {}).items():
-            part, nullable = resolved(raw, self._schema)
+            part, nullable = resolved(raw, result_of(self.operation))
             optional = name not in schema.get("required", ())
             if nullable and (self.nulls or self.amount == "none"):
                 record[name] = None
@@ -375,7 +367,7 @@ class Answering:
 
     def _item(self, part: Mapping[str, Any]) -> dict[str, Any]:
         """Return the schema of a list's items; empty for anything else."""
-        return resolved(part.get("items", {}), self._schema)[0] if part.get("type") == "array" else {}
+        return resolved(part.get("items", {}), result_of(self.operation))[0] if part.get("type") == "array" else {}
 
     def _value(self, name: str, part: Mapping[str, Any], entry: _Entry, *, refers: bool = False) -> Any:
         if name == VIDEO:
@@ -418,9 +410,12 @@ class Answering:
 
     def _has_entries(self) -> bool:
         """Whether the answer is a list of things, not one thing."""
-        parts = self._schema.get("properties", {}).items()
+        parts = result_of(self.operation).get("properties", {}).items()
         beside = JUDGEMENT | {"evidence"}
-        return any(name not in beside and resolved(raw, self._schema)[0].get("type") == "array" for name, raw in parts)
+        return any(
+            name not in beside and resolved(raw, result_of(self.operation))[0].get("type") == "array"
+            for name, raw in parts
+        )
 
     def _entries(self) -> list[_Entry]:
         """Return the entries of the answer: parts of the requested interval, or moments."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,29 +13,15 @@ from typing import Any
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.declarations import signature_card
 from tool_induction.curation.examples import ExampleRuns, call_text
+from tool_induction.language import model
 from tool_induction.language.diagnostics import Diagnostic
 from tool_induction.language.expressions import Const, Expr, JsonList, JsonRecord, Text, to_json, to_text
-from tool_induction.language.model import (
-    Aggregate,
-    Block,
-    Call,
-    Filter,
-    If,
-    JudgeStep,
-    Loop,
-    Project,
-    Require,
-    Set,
-    Step,
-    Tool,
-)
 from tool_induction.library import ToolLibrary, operations_used
 from world_api.core.files import open_regular
 
 #: Manifest keys about what was frozen, not about its origin.
 _SEALS = ("schema_version", "name", "tools", "operations", "key_hashes", "manifest_hash", "content_hash")
 _WIDTH = 110
-_TEMPLATE = "review.html.jinja"
 _MARK = b'<meta name="generator" content="videoworld tools review">'
 _HEAD_BYTES = 1000  #: The template has the mark within these.
 
@@ -87,12 +74,26 @@ def _declared(item: CompiledTool) -> Record:
 
 def review_html(review: Record) -> str:
     """Return the review as one HTML page without scripts and outside resources; all text of the library is escaped."""
-    from jinja2 import Environment, StrictUndefined
+    return _rendered("review.html.jinja", review, autoescape=True)
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+def review_text(review: Record) -> str:
+    """Return the review for a terminal."""
+    return _rendered("review.txt.jinja", review, autoescape=False).rstrip("\n")
+
+
+def _rendered(template: str, review: Record, *, autoescape: bool) -> str:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(
+        autoescape=autoescape, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     environment.filters["json"] = lambda value: json.dumps(value, indent=1, ensure_ascii=False)
-    template = environment.from_string((files(__package__) / _TEMPLATE).read_text(encoding="utf-8"))
-    return template.render(
+    environment.filters |= {"ascii": json.dumps, "json_line": partial(json.dumps, ensure_ascii=False)}
+    environment.filters["shortened"] = partial(textwrap.shorten, width=3 * _WIDTH, placeholder=" ...")
+    environment.filters["wrapped"] = _wrapped
+    return environment.from_string((files(__package__) / template).read_text(encoding="utf-8")).render(
         review=review,
         origin=_origin_lines(review["origin"]),
         price_text=_price_text,
@@ -110,21 +111,11 @@ def is_review(page: Path) -> bool:
         return False
 
 
-def review_text(review: Record) -> str:
-    """Return the review for a terminal."""
-    count = len(review["tools"])
-    lines = [f"{review['name']}: {count} tool{'s' * (count != 1)}, {review['hash'][:12]}"]
-    for line in (*_origin_lines(review["origin"]), "operations: " + ", ".join(review["operations"])):
-        lines += _wrapped(line, 2, 4, width=_WIDTH - 2)
-    for tool in review["tools"]:
-        lines += ["", "-" * _WIDTH, *_tool_lines(tool)]
-    return "\n".join(lines)
-
-
-def _wrapped(text: str, first: int | str, rest: int, *, width: int = _WIDTH) -> list[str]:
+def _wrapped(text: str, first: int | str, rest: int, *, width: int = _WIDTH) -> str:
     """Wrap a text; ``first`` is the head of the first line, or its indent, ``rest`` the indent of the others."""
     head = first if isinstance(first, str) else " " * first
-    return textwrap.wrap(text, width, initial_indent=head, subsequent_indent=" " * rest, break_on_hyphens=False)
+    lines = textwrap.wrap(text, width, initial_indent=head, subsequent_indent=" " * rest, break_on_hyphens=False)
+    return "\n".join(lines)
 
 
 def _origin_lines(origin: Mapping[str, Any]) -> list[str]:
@@ -156,76 +147,35 @@ def _example_line(example: Record) -> str:
     return f"on the video {example['world']!r}"
 
 
-def _tool_lines(tool: Record) -> Iterator[str]:
-    yield tool["name"]
-    yield from _wrapped(tool["description"], 2, 2, width=_WIDTH - 2)
-    for title in ("inputs", "outputs"):
-        ports = tool[title]
-        yield f"  {title}"
-        names, types = (max(len(port[key]) for port in ports) for key in ("name", "type"))
-        for port in ports:
-            head = f"    {port['name']:<{names}}  {port['type']:<{types}}  "
-            value = f"= {port['from']}" if "from" in port else f"default {json.dumps(port.get('default'))}"
-            text = "; ".join(part for part in ("" if port.get("required") else value, port["description"]) if part)
-            yield from _wrapped(text, head, len(head)) or [head.rstrip()]
-    yield "  plan"
-    for line in tool["plan"]:
-        indent = 4 + len(line) - len(line.lstrip())
-        yield from _wrapped(line.strip(), indent, indent + 6)
-    yield f"  price   {_price_text(tool['price'])}"
-    for note in tool["notes"]:
-        yield from _wrapped(f"{note['code']} {note['json_path']}: {note['message']}", "  note    ", 4)
-    yield from _example_lines(tool["name"], tool["example"])
-
-
-def _example_lines(name: str, example: Record) -> Iterator[str]:
-    result = example["result"]
-    yield f"  example {_example_line(example)}"
-    yield from _wrapped(call_text(name, example["arguments"]), 4, 6)
-    if "status" not in result:
-        yield f"    -> {json.dumps(result, ensure_ascii=False)}"
-        return
-    yield from _wrapped(f"-> {result['status']} | {result['summary']}", 4, 7)
-    for key, value in result["outputs"].items():
-        if key != "evidence" and value not in (None, [], ""):
-            shown = textwrap.shorten(json.dumps(value, ensure_ascii=False), 3 * _WIDTH, placeholder=" ...")
-            yield from _wrapped(f"{key}: {shown}", 7, 9)
-    evidence = result["evidence"]
-    spans = "".join(f"; {one['start_time']:g}-{one['end_time']:g} s ({one['source']})" for one in evidence[:3])
-    yield f"       {result['calls']['logical']} calls, {len(evidence)} pieces of evidence{spans}"
-    for warning in result["warnings"]:
-        yield f"       warning: {warning}"
-
-
-def plan_lines(tool: Tool) -> list[str]:
+def plan_lines(tool: model.Tool) -> list[str]:
     """Return the steps of a tool as lines that a person reads, blocks indented."""
     return [line for step in tool.steps for line in _step_lines(step)]
 
 
-def _step_lines(step: Step) -> Iterator[str]:
+def _step_lines(step: model.Step) -> Iterator[str]:
     text = expression_text
     match step:
-        case Call():
+        case model.Call():
             params = _arguments(tuple(item for item in step.params if item[0] != "video_id"))
             yield f"{step.save_as} = {_loop_text(step.loop)}{step.target}({params}){_loop_end(step)}"
-        case Block():
+        case model.Block():
             yield f"{step.save_as} = {_loop_text(step.loop).rstrip()}{_loop_end(step)}"
             yield from _indented(step.body)
-        case Filter():
+        case model.Filter():
             yield f"{step.save_as} = items of {text(step.inputs)} where {text(step.where)}"
-        case Project():
+        case model.Project():
             yield f"{step.save_as} = for each item of {text(step.inputs)}: {{{_arguments(step.fields)}}}"
-        case Aggregate():
+        case model.Aggregate():
             inputs = "" if step.inputs == Const(None) else text(step.inputs)
             yield f"{step.save_as} = {step.operation}({', '.join(filter(None, (inputs, _arguments(step.params))))})"
-        case JudgeStep():
+        case model.JudgeStep():
             question = f"{text(step.question)}, answers {' / '.join(step.answers)}"
             yield f"{step.save_as} = judge each item of {text(step.inputs)} (at most {step.bound}): {question}"
-        case Set():
+        case model.Set():
             yield f"{step.save_as} = {text(step.value)}"
-        case Require():
+        case model.Require():
             yield f"stop as {step.status} unless {text(step.condition)}: {text(step.reason)}"
-        case If():
+        case model.If():
             yield f"if {text(step.condition)}:"
             yield from _indented(step.then)
             if step.otherwise:
@@ -233,15 +183,15 @@ def _step_lines(step: Step) -> Iterator[str]:
                 yield from _indented(step.otherwise)
 
 
-def _indented(steps: tuple[Step, ...]) -> Iterator[str]:
+def _indented(steps: tuple[model.Step, ...]) -> Iterator[str]:
     return (f"  {line}" for step in steps for line in _step_lines(step))
 
 
-def _loop_text(loop: Loop | None) -> str:
+def _loop_text(loop: model.Loop | None) -> str:
     return "" if loop is None else f"for each {loop.variable} of {expression_text(loop.over)} (at most {loop.bound}): "
 
 
-def _loop_end(step: Call | Block) -> str:
+def _loop_end(step: model.Call | model.Block) -> str:
     loop = step.loop
     until = f", until {expression_text(loop.until)}" if loop is not None and loop.until is not None else ""
     return until + {"fail": "", "skip": ", leaving out what fails", "null": ", null where it fails"}[step.on_error]

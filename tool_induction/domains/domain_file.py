@@ -13,24 +13,7 @@ from typing import Annotated, Any, get_args
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from tool_induction.domains.domain import (
-    SPLITS,
-    AnswerType,
-    Domain,
-    Entities,
-    Example,
-    Identifier,
-    Line,
-    LongText,
-    Part,
-    QuestionType,
-    Split,
-    SplitName,
-    Template,
-    ToolKind,
-    Wording,
-    WorkedExample,
-)
+from tool_induction.domains import domain as stored
 from tool_induction.domains.guard import PLACEHOLDER, check_domain, example_template
 from tool_induction.domains.yaml_text import MAX_BYTES, Place, YamlText, read_yaml
 from tool_induction.language.diagnostics import closest, did_you_mean
@@ -44,24 +27,24 @@ _Pattern = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}\*?$")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _QuestionTypeInFile(Part):
-    id: Identifier
-    about: Line
-    answer: AnswerType
-    templates: Annotated[dict[SplitName, tuple[Wording, ...]], Field(min_length=1)]
+class _QuestionTypeInFile(stored.Part):
+    id: stored.Identifier
+    about: stored.Line
+    answer: stored.AnswerType
+    templates: Annotated[dict[stored.SplitName, tuple[stored.Wording, ...]], Field(min_length=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _DomainInFile(Part):
+class _DomainInFile(stored.Part):
     schema_version: int
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,63}$")]
-    title: Line
-    description: LongText
+    title: stored.Line
+    description: stored.LongText
     question_types: Annotated[tuple[_QuestionTypeInFile, ...], Field(min_length=1, max_length=40)]
-    examples: Annotated[tuple[Example, ...], Field(min_length=1, max_length=40)]
-    entities: Entities
-    tool_kinds: Annotated[tuple[ToolKind, ...], Field(min_length=1, max_length=30)]
-    videos: dict[SplitName, tuple[_Pattern, ...]]
+    examples: Annotated[tuple[stored.Example, ...], Field(min_length=1, max_length=40)]
+    entities: stored.Entities
+    tool_kinds: Annotated[tuple[stored.ToolKind, ...], Field(min_length=1, max_length=30)]
+    videos: dict[stored.SplitName, tuple[_Pattern, ...]]
 
 
 def packaged_domains() -> list[str]:
@@ -70,7 +53,7 @@ def packaged_domains() -> list[str]:
     return sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
 
 
-def load_domain(named: str | Path) -> Domain:
+def load_domain(named: str | Path) -> stored.Domain:
     """Load a domain by path, or by the name of a packaged one, and check its splits.
 
     Raises:
@@ -86,7 +69,7 @@ def load_domain(named: str | Path) -> Domain:
     text = read_yaml(content, source.name)
     document = _checked(text, source.name)
     domain = _domain(document, hashlib.sha256(content).hexdigest())
-    lines: dict[str, int] = {split: text.line(("videos", split)) for split in SPLITS}
+    lines: dict[str, int] = {split: text.line(("videos", split)) for split in stored.SPLITS}
     for place, kind in enumerate(domain.question_types):
         for item in kind.templates:
             number = int(item.id.rpartition("/")[2])
@@ -114,15 +97,15 @@ def _find(named: str | Path) -> Traversable:
     )
 
 
-def _domain(document: _DomainInFile, digest: str) -> Domain:
+def _domain(document: _DomainInFile, digest: str) -> stored.Domain:
     kinds = {
-        item.id: QuestionType(
+        item.id: stored.QuestionType(
             id=item.id,
             about=item.about,
             answer=item.answer,
             templates=tuple(
-                Template(id=f"{item.id}/{split}/{number}", split=split, en=part.en, zh=part.zh)
-                for split in SPLITS
+                stored.Template(id=f"{item.id}/{split}/{number}", split=split, en=part.en, zh=part.zh)
+                for split in stored.SPLITS
                 for number, part in enumerate(item.templates.get(split, ()))
             ),
         )
@@ -136,15 +119,15 @@ def _domain(document: _DomainInFile, digest: str) -> Domain:
         }
         for item in document.examples
     )
-    return Domain(
+    return stored.Domain(
         name=document.name,
         title=document.title,
         description=_folded(document.description),
         question_types=tuple(kinds.values()),
-        examples=tuple(WorkedExample(**item) for item in examples),
+        examples=tuple(stored.WorkedExample(**item) for item in examples),
         entities=document.entities,
         tool_kinds=document.tool_kinds,
-        splits=tuple(Split(name=split, videos=document.videos.get(split, ())) for split in SPLITS),
+        splits=tuple(stored.Split(name=split, videos=document.videos.get(split, ())) for split in stored.SPLITS),
         hash=digest,
     )
 
@@ -217,7 +200,7 @@ def _explained(error: Mapping[str, Any]) -> str:
         return f"{path} is not a key here; {hint}{quote}"
     given = str(error["input"])
     if error["type"] == "literal_error":
-        hint = did_you_mean(given, get_args(AnswerType)) or "one of " + ", ".join(get_args(AnswerType))
+        hint = did_you_mean(given, get_args(stored.AnswerType)) or "one of " + ", ".join(get_args(stored.AnswerType))
         return f"{path}: {given[:40]!r} is not a type of answer; {hint}"
     if error["type"] == "string_pattern_mismatch":
         return f"{path}: {given[:60]!r} is not a name; use letters, digits and _"
@@ -227,12 +210,12 @@ def _explained(error: Mapping[str, Any]) -> str:
 def _known(place: Place) -> tuple[str, ...]:
     """Return the keys that are allowed at the place."""
     if place[0] == "videos" or ("templates" in place and len(place) == 4):
-        return SPLITS
+        return stored.SPLITS
     parts: dict[str | int, type[Any]] = {
-        "question_types": Wording if "templates" in place else _QuestionTypeInFile,
-        "examples": Example,
-        "entities": Entities,
-        "tool_kinds": ToolKind,
+        "question_types": stored.Wording if "templates" in place else _QuestionTypeInFile,
+        "examples": stored.Example,
+        "entities": stored.Entities,
+        "tool_kinds": stored.ToolKind,
     }
     model = parts.get(place[0], _DomainInFile) if len(place) > 1 else _DomainInFile
     return tuple(item.name for item in fields(model))

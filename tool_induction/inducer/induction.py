@@ -115,10 +115,9 @@ def run_induction(
         if recorded:
             progress(f"continuing with {len(recorded)} recorded exchanges in {checkpoint.folder}")
         requester = None
-        if chat is not None and replayed is None:
-            requester = Requester(chat, settings, clock=clock, recorded=recorded, keep=checkpoint.keep)
-        elif chat is not None:  # a replay is copied to the checkpoint when it has succeeded
-            requester = Requester(chat, settings, clock=clock, recorded=replayed or [])
+        if chat is not None:  # a replay is copied to the checkpoint when it has succeeded
+            kept = {"keep": checkpoint.keep} if replayed is None else {}
+            requester = Requester(chat, settings, clock=clock, recorded=replayed or recorded, **kept)
         induction = induce(
             domain,
             settings,

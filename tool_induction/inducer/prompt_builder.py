@@ -18,21 +18,9 @@ from tool_induction.checker.environment import JOINING, joined_field, list_field
 from tool_induction.checker.steps import operation_result
 from tool_induction.documents import step_keys
 from tool_induction.domains import Domain, WorkedExample
+from tool_induction.language import types
 from tool_induction.language.expressions import FILTERS
 from tool_induction.language.model import LOOP_KEYS, LOOPING, STEP_MODELS
-from tool_induction.language.types import (
-    BOOKKEEPING,
-    JUDGEMENT,
-    EnumType,
-    ListType,
-    OptionalType,
-    RecordType,
-    Type,
-    known_types,
-    operation_types,
-    show,
-    world_types,
-)
 from world_api.chat.prompts import PromptFiles
 from world_api.core.canonical import content_hash
 from world_api.operations import operations_for
@@ -111,7 +99,7 @@ class InducerPrompts:
         return {
             "operations": list(operation_lines(self._groups)),
             "records": list(record_lines(self._groups)),
-            "types": known_types(),
+            "types": types.known_types(),
             "steps": list(_step_lines(allow_judge=self._allow_judge)),
             "list_rules": list(_list_lines(self._groups)),
             "loop_keys": LOOP_KEYS,
@@ -131,7 +119,7 @@ def _shuffled(items: Sequence[T], order: random.Random) -> list[T]:
 
 
 #: Fields that the runtime reads itself; a tool has no use for them.
-_FOR_THE_RUNTIME = JUDGEMENT - {"unused_words", "lacks"}
+_FOR_THE_RUNTIME = types.JUDGEMENT - {"unused_words", "lacks"}
 _MAX_INLINE_VALUES = 4  #: of an enumeration that is written out in a signature
 _INTERVAL = ("start_time", "end_time", "center_time")
 
@@ -148,26 +136,28 @@ _TAKES = {
 def operation_lines(groups: Collection[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield each operation's signature and its description."""
     for name, operation in operations_for(groups).items():
-        types = operation_types(name)
-        properties = types.parameters_schema.get("properties", {})
+        typed = types.operation_types(name)
+        properties = typed.parameters_schema.get("properties", {})
         parameters = ", ".join(
-            _parameter(key, type_, properties[key], required=key in types.required)
-            for key, type_ in types.parameters.items()
+            _parameter(key, type_, properties[key], required=key in typed.required)
+            for key, type_ in typed.parameters.items()
             if key != "video_id"
         )
         given = f"video_id{', ' if parameters else ''}{parameters}"
         mark = " (writes)" if operation.state == "writes" else ""
-        yield f"{name}({given}) -> {_result(types.result)}{mark}", operation.description
+        yield f"{name}({given}) -> {_result(typed.result)}{mark}", operation.description
 
 
 def record_lines(groups: Collection[str] = ()) -> Iterator[str]:
     """Yield the records that operations return, field by field, and the values of their longer enumerations."""
-    used = {name for operation in operations_for(groups) for name in _named(operation_types(operation).result)}
+    used = {name for operation in operations_for(groups) for name in _named(types.operation_types(operation).result)}
     words: dict[str, tuple[str, ...]] = {}
-    for name, type_ in world_types().items():
-        if name in used | {"Evidence"} and isinstance(type_, RecordType):
+    for name, type_ in types.world_types().items():
+        if name in used | {"Evidence"} and isinstance(type_, types.RecordType):
             yield f"{name} {{{_fields(type_)}}}"
-            words |= {key: value.values for key, value in type_.fields if isinstance(value, EnumType) and _long(value)}
+            words |= {
+                key: value.values for key, value in type_.fields if isinstance(value, types.EnumType) and _long(value)
+            }
     for key, values in words.items():
         yield f"{key.capitalize()}: {' | '.join(values)}"
 
@@ -178,9 +168,9 @@ def _list_lines(groups: Collection[str]) -> Iterator[str]:
     beside = {
         key
         for result in results.values()
-        if isinstance(result, RecordType)
+        if isinstance(result, types.RecordType)
         for key, type_ in result.fields
-        if key in BOOKKEEPING - _FOR_THE_RUNTIME and key not in BESIDE and isinstance(type_, ListType)
+        if key in types.BOOKKEEPING - _FOR_THE_RUNTIME and key not in BESIDE and isinstance(type_, types.ListType)
     }
     yield (
         'Where a list is wanted, a record with one list field means that list: "hits" is hits.candidates. '
@@ -207,44 +197,44 @@ def aggregate_lines() -> Iterator[str]:
     for name, spec in AGGREGATES.items():
         parameters = []
         for key, item in spec.params.items():
-            kind = {"value": show(item.type), "condition": "expression on item"}.get(item.role, "field name")
+            kind = {"value": types.show(item.type), "condition": "expression on item"}.get(item.role, "field name")
             parameters.append(f"{key}{'' if item.required else '?'}: {kind}")
         yield f"{name}({'; '.join(part for part in (_TAKES[spec.takes], ', '.join(parameters)) if part)}) -> {spec.says}"
 
 
-def _parameter(key: str, type_: Type, schema: Mapping[str, Any], *, required: bool) -> str:
+def _parameter(key: str, type_: types.Type, schema: Mapping[str, Any], *, required: bool) -> str:
     most, least = schema.get("maximum"), schema.get("minimum")
     bounds = f" {least}..{most}" if schema.get("type") == "integer" and most is not None and least is not None else ""
-    plain = type_.item if isinstance(type_, OptionalType) and not required else type_
+    plain = type_.item if isinstance(type_, types.OptionalType) and not required else type_
     return f"{key}{'' if required else '?'}: {_short(plain)}{bounds}"
 
 
-def _short(type_: Type) -> str:
+def _short(type_: types.Type) -> str:
     match type_:
-        case OptionalType(item):
-            return f"({_short(item)})?" if isinstance(item, EnumType) else f"{_short(item)}?"
-        case EnumType(values):
+        case types.OptionalType(item):
+            return f"({_short(item)})?" if isinstance(item, types.EnumType) else f"{_short(item)}?"
+        case types.EnumType(values):
             return "|".join(values)
-        case ListType():
+        case types.ListType():
             return type_.name or f"list<{_short(type_.item)}>"
-        case RecordType() if not type_.name:
+        case types.RecordType() if not type_.name:
             return f"{{{_fields(type_)}}}"
-    return show(type_)
+    return types.show(type_)
 
 
-def _long(type_: Type) -> bool:
+def _long(type_: types.Type) -> bool:
     """Whether it is an enumeration whose values are listed apart."""
-    return isinstance(type_, EnumType) and len(type_.values) > _MAX_INLINE_VALUES
+    return isinstance(type_, types.EnumType) and len(type_.values) > _MAX_INLINE_VALUES
 
 
-def _result(type_: Type) -> str:
-    if not isinstance(type_, RecordType):
+def _result(type_: types.Type) -> str:
+    if not isinstance(type_, types.RecordType):
         return _short(type_)
-    aside = (key for key, value in type_.fields if key in _FOR_THE_RUNTIME and isinstance(value, ListType))
+    aside = (key for key, value in type_.fields if key in _FOR_THE_RUNTIME and isinstance(value, types.ListType))
     return f"{{{_fields(type_, without=(*BESIDE, *aside))}}}"
 
 
-def _fields(type_: RecordType, *, without: tuple[str, ...] = ("evidence",)) -> str:
+def _fields(type_: types.RecordType, *, without: tuple[str, ...] = ("evidence",)) -> str:
     timed = all(key in type_.keys for key in _INTERVAL)
     parts = [", ".join(_INTERVAL) + ": Time"] if timed else []
     for key, value in type_.fields:
@@ -253,12 +243,12 @@ def _fields(type_: RecordType, *, without: tuple[str, ...] = ("evidence",)) -> s
     return "; ".join(parts)
 
 
-def _named(type_: Type) -> set[str]:
+def _named(type_: types.Type) -> set[str]:
     """Return the names of the records inside a type."""
     match type_:
-        case OptionalType() | ListType():
+        case types.OptionalType() | types.ListType():
             return _named(type_.item)
-        case RecordType():
+        case types.RecordType():
             inside = {name for _, value in type_.fields for name in _named(value)}
             return inside | ({type_.name} if type_.name else set())
     return set()

@@ -52,7 +52,7 @@ _NAMED_BY: dict[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Note:
     """A remark on a reply: the problem, a message, and the tool if it is about one."""
 
@@ -83,10 +83,7 @@ class Settings:
     def record(self) -> dict[str, Any]:
         """Return the wire form; groups and judging are in it only if they are switched on."""
         return {
-            "mode": self.mode,
-            "seed": self.seed,
-            "temperature": self.temperature,
-            "max_tokens": self.max_tokens,
+            **{key: getattr(self, key) for key in ("mode", "seed", "temperature", "max_tokens")},
             **({"groups": sorted(self.groups)} if self.groups else {}),
             **({"allow_judge": True} if self.allow_judge else {}),
         }
@@ -222,10 +219,10 @@ class Requester:
         if not refused or "response_format" in refused:
             # A server without structured output may refuse it in any words, so the next simpler mode is tried.
             before, self.mode = self.mode, "structured" if self.mode == "strict" else "plain"
-            what = f"{before} mode is refused, asked in {self.mode} mode instead: {fault.message}"
-            return Note(problem="structured_refused", message=what)
+            said = f"{before} mode is refused, asked in {self.mode} mode instead: {fault.message}"
+            return Note("structured_refused", said)
         self._without.update(refused)
-        return Note(problem="setting_refused", message=f"asked without {', '.join(refused)}: {fault.message}")
+        return Note("setting_refused", f"asked without {', '.join(refused)}: {fault.message}")
 
 
 def _read_reply(exchange: Exchange, mode: Mode, notes: Sequence[Note]) -> ModelReply:
@@ -235,9 +232,9 @@ def _read_reply(exchange: Exchange, mode: Mode, notes: Sequence[Note]) -> ModelR
     message, finish = choice.get("message"), choice.get("finish_reason")
     text = _text(message.get("content")) if isinstance(message, dict) else ""
     if not choice:
-        found = [Note(problem="no_choices", message="the reply holds no choice")]
+        found = [Note("no_choices", "the reply holds no choice")]
     elif not isinstance(message, dict):
-        found = [Note(problem="bad_message", message="the reply's message is not an object")]
+        found = [Note("bad_message", "the reply's message is not an object")]
     else:
         found = list(_oddities(text, finish, message.get("refusal")))
     return ModelReply(
@@ -253,13 +250,13 @@ def _read_reply(exchange: Exchange, mode: Mode, notes: Sequence[Note]) -> ModelR
 
 def _oddities(text: str, finish: Any, refusal: Any) -> Iterator[Note]:
     if isinstance(refusal, str) and refusal.strip():
-        yield Note(problem="refused_by_model", message=f"the model refuses: {refusal.strip()[:300]}")
+        yield Note("refused_by_model", f"the model refuses: {refusal.strip()[:300]}")
     elif finish == "content_filter":
-        yield Note(problem="refused_by_model", message="the server's content filter ended the reply")
+        yield Note("refused_by_model", "the server's content filter ended the reply")
     elif not text.strip():
-        yield Note(problem="empty_reply", message="the reply holds no text")
+        yield Note("empty_reply", "the reply holds no text")
     if finish == "length":
-        yield Note(problem="cut_reply", message="the reply was cut off at the longest a reply may be")
+        yield Note("cut_reply", "the reply was cut off at the longest a reply may be")
 
 
 def _text(content: Any) -> str:

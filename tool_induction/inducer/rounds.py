@@ -20,7 +20,7 @@ from tool_induction.compiler.source import holds_secret, without_secrets
 from tool_induction.domains import Domain
 from tool_induction.inducer.emissions import WrittenTool, WrittenTools, read_tools
 from tool_induction.inducer.prompt_builder import FailingTool, InducerPrompts
-from tool_induction.inducer.requests import ModelReply, Note, Requester, Settings
+from tool_induction.inducer.requests import ModelReply, Note, Problem, Requester, Settings
 from tool_induction.language.diagnostics import Code, Diagnostic, format_path
 from world_api.core.faults import ToolFault
 
@@ -168,14 +168,8 @@ class LibraryDraft:
 
     def replace(self, rewritten: Mapping[int, WrittenTool], *, round_number: int) -> list[Slot]:
         """Add new versions by slot number and keep each only if it is better; return the slots where it is not."""
-        versions = self._examine(
-            [
-                Version(round=round_number, written=rewritten[slot.number])
-                if slot.number in rewritten
-                else slot.current
-                for slot in self.slots
-            ]
-        )
+        new = {number: Version(round=round_number, written=item) for number, item in rewritten.items()}
+        versions = self._examine([new.get(slot.number, slot.current) for slot in self.slots])
         unchanged = []
         for slot, version in zip(self.slots, versions, strict=True):
             if slot.number not in rewritten:
@@ -205,7 +199,7 @@ class LibraryDraft:
         self.admission = admit(self.tools, examples=self._worlds(), entities=entities.examples, others=entities.others)
         places = count()
         return [
-            replace(item, status="unreadable", diagnostics=(), verdict=None)
+            Version(round=item.round, written=item.written)
             if item.written.value is None
             else _examined(item, next(places), compilation, self.admission)
             for item in versions
@@ -336,11 +330,11 @@ def _first_tools(answer: ModelReply | None, document: str, count: int) -> tuple[
         what = "; ".join(note.redacted().message for note in notes)
         raise ToolFault("no_tools", f"the first emission holds no tool: {what}", hint=hint)
     if found > limits.MAX_TOOLS:
-        message = f"{found} tools were written; those after the first {limits.MAX_TOOLS} are left aside"
-        notes.append(Note(problem="too_many_tools", message=message))
+        aside = f"those after the first {limits.MAX_TOOLS} are left aside"
+        notes.append(Note("too_many_tools", f"{found} tools were written; {aside}"))
     if answer is not None and found != count:
-        message = f"{found} tools were written, {count} were asked for"
-        notes.append(Note(problem="fewer_tools" if found < count else "more_tools", message=message))
+        problem: Problem = "fewer_tools" if found < count else "more_tools"
+        notes.append(Note(problem, f"{found} tools were written, {count} were asked for"))
     return written, notes
 
 
@@ -381,12 +375,12 @@ class _Rounds:
         retired = _retired(rewritten, failing)
         names = {slot.name for slot in retired}
         notes = [note for note in notes if note.problem != "not_rewritten" or note.tool not in names]
-        message = "two tools had this name and one came back; the other is given up"
-        notes += [Note(problem="retired", tool=slot.name, message=message) for slot in retired]
+        why = "two tools had this name and one came back; the other is given up"
+        notes += [Note("retired", why, slot.name) for slot in retired]
         draft.retire(retired)
         for slot in draft.replace(rewritten, round_number=number) if rewritten else ():
-            message = f"the new version is no better ({slot.versions[-1].reason()}); the one before is kept"
-            notes.append(Note(problem="not_better", tool=slot.name, message=message))
+            why = f"the new version is no better ({slot.versions[-1].reason()}); the one before is kept"
+            notes.append(Note("not_better", why, slot.name))
         notes = [*answer.notes, *_reading_notes(written, answer), *notes]
         self.record("repair", answer, written, assigned, notes, requested=[item.name for item in tools])
         return bool(rewritten)
@@ -405,8 +399,8 @@ class _Rounds:
         """Add a round as the draft is now, and tell its outcome; ``text`` is the document if there is no ``answer``."""
         text = text if answer is None else answer.text
         if holds_secret(text):
-            message = "it holds what looks like a credential; only the recording has that as it came"
-            notes = [*notes, Note(problem="secret_in_reply", message=message)]
+            why = "it holds what looks like a credential; only the recording has that as it came"
+            notes = [*notes, Note("secret_in_reply", why)]
         found = Counter(slot.current.status for slot in self._draft.slots)
         done = Round(
             number=len(self.done),
@@ -421,10 +415,8 @@ class _Rounds:
         )
         self.done.append(done)
         now = ", ".join(f"{count} {name}" for name, count in done.counts.items() if count)
-        usage = ""
-        if answer is not None:
-            usage = f" ({answer.usage.prompt} + {answer.usage.completion} tokens, {answer.seconds:.0f} s)"
-        self._progress(f"  {len(written.tools)} tools came{usage}; now {now}")
+        tokens = answer and f" ({answer.usage.prompt} + {answer.usage.completion} tokens, {answer.seconds:.0f} s)"
+        self._progress(f"  {len(written.tools)} tools came{tokens or ''}; now {now}")
         for note in done.notes:
             self._progress(f"  {note.problem}{f' ({note.tool})' if note.tool else ''}: {note.message}")
 
@@ -449,23 +441,22 @@ def _reading_notes(written: WrittenTools, answer: ModelReply | None) -> Iterator
     """Yield notes on the JSON of a reply."""
     for item in written.tools:
         if item.fault:
-            yield Note(problem="unreadable_tool", tool=item.name, message=item.fault)
+            yield Note("unreadable_tool", item.fault, item.name)
     for part in written.left_out:
         if part.why == "repeat":
-            message = "it is in the reply more than once; the last one that can be read is taken"
-            yield Note(problem="repeated", tool=", ".join(part.tools), message=message)
+            why = "it is in the reply more than once; the last one that can be read is taken"
+            yield Note("repeated", why, ", ".join(part.tools))
         elif part.why == "reasoning":
             drafts = f"; the {len(part.tools)} tools in them are drafts and are left aside" if part.tools else ""
-            message = f"{len(part.text)} characters of the reply are reasoning{drafts}"
-            yield Note(problem="reasoning_in_reply", message=message)
+            yield Note("reasoning_in_reply", f"{len(part.text)} characters of the reply are reasoning{drafts}")
     if answer is not None and answer.text.strip() and not written.is_pure:
         prose = sum(len(item.text) for item in written.left_out if not item.why and not item.is_wrapping)
         if answer.mode != "plain":
-            yield Note(problem="structured_ignored", message="the reply is not the one JSON value that was asked for")
+            yield Note("structured_ignored", "the reply is not the one JSON value that was asked for")
         elif prose:
-            yield Note(problem="prose_around", message=f"{prose} characters of the reply belong to no tool")
+            yield Note("prose_around", f"{prose} characters of the reply belong to no tool")
     if not written.tools:
-        yield Note(problem="no_tools", message="the reply holds no tool")
+        yield Note("no_tools", "the reply holds no tool")
 
 
 def _retired(rewritten: Mapping[int, WrittenTool], failing: Sequence[Slot]) -> list[Slot]:
@@ -505,12 +496,8 @@ def _assign(
         for place, (number, slot) in zip(unknown, list(waiting.items()), strict=True):
             assigned[place] = number
             del waiting[number]
-            message = f"{slot.name!r} came back as {tools[place].name!r}"
-            notes.append(Note(problem="renamed", tool=tools[place].name, message=message))
-    for item, given in zip(tools, assigned, strict=True):
-        if given is None:
-            message = "this tool was not asked for; it is left aside"
-            notes.append(Note(problem="unasked", tool=item.name, message=message))
-    message = "this tool did not come back; it stays as it was"
-    notes += [Note(problem="not_rewritten", tool=slot.name, message=message) for slot in waiting.values()]
-    return assigned, notes
+            name = tools[place].name
+            notes.append(Note("renamed", f"{slot.name!r} came back as {name!r}", name))
+    unasked, lost = "this tool was not asked for; it is left aside", "this tool did not come back; it stays as it was"
+    notes += [Note("unasked", unasked, tools[place].name) for place, given in enumerate(assigned) if given is None]
+    return assigned, [*notes, *(Note("not_rewritten", lost, slot.name) for slot in waiting.values())]
