@@ -164,25 +164,8 @@ class Broken:
     source: str
 
 
-Expr: TypeAlias = (
-    Const
-    | Name
-    | Field
-    | Index
-    | Compare
-    | IsNone
-    | Logic
-    | Not
-    | Negate
-    | Arithmetic
-    | Choice
-    | Filtered
-    | ListExpression
-    | Text
-    | JsonList
-    | JsonRecord
-    | Broken
-)
+_Computed: TypeAlias = Compare | IsNone | Logic | Not | Negate | Arithmetic | Choice | Filtered
+Expr: TypeAlias = Const | Name | Field | Index | _Computed | ListExpression | Text | JsonList | JsonRecord | Broken
 
 
 def children(expr: Expr) -> Iterator[Expr]:

@@ -30,13 +30,11 @@ class Kind:
     """A kind of value.
 
     ``read`` makes the model's value from one that fits the ``schema``, noting faults of expressions; ``write`` is the way back.
-    A value ``is_read`` already where a tool is written in Python, or a step is copied.
     """
 
     schema: Schema
     read: Callable[[Any, Path, Findings], Any] = lambda raw, path, findings: raw
     write: Callable[[Any], Any] = lambda value: value
-    is_read: Callable[[Any], bool] = lambda value: True
 
 
 @dataclass(frozen=True)
@@ -79,17 +77,13 @@ def texts(*, least: int, most: int, each: Kind) -> Kind:
         schema={"items": each.schema, "maxItems": most, "minItems": least, "type": "array"},
         read=lambda raw, path, findings: tuple(raw),
         write=list,
-        is_read=is_tuple,
     )
 
 
 def whole_number(most: int) -> Kind:
     """A whole number from 1 on; JSON does not tell 3.0 from 3."""
-    return Kind(
-        schema={"maximum": most, "minimum": 1, "type": "integer"},
-        read=lambda raw, path, findings: int(raw),
-        is_read=lambda value: value is None or isinstance(value, int),
-    )
+    schema = {"maximum": most, "minimum": 1, "type": "integer"}
+    return Kind(schema=schema, read=lambda raw, path, findings: int(raw))
 
 
 def read_expression(raw: Any, path: Path, findings: Findings) -> ex.Expr:
@@ -133,20 +127,11 @@ def is_expression(value: Any) -> bool:
     return isinstance(value, _EXPRESSIONS)
 
 
-def _is_optional_expression(value: Any) -> bool:
-    return value is None or is_expression(value)
-
-
 def expression(*types: str) -> Kind:
     """An expression, as one of some JSON types; lists and records of expressions if these are among them."""
     inside: Schema = {"array": {"items": {}}, "object": {"additionalProperties": {}}}
     schema: Schema = {key: part for type_ in types for key, part in inside.get(type_, {}).items()}
-    return Kind(
-        schema=schema | {"type": list(types)},
-        read=read_expression,
-        write=write_expression,
-        is_read=_is_optional_expression,
-    )
+    return Kind(schema=schema | {"type": list(types)}, read=read_expression, write=write_expression)
 
 
 def _read_entries(raw: Mapping[str, Any], path: Path, findings: Findings) -> tuple[tuple[str, ex.Expr], ...]:
@@ -165,11 +150,6 @@ def _read_output_value(raw: Any, path: Path, findings: Findings) -> ex.Expr:
     return read(raw, path, findings)
 
 
-def is_tuple(value: Any) -> bool:
-    """Whether a list or a record of a document was read."""
-    return isinstance(value, tuple)
-
-
 TEXT = text()
 NAME = name()
 LOOP_NAME = name(reserved=tuple(word for word in RESERVED if word != "item"))
@@ -185,23 +165,17 @@ CONDITION = expression("string", "boolean")
 #: a saved name or an expression; a list or a record of them
 SOURCE = expression("string", "array", "object")
 LOOP_SOURCE = expression("string", "array")
-VALUE = Kind(schema={}, read=read_value, write=ex.to_json, is_read=is_expression)
+VALUE = Kind(schema={}, read=read_value, write=ex.to_json)
 #: any single value
-CONSTANT = replace(
-    VALUE,
-    read=lambda raw, path, findings: ex.Const(raw),
-    write=lambda constant: constant.value,
-    is_read=_is_optional_expression,
-)
+CONSTANT = Kind(schema={}, read=lambda raw, path, findings: ex.Const(raw), write=lambda constant: constant.value)
 #: a value; a text without braces is an expression
-OUTPUT_VALUE = replace(VALUE, read=_read_output_value, is_read=_is_optional_expression)
+OUTPUT_VALUE = replace(VALUE, read=_read_output_value)
 #: a text in which expressions may stand
 TEMPLATE = replace(VALUE, schema=TEXT.schema)
 VALUES = Kind(
     schema={"additionalProperties": {}, "type": "object"},
     read=_read_entries,
     write=lambda entries: {key: ex.to_json(value) for key, value in entries},
-    is_read=is_tuple,
 )
 #: values, and a condition under ``where``
 CONDITIONED_VALUES = replace(

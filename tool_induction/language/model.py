@@ -9,7 +9,6 @@ In Python, texts may be given for values: ``Filter(inputs="hits", where="item.sc
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
@@ -50,9 +49,8 @@ class DocumentPart:
         """Read what was given as in a document; its faults are noted when the tool is compiled."""
         for one in keys_of(type(self)):
             value = getattr(self, one.attribute)
-            if not one.kind.is_read(value):
-                made = one.kind.read(value, (), Findings())
-                object.__setattr__(self, one.attribute, made)
+            if value is not one.default and not isinstance(value, tuple) and not keys.is_expression(value):
+                object.__setattr__(self, one.attribute, one.kind.read(value, (), Findings()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +108,7 @@ class Loop(DocumentPart):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call(DocumentPart, ABC):
+class Call(DocumentPart):
     """One atomic operation (``api``) or another tool (``tool``), once or for each item of a list."""
 
     kind: ClassVar[Literal["api", "tool"]]
@@ -121,9 +119,9 @@ class Call(DocumentPart, ABC):
     flattens: str | None = None  #: in a loop, the list field whose items are collected; the compiler decides
 
     @property
-    @abstractmethod
     def target(self) -> str:
         """The name of the operation or the tool."""
+        return str(getattr(self, self.kind))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,11 +136,6 @@ class CallWorldApi(Call):
         Entries, Key(keys.VALUES, "Its parameters: constants, or texts with {{ expressions }}.", always=True)
     ] = ()
 
-    @property
-    def target(self) -> str:
-        """The name of the operation."""
-        return self.api
-
 
 @dataclass(frozen=True, kw_only=True)
 class CallTool(Call):
@@ -156,18 +149,12 @@ class CallTool(Call):
         Entries, Key(keys.VALUES, "Its inputs: constants, or texts with {{ expressions }}.", always=True)
     ] = ()
 
-    @property
-    def target(self) -> str:
-        """The name of the tool."""
-        return self.tool
-
 
 #: steps; the model of a step is found by its type
 BLOCK = Kind(
     schema={"$ref": "#/$defs/block"},
     read=lambda raw, path, findings: _read_steps(raw, path, findings),  # noqa: PLW0108 - defined below
     write=lambda steps: [document_of(step) for step in steps],
-    is_read=keys.is_tuple,
 )
 
 
@@ -304,7 +291,6 @@ def _declarations(model: type[Input] | type[Output], *, least: int, most: int) -
             _read_declaration(model, name, one, (*path, name), findings) for name, one in raw.items()
         ),
         write=lambda declared: {one.name: document_of(one) for one in declared},
-        is_read=keys.is_tuple,
     )
 
 
