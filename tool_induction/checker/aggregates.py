@@ -10,7 +10,7 @@ from tool_induction.checker.expressions import Inference
 from tool_induction.checker.nulls import own_lists
 from tool_induction.checker.ranges import is_percentage, is_result, whole_condition
 from tool_induction.checker.scores import is_score, refuse_mixture, refuse_score, refuse_score_argument
-from tool_induction.checker.values import WantedValue, want, want_list
+from tool_induction.checker.values import want, want_list
 from tool_induction.language import expressions as ex
 from tool_induction.language import types as ty
 from tool_induction.language.diagnostics import Findings, did_you_mean, leave_out
@@ -216,7 +216,7 @@ def _params(
                 inside = Inference(at.environment.walk("item", item, step.inputs), at.findings, at.path)
                 done.append((name, whole_condition(inside, value)))
             elif parameter.role == "value":
-                written = want(at, value, WantedValue(type=parameter.type, name=name))
+                written = want(at, value, parameter.type, name)
                 refuse_score_argument(at, written, parameter.type, name)
                 is_share = name == "min_score" and given.get("key", _CONFIDENCE) == _CONFIDENCE and is_result(item)
                 check_limits(at, name, written, SHARE if is_share else parameter)

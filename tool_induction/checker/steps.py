@@ -22,7 +22,7 @@ from tool_induction.checker.ranges import (
     within_video,
 )
 from tool_induction.checker.scores import refuse_score_argument
-from tool_induction.checker.values import WantedValue, check_constant, want, want_list
+from tool_induction.checker.values import check_constant, want, want_list
 from tool_induction.language import expressions as ex
 from tool_induction.language import model
 from tool_induction.language import types as ty
@@ -169,7 +169,7 @@ class StepChecker:
             with at.at("params", name):
                 if name in wanted:
                     before = at.findings.errors
-                    written = want(at, value, WantedValue(type=wanted[name], name=name))
+                    written = want(at, value, wanted[name], name)
                     refuse_score_argument(at, written, wanted[name], name)
                     if step.kind == "api":
                         written = within_video(at, step.target, name, written)
@@ -285,7 +285,7 @@ class StepChecker:
         with at.at("condition"):
             condition = whole_condition(at, step.condition)
         with at.at("reason"):
-            reason = want(at, step.reason, WantedValue(type=ty.STRING, name="reason"))
+            reason = want(at, step.reason, ty.STRING, "reason")
         if environment.outside is not None and not ex.names(condition) <= environment.outside:
             at.note(
                 "W_REQUIRE_IN_LOOP",
@@ -425,7 +425,7 @@ def check_judge(step: model.JudgeStep, environment: Environment, at: Inference) 
     with at.at("inputs"):
         rows = want_list(at, step.inputs, "a judge step")
     with at.at("question"):
-        question = want(at, step.question, WantedValue(type=ty.STRING, name="question"))
+        question = want(at, step.question, ty.STRING, "question")
     type_ = rows.type
     most = limits.MAX_JUDGED_ITEMS if type_.bound is None else min(type_.bound, limits.MAX_JUDGED_ITEMS)
     if step.max_items is None and (not type_.stated or most > limits.DEFAULT_JUDGED_ITEMS):

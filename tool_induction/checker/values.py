@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,28 +18,20 @@ from tool_induction.language.diagnostics import Edit, Findings, Suggestion, did_
 from tool_induction.language.model import Output, Require, Step, Tool, binds
 
 
-@dataclass(frozen=True, kw_only=True)
-class WantedValue:
-    """What a place of a document takes: its type, and what to call it."""
-
-    type: ty.Type
-    name: str
-
-
-def want(at: Inference, expr: ex.Expr, wanted: WantedValue) -> ex.Expr:
-    """The written-out value; note why it does not fit."""
-    inner = ty.plain(wanted.type)
+def want(at: Inference, expr: ex.Expr, wanted: ty.Type, name: str) -> ex.Expr:
+    """The written-out value of a place that messages call ``name``; note why it does not fit the type that is wanted."""
+    inner = ty.plain(wanted)
     if isinstance(expr, ex.JsonRecord) and isinstance(inner, ty.RecordType) and not inner.is_open:
-        return _record(at, expr, inner, wanted)
+        return _record(at, expr, inner, name)
     if isinstance(expr, ex.JsonList) and isinstance(inner, ty.ListType):
-        return _list(at, expr, inner, wanted)
+        return _list(at, expr, inner, name)
     if isinstance(expr, ex.JsonList) and isinstance(inner, ty.RecordType) and not inner.is_open:
         if inner.name == ty.INTERVAL.name and len(expr.items) == len(ty.INTERVAL.keys):
-            return _interval(at, expr, wanted)
+            return _interval(at, expr, name)
         example = ", ".join(f'"{key}": ...' for key in inner.keys)
-        at.note("E_TYPE", f"{wanted.name}: expected {ty.show(inner)}, found a list", suggestion=f"write {{{example}}}")
+        at.note("E_TYPE", f"{name}: expected {ty.show(inner)}, found a list", suggestion=f"write {{{example}}}")
         return expr
-    return _single(at, unwrapped(at, at.infer(expr), wanted.type), wanted)
+    return _single(at, unwrapped(at, at.infer(expr), wanted), wanted, name)
 
 
 def unwrapped(at: Inference, typed: Typed, wanted: ty.Type) -> Typed:
@@ -53,16 +45,16 @@ def unwrapped(at: Inference, typed: Typed, wanted: ty.Type) -> Typed:
     return at.infer(written)
 
 
-def _single(at: Inference, typed: Typed, wanted: WantedValue) -> ex.Expr:
-    found, text = ty.fit(typed.type, wanted.type), ex.to_text(typed.expr)
-    inner, have = ty.plain(wanted.type), ty.plain(typed.type)
+def _single(at: Inference, typed: Typed, wanted: ty.Type, name: str) -> ex.Expr:
+    found, text = ty.fit(typed.type, wanted), ex.to_text(typed.expr)
+    inner, have = ty.plain(wanted), ty.plain(typed.type)
     if found.how == "no":
         word = typed.expr.value if isinstance(typed.expr, ex.Const) else None
         shown = f"the text {shorten(repr(word), 60)}" if isinstance(word, str) else ty.show(typed.type)
-        message = f"expected {'Time (seconds)' if inner == ty.TIME else ty.show(wanted.type)}, found {shown}"
-        at.note("E_TYPE", message, suggestion=suggestion(at, typed, wanted))
+        message = f"expected {'Time (seconds)' if inner == ty.TIME else ty.show(wanted)}, found {shown}"
+        at.note("E_TYPE", message, suggestion=suggestion(at, typed, wanted, name))
     elif found.how == "optional":
-        null_not_handled(at, typed, wanted.name)
+        null_not_handled(at, typed, name)
     elif isinstance(inner, ty.RecordType) and isinstance(have, ty.RecordType) and _is_richer(have, inner):
         at.note("W_COERCED", f"of {text} only {', '.join(inner.keys)} are handed on")  # operations take no other keys
         return ex.JsonRecord(tuple((key, ex.Field(typed.expr, key)) for key in inner.keys))
@@ -74,7 +66,7 @@ def _single(at: Inference, typed: Typed, wanted: WantedValue) -> ex.Expr:
         allowed = inner.values if isinstance(inner, ty.EnumType) else ()
         at.note("E_TYPE", f"{text} may also be {', '.join(word for word in have.values if word not in allowed)}")
     elif found.how == "coerced":
-        at.note("W_COERCED", f"{ty.show(typed.type)} where {ty.show(wanted.type)} is wanted: {found.note}")
+        at.note("W_COERCED", f"{ty.show(typed.type)} where {ty.show(wanted)} is wanted: {found.note}")
     return typed.expr
 
 
@@ -89,7 +81,7 @@ def _is_richer(found: ty.RecordType, wanted: ty.RecordType) -> bool:
     return bool(wanted.fields) and not wanted.is_open and bool(set(found.keys) - set(wanted.keys))
 
 
-def _record(at: Inference, expr: ex.JsonRecord, inner: ty.RecordType, wanted: WantedValue) -> ex.Expr:
+def _record(at: Inference, expr: ex.JsonRecord, inner: ty.RecordType, name: str) -> ex.Expr:
     done: list[tuple[str, ex.Expr]] = []
     for key, value in expr.entries:
         type_ = inner.get(key)
@@ -97,38 +89,38 @@ def _record(at: Inference, expr: ex.JsonRecord, inner: ty.RecordType, wanted: Wa
             if type_ is None:
                 at.note(
                     "E_UNKNOWN_PARAM",
-                    f"{wanted.name} has no key {key!r}",
+                    f"{name} has no key {key!r}",
                     found=key,
                     suggestion=did_you_mean(key, inner.keys),
                 )
                 done.append((key, value))
             else:
-                written = want(at, value, WantedValue(type=type_, name=f"{wanted.name}.{key}"))
+                written = want(at, value, type_, f"{name}.{key}")
                 done.append((key, from_the_start(at, written) if type_ == ty.TIME else written))
     if inner.name == ty.INTERVAL.name:
         check_span(at, dict(done))
     given = [key for key, _ in expr.entries]
     for key, type_ in inner.fields:
         if key not in given and not isinstance(type_, ty.OptionalType):
-            at.note("E_MISSING_PARAM", f"{wanted.name} needs the key {key!r}")
+            at.note("E_MISSING_PARAM", f"{name} needs the key {key!r}")
     return ex.JsonRecord(tuple(done))
 
 
-def _list(at: Inference, expr: ex.JsonList, inner: ty.ListType, wanted: WantedValue) -> ex.Expr:
+def _list(at: Inference, expr: ex.JsonList, inner: ty.ListType, name: str) -> ex.Expr:
     done: list[ex.Expr] = []
     for place, item in enumerate(expr.items):
         with at.at(place):
-            done.append(want(at, item, WantedValue(type=inner.item, name=f"{wanted.name}[{place}]")))
+            done.append(want(at, item, inner.item, f"{name}[{place}]"))
     return ex.JsonList(tuple(done))
 
 
-def _interval(at: Inference, expr: ex.JsonList, wanted: WantedValue) -> ex.Expr:
+def _interval(at: Inference, expr: ex.JsonList, name: str) -> ex.Expr:
     """Read ``[start, end]`` as an interval."""
-    at.note("W_ALIAS", f"{wanted.name}: [start, end] is read as an interval")
+    at.note("W_ALIAS", f"{name}: [start, end] is read as an interval")
     done: list[tuple[str, ex.Expr]] = []
     for place, (key, item) in enumerate(zip(ty.INTERVAL.keys, expr.items, strict=True)):
         with at.at(place):
-            written = want(at, item, WantedValue(type=ty.TIME, name=f"{wanted.name}.{key}"))
+            written = want(at, item, ty.TIME, f"{name}.{key}")
             done.append((key, from_the_start(at, written)))
     check_span(at, dict(done), places=(0, 1))
     return ex.JsonRecord(tuple(done))
@@ -143,9 +135,9 @@ def want_list(at: Inference, expr: ex.Expr, what: str) -> TypedList:
     return TypedList(rows.expr, rows.type if isinstance(rows.type, ty.ListType) else ty.ListType(item=ty.ANY))
 
 
-def suggestion(at: Inference, typed: Typed, wanted: WantedValue) -> str | Suggestion:
+def suggestion(at: Inference, typed: Typed, wanted: ty.Type, name: str) -> str | Suggestion:
     """Suggest what was most likely meant."""
-    inner, goal = ty.plain(typed.type), ty.plain(wanted.type)
+    inner, goal = ty.plain(typed.type), ty.plain(wanted)
     text = ex.to_text(typed.expr)
     if isinstance(goal, ty.ListType | ty.AnyType):
         nested = isinstance(inner, ty.ListType) and isinstance(ty.plain(inner.item), ty.ListType)
@@ -153,14 +145,14 @@ def suggestion(at: Inference, typed: Typed, wanted: WantedValue) -> str | Sugges
     inside = list_field(inner)
     rows = inner if isinstance(inner, ty.ListType) else inside[1] if inside else None
     if rows is not None:
-        key = _likely_field(ty.plain(rows.item), wanted)
+        key = _likely_field(ty.plain(rows.item), wanted, name)
         field = f".{key}" if key else ""
         if at.in_call and base_name(typed.expr) not in at.environment.walked:
             return f'did you mean loop_over: "{text}" with "{{{{ item{field} }}}}"?'
         is_whole = not key and isinstance(ty.plain(rows.item), ty.RecordType)
         return "" if is_whole else f'did you mean "{{{{ {text}[0]{field} }}}}", of the first?'
     if isinstance(inner, ty.RecordType):
-        key = _likely_field(inner, wanted)
+        key = _likely_field(inner, wanted, name)
         return f'did you mean "{{{{ {text}.{key} }}}}"?' if key else ""
     if isinstance(goal, ty.EnumType) and isinstance(inner, ty.EnumType):
         return did_you_mean(inner.values[0], goal.values)
@@ -176,16 +168,16 @@ def suggestion(at: Inference, typed: Typed, wanted: WantedValue) -> str | Sugges
     return ""
 
 
-def _likely_field(item: ty.Type, wanted: WantedValue) -> str | None:
+def _likely_field(item: ty.Type, wanted: ty.Type, name: str) -> str | None:
     """The field of a record that would fit: of the same name, else of the same type."""
     if not isinstance(item, ty.RecordType):
         return None
-    name = wanted.name.rsplit(".", 1)[-1]
-    fitting = [key for key, type_ in item.fields if ty.fit(type_, wanted.type).how == "yes"]
+    name = name.rsplit(".", 1)[-1]
+    fitting = [key for key, type_ in item.fields if ty.fit(type_, wanted).how == "yes"]
     if name in fitting:
         return name
     for key in ("timestamp", "center_time", "start_time"):
-        if ty.plain(wanted.type) == ty.TIME and key in fitting:
+        if ty.plain(wanted) == ty.TIME and key in fitting:
             return key
     close = [key for key in fitting if key in name or name in key]
     return close[0] if close else fitting[0] if len(fitting) == 1 else None
@@ -248,7 +240,7 @@ class _Binder:
         path = output.path if output.source is None else (*output.path, "from")
         at = Inference(self._environment, self._findings, path)
         if isinstance(source, ex.JsonRecord | ex.JsonList | ex.Text):
-            written = want(at, source, WantedValue(type=output.type, name=output.name))
+            written = want(at, source, output.type, output.name)
             return replace(output, source=written, type=_refined(at.infer(written).type, output.type))
         typed = unwrapped(at, at.infer(source), output.type)
         typed = self._present(at, typed, output)
@@ -333,7 +325,7 @@ class _Binder:
             at.note("W_COERCED", message, suggestion=keeping if not found.note else "")
         elif found.how == "no":
             message = f"the output {output.name!r} is declared {ty.show(output.type)}, its value is {shown}"
-            meant = suggestion(at, typed, WantedValue(type=output.type, name=output.name))
+            meant = suggestion(at, typed, output.type, output.name)
             at.note("E_TYPE", message, suggestion=meant or _declared(output, _type_name(typed.type)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import count
 from threading import Lock
@@ -133,19 +133,19 @@ class WorldCalls:
         return canonical_json([world, name, arguments, known if operation.depends_on_session else None])
 
 
+@dataclass
 class OperationCalls:
     """Makes the calls of one run, one after the other. Answers that worker threads have ``prepared`` are taken as they are."""
 
-    def __init__(self, world: WorldCalls, *, meter: RunMeter, memo: Memo, trace: Trace) -> None:
-        self._world = world
-        self._meter = meter
-        self._memo = memo
-        self._trace = trace
-        self._counts: Counter[str] = Counter()
-        self._writes: list[int] = []
-        self.prepared: PreparedCalls | None = None
-        self.logical = 0
-        self.physical = 0
+    world: WorldCalls
+    meter: RunMeter
+    memo: Memo
+    trace: Trace
+    prepared: PreparedCalls | None = None
+    logical: int = 0
+    physical: int = 0
+    _counts: Counter[str] = field(default_factory=Counter)
+    _writes: list[int] = field(default_factory=list)
 
     @property
     def cost(self) -> Cost:
@@ -162,16 +162,16 @@ class OperationCalls:
             VideoWorldError: what the operation names.
             BudgetExhausted: when a bound of the run was hit.
         """
-        self._meter.call()
+        self.meter.call()
         arguments = whole_numbers(name, arguments)
-        with self._trace.call(name, arguments) as node:
+        with self.trace.call(name, arguments) as node:
             self.logical += 1
             self._counts[name] += 1
             writes = self._writes if EVERY_OPERATION[name].depends_on_session else []
             node.number = self.logical
             node.made_from = tuple(sorted({*made_from, *writes})) if writes else tuple(made_from)
-            key = self._world.key(name, arguments)
-            answer = None if key is None else self._memo.get(key)
+            key = self.world.key(name, arguments)
+            answer = None if key is None else self.memo.get(key)
             if answer is not None:
                 node.outcome = "cached"
             else:
@@ -186,14 +186,14 @@ class OperationCalls:
         """The result of a call that is made now, or was made by a worker; without a key it writes."""
         prepared = None if key is None else self.prepared
         if key is None:
-            self._world.writes += 1
+            self.world.writes += 1
             self._writes.append(self.logical)
         try:
-            take = self._world.ask if key is None or prepared is None else partial(prepared.take, key)
+            take = self.world.ask if key is None or prepared is None else partial(prepared.take, key)
             answer = take(name, arguments)
-            self._meter.result(answer.size)
+            self.meter.result(answer.size)
             if key is not None:
-                self._memo.put(key, answer)
+                self.memo.put(key, answer)
         finally:
             if key is not None and prepared is not None:
                 prepared.drop(key)

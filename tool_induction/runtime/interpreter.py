@@ -28,44 +28,30 @@ from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault, VideoWorldError
 
 
+@dataclass(kw_only=True)
 class Interpreter:
-    """One run: the state shared by a tool and all tools it calls.
+    """One run: the state shared by a tool and all tools it calls."""
 
-    Args:
-        follow_origins: Whether to find out which calls outputs came from.
-    """
-
-    def __init__(
-        self,
-        *,
-        tools: Mapping[str, CompiledTool],
-        calls: Asks,
-        meter: RunMeter,
-        trace: Trace,
-        judging: JudgeCalls | None = None,
-        parallel: Parallel | None = None,
-        follow_origins: bool = False,
-    ) -> None:
-        self.warnings: list[str] = []
-        self.judged = Judged()  # of the tool that runs
-        self._tools = tools
-        self._calls = calls
-        self._meter = meter
-        self._trace = trace
-        self._judging = judging
-        self._parallel = parallel
-        self._follow_origins = follow_origins
-        self._lost = False
+    tools: Mapping[str, CompiledTool]
+    calls: Asks
+    meter: RunMeter
+    trace: Trace
+    judging: JudgeCalls | None = None
+    parallel: Parallel | None = None
+    follow_origins: bool = False  #: whether to find out which calls outputs came from
+    warnings: list[str] = field(default_factory=list)
+    judged: Judged = field(default_factory=Judged)  #: of the tool that runs
+    lost: bool = False  #: whether calls failed without which the run continued
 
     def run(self, name: str, arguments: Mapping[str, Json], origins: Mapping[str, Calls] | None = None) -> ToolOutcome:
         """Run a tool on checked arguments. Faults inside do not raise."""
-        tool = self._tools[name].tool
+        tool = self.tools[name].tool
         scope = Scope({item.name: item.default.value for item in tool.inputs if item.default is not None})
         types = {item.name: item.type for item in tool.inputs}
         scope.values.update({key: completed(value, types[key]) for key, value in arguments.items()})
-        scope.origins = Origins(origins or {}) if self._follow_origins else None
+        scope.origins = Origins(origins or {}) if self.follow_origins else None
         outer, self.judged = self.judged, Judged()
-        with self._trace.tool(name, arguments) as node:
+        with self.trace.tool(name, arguments) as node:
             status, reason, fault, stopped = "ok", "", None, False
             try:
                 self._block(tool.steps, scope)
@@ -76,9 +62,9 @@ class Interpreter:
                 status, reason = "budget_exhausted", exhausted.message
             except VideoWorldError as caught:
                 status, reason, fault = "error", caught.message, caught
-            if fault is None and self._meter.exhausted:
-                status, reason = "budget_exhausted", f"the run used {self._meter.exhausted}"
-            elif fault is None and self._lost and status in ("ok", "empty"):
+            if fault is None and self.meter.exhausted:
+                status, reason = "budget_exhausted", f"the run used {self.meter.exhausted}"
+            elif fault is None and self.lost and status in ("ok", "empty"):
                 # Nothing found is no answer where some calls failed.
                 status, reason = "partial", reason or "some calls failed"
             outcome = self._doubted(
@@ -109,8 +95,8 @@ class Interpreter:
 
     def _block(self, steps: Steps, scope: Scope) -> None:
         """Run steps in order; what ends one of them ends the block."""
-        for group in (steps,) if self._parallel is None else self._parallel.groups(steps):
-            tasks = () if self._parallel is None else self._parallel.of_group(group, scope.values)
+        for group in (steps,) if self.parallel is None else self.parallel.groups(steps):
+            tasks = () if self.parallel is None else self.parallel.of_group(group, scope.values)
             with self._prepared(tasks) as wait_for_next:
                 for step in group:
                     wait_for_next()
@@ -118,13 +104,13 @@ class Interpreter:
 
     def _prepared(self, tasks: Iterable[Task]) -> AbstractContextManager[Callable[[], None]]:
         """Have workers make the calls of tasks, if there are any; the function that is given waits for the next task's."""
-        if self._parallel is None or not tasks:
+        if self.parallel is None or not tasks:
             return nullcontext(lambda: None)
-        return self._parallel.prepared(tasks, self._prepare)
+        return self.parallel.prepared(tasks, self._prepare)
 
     def _prepare(self, calls: Asks, task: Task) -> None:
         """Run steps on a worker thread only for their calls. A fault occurs again when the run itself does them."""
-        worker = Interpreter(tools=self._tools, calls=calls, meter=self._meter.for_worker(), trace=Trace(keep=False))
+        worker = Interpreter(tools=self.tools, calls=calls, meter=self.meter.for_worker(), trace=Trace(keep=False))
         steps, values = task
         try:
             worker._block(steps, Scope(values))
@@ -133,14 +119,14 @@ class Interpreter:
 
     def _do(self, step: model.Step, scope: Scope) -> None:
         if not isinstance(step, model.Require | model.Set | model.Aggregate | model.Filter | model.Project):
-            self._meter.call()
-        if not self._meter.exhausted:
-            self._meter.count("steps")
-        before = self._calls.logical
-        with self._trace.step(step):
+            self.meter.call()
+        if not self.meter.exhausted:
+            self.meter.count("steps")
+        before = self.calls.logical
+        with self.trace.step(step):
             self._step(step, scope)
         if scope.origins is not None:
-            scope.origins.bind(step, frozenset(range(before + 1, self._calls.logical + 1)))
+            scope.origins.bind(step, frozenset(range(before + 1, self.calls.logical + 1)))
 
     def _step(self, step: model.Step, scope: Scope) -> None:
         match step:
@@ -158,7 +144,7 @@ class Interpreter:
                 self._save(step.save_as, self._value(step, scope.values), scope)
 
     def _save(self, name: str, value: Json, scope: Scope) -> None:
-        self._meter.bound(value)
+        self.meter.bound(value)
         scope.values[name] = value
 
     def _value(
@@ -174,7 +160,7 @@ class Interpreter:
                 return [self._projected(step, inner, item) for item in listed(step.inputs, values)]
             case model.Aggregate():
                 return aggregated(
-                    step, values, holds=lambda where, item: self._holds(where, inner, item), weigh=self._meter.bound
+                    step, values, holds=lambda where, item: self._holds(where, inner, item), weigh=self.meter.bound
                 )
             case model.JudgeStep():
                 return self._judge(step, values)
@@ -185,20 +171,20 @@ class Interpreter:
         rows = [item for item in listed(step.inputs, values) if item is not None]
         if len(rows) > step.bound:
             self._warn(f"{step.save_as}: the first {step.bound} of {len(rows)} items were judged")
-        if self._judging is None:
+        if self.judging is None:
             raise no_judge()
-        made: Json = self._judging.judged(step, as_text(evaluate(step.question, values)), rows[: step.bound])
+        made: Json = self.judging.judged(step, as_text(evaluate(step.question, values)), rows[: step.bound])
         return made
 
     def _projected(self, step: model.Project, inner: dict[str, Json], item: Json) -> Json:
         """A projected item: its times and evidence stay unless overwritten."""
-        self._meter.look()
+        self.meter.look()
         inner["item"] = item
         kept = {key: item[key] for key in (*_TIMES, "evidence") if key in item} if isinstance(item, dict) else {}
         return kept | {key: evaluate(value, inner) for key, value in step.fields}
 
     def _holds(self, where: Expr, inner: dict[str, Json], item: Json) -> bool:
-        self._meter.look()
+        self.meter.look()
         inner["item"] = item
         return truth(where, evaluate(where, inner))
 
@@ -219,13 +205,13 @@ class Interpreter:
         origins = scope.origins
         if step.kind == "api":
             made_from = () if origins is None else sorted(origins.of(*(value for _, value in step.params)))
-            result = self._calls(step.target, arguments, made_from)
+            result = self.calls(step.target, arguments, made_from)
             self.judged.note(result)
             if isinstance(unused := result.get("unused_words"), list) and unused:
                 self._warn(f"words that {step.target} could not use: {named(list(map(as_text, unused)))}")
             return result
         given = {} if origins is None else {key: origins.of(value) for key, value in step.params}
-        outcome = self.run(step.target, fitting(self._tools[step.target].tool, arguments), given)
+        outcome = self.run(step.target, fitting(self.tools[step.target].tool, arguments), given)
         if outcome.fault is not None:
             raise outcome.fault
         if outcome.status == "budget_exhausted":
@@ -239,7 +225,7 @@ class Interpreter:
         if isinstance(fault, Stopped):
             self._warn(f"{step.save_as}: {fault.reason or fault.status}")
             return
-        self._lost = True
+        self.lost = True
         self._warn(f"{step.save_as}: {failed} of {tried} calls failed ({fault.code}: {fault.message})")
 
     def _loop(self, step: model.Call | model.Block, scope: Scope) -> None:
@@ -249,74 +235,49 @@ class Interpreter:
         rows = listed(loop.over, scope.values)
         if len(rows) > loop.bound:
             self._warn(f"{step.save_as}: the first {loop.bound} of {len(rows)} items were looked at")
-        progress = _Progress()
-        tasks = () if self._parallel is None else self._parallel.of_items(step, rows[: loop.bound], scope.values)
+        over: Calls = frozenset() if scope.origins is None else scope.origins.of(loop.over)
+        collected: list[Json] = []
+        faults: list[VideoWorldError] = []
+        done = 0
+        tasks = () if self.parallel is None else self.parallel.of_items(step, rows[: loop.bound], scope.values)
         with self._prepared(tasks) as wait_for_next:
-            self._items(step, loop, rows, scope, progress, wait_for_next)
-        faults = progress.faults
-        if faults and len(faults) == progress.done:
+            for place, item in enumerate(rows[: loop.bound]):
+                inside = scope.inside(loop.variable, item, over)
+                inside.values[step.save_as] = collected  # what ``until`` looks at
+                wait_for_next()
+                try:
+                    with self.trace.item(place):
+                        collected.extend(self._item(step, item, inside))
+                except BudgetExhausted:
+                    self._warn(f"{step.save_as}: the budget ran out after {done} of {len(rows)} items")
+                    break
+                except (VideoWorldError, Stopped) as fault:
+                    if step.on_error == "fail":
+                        raise
+                    faults += [fault] if isinstance(fault, VideoWorldError) else []
+                    collected += [None] if step.on_error == "null" and step.flattens is None else []
+                    done += 1
+                    continue  # what ``until`` asks about may not have been bound
+                done += 1
+                if loop.until is not None and truth(loop.until, evaluate(loop.until, inside.values)):
+                    break
+        if faults and len(faults) == done:
             raise faults[0]
         # Bound only now: after a fault the list so far must not pass for the whole one.
-        self._save(step.save_as, progress.collected, scope)
+        self._save(step.save_as, collected, scope)
         if faults:
-            self._lose(step, faults[0], len(faults), progress.done)
+            self._lose(step, faults[0], len(faults), done)
 
-    def _items(
-        self,
-        step: model.Call | model.Block,
-        loop: model.Loop,
-        rows: list[Json],
-        scope: Scope,
-        progress: _Progress,
-        begin: Callable[[], None],
-    ) -> None:
-        over: Calls = frozenset() if scope.origins is None else scope.origins.of(loop.over)
-        for place, item in enumerate(rows[: loop.bound]):
-            inside = scope.inside(loop.variable, item, over)
-            inside.values[step.save_as] = progress.collected  # what ``until`` looks at
-            begin()
-            try:
-                with self._trace.item(place):
-                    self._item(step, item, inside, progress)
-            except BudgetExhausted:
-                self._warn(f"{step.save_as}: the budget ran out after {progress.done} of {len(rows)} items")
-                return
-            except (VideoWorldError, Stopped) as fault:
-                if step.on_error == "fail":
-                    raise
-                progress.pass_over(step, fault)
-                continue  # what ``until`` asks about may not have been bound
-            progress.done += 1
-            if loop.until is not None and truth(loop.until, evaluate(loop.until, inside.values)):
-                return
-
-    def _item(self, step: model.Call | model.Block, item: Json, inside: Scope, progress: _Progress) -> None:
-        self._meter.count("items")
-        self._meter.call()
+    def _item(self, step: model.Call | model.Block, item: Json, inside: Scope) -> list[Json]:
+        self.meter.count("items")
+        self.meter.call()
         if isinstance(step, model.Call):
             value = self._once(step, inside)
         else:
             self._block(step.body, inside)
             last = next((model.binds(inner)[-1] for inner in reversed(step.body) if model.binds(inner)), None)
             value = None if last is None else inside.values.get(last)
-        progress.collected.extend(inherit(row, item, value) for row in flattened(value, step.flattens))
-
-
-@dataclass(slots=True)
-class _Progress:
-    """The items that a loop has collected so far; kept if a budget runs out."""
-
-    collected: list[Json] = field(default_factory=list)
-    faults: list[VideoWorldError] = field(default_factory=list)
-    done: int = 0
-
-    def pass_over(self, step: model.Call | model.Block, fault: VideoWorldError | Stopped) -> None:
-        """Note an item that failed."""
-        if isinstance(fault, VideoWorldError):
-            self.faults.append(fault)
-        if step.on_error == "null" and step.flattens is None:
-            self.collected.append(None)
-        self.done += 1
+        return [inherit(row, item, value) for row in flattened(value, step.flattens)]
 
 
 #: Whether a condition holds of an item.
@@ -450,19 +411,19 @@ def _times_of(item: Json) -> dict[str, Json]:
     return {} if span is None else times(span)
 
 
+@dataclass
 class JudgeCalls:
-    """The judgements of one run."""
+    """The judgements of one run; ``made`` counts them."""
 
-    def __init__(self, judge: Judge | None, *, memo: Memo, meter: RunMeter) -> None:
-        self._judge = judge
-        self._memo = memo
-        self._meter = meter
-        self._judged = 0
+    judge: Judge | None
+    memo: Memo
+    meter: RunMeter
+    made: int = 0
 
     @property
     def cost(self) -> Cost:
         """The price of all that was judged."""
-        return JUDGEMENT.times(self._judged)
+        return JUDGEMENT.times(self.made)
 
     def judged(self, step: model.JudgeStep, question: str, rows: Sequence[Json]) -> list[Json]:
         """The items with their answers.
@@ -472,28 +433,28 @@ class JudgeCalls:
             BackendFault: what the judge names.
             BudgetExhausted: when a bound of the run was hit.
         """
-        if self._judge is None:
+        if self.judge is None:
             raise no_judge()
         sent = question_text(question)
         made: list[Json] = []
         for item in rows:
-            self._meter.count("items")
-            self._meter.call()
-            answer = self._answer(self._judge, sent, step.answers, item_text(item))
+            self.meter.count("items")
+            self.meter.call()
+            answer = self._answer(self.judge, sent, step.answers, item_text(item))
             made.append({**item, "answer": answer} if isinstance(item, dict) else {"answer": answer, "parent": item})
         return made
 
     def _answer(self, judge: Judge, question: str, answers: tuple[str, ...], item: str) -> str:
-        self._judged += 1
+        self.made += 1
         key = canonical_json(["judge", judge.name, question, list(answers), item])
-        known = self._memo.get(key)
+        known = self.memo.get(key)
         if known is None:
             given = list(judge.answer(question, answers, [item]))
             if len(given) != 1 or not isinstance(given[0], str):
                 raise ToolFault("bad_judgement", f"{judge.name} gave {len(given)} answers about one item")
             answer = chosen(given[0], answers, judge=judge.name)
             known = CallResult(result={"answer": answer}, size=len(key) + len(answer))
-            self._memo.put(key, known)
+            self.memo.put(key, known)
         return str(known.result["answer"])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import Flag, auto
 from functools import partial, reduce
 from operator import or_
@@ -48,6 +48,7 @@ class Effect(Flag):
     LOOPS = auto()  #: It is or holds a loop whose items may be independent.
 
 
+@dataclass
 class PreparedCalls:
     """The calls that workers make for one loop or group of steps; their answers are kept until the interpreter takes them.
 
@@ -55,17 +56,15 @@ class PreparedCalls:
     workers begin no call.
     """
 
-    logical = 0
-
-    def __init__(self, world: WorldCalls, *, memo: Memo, meter: RunMeter, turns: Semaphore) -> None:
-        self.closed = False
-        self._world = world
-        self._memo = memo
-        self._meter = meter
-        self._turns = turns
-        self._lock = Lock()
-        self._futures: dict[str, Future[CallResult]] = {}
-        self._bytes = 0
+    world: WorldCalls
+    memo: Memo
+    meter: RunMeter
+    turns: Semaphore
+    closed: bool = False
+    logical: int = 0
+    _lock: Lock = field(default_factory=Lock)
+    _futures: dict[str, Future[CallResult]] = field(default_factory=dict)
+    _bytes: int = 0
 
     def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
         """The result of an operation, for a worker.
@@ -75,8 +74,8 @@ class PreparedCalls:
             VideoWorldError: what the operation names.
         """
         arguments = whole_numbers(name, arguments)
-        key = self._world.key(name, arguments)
-        meter = self._meter
+        key = self.world.key(name, arguments)
+        meter = self.meter
         if key is None or self.closed or meter.exhausted or self._bytes > meter.bytes_left or meter.is_late():
             raise Abandoned
         return self.take(key, name, arguments).result
@@ -88,15 +87,15 @@ class PreparedCalls:
             VideoWorldError: what the operation names.
         """
         with self._lock:
-            known = self._memo.peek(key)
+            known = self.memo.peek(key)
             if known is not None:
                 return known
             is_new = key not in self._futures
             future = self._futures.setdefault(key, Future())
         if is_new:
             try:
-                with self._turns:
-                    answer = self._world.ask(name, arguments)
+                with self.turns:
+                    answer = self.world.ask(name, arguments)
             except BaseException as fault:
                 future.set_exception(fault)
                 raise
@@ -114,27 +113,20 @@ class PreparedCalls:
                 self._bytes -= future.result().size
 
 
+@dataclass(kw_only=True)
 class Parallel:
     """Decides which steps and items of a run are independent, and has workers make their calls."""
 
-    def __init__(
-        self,
-        tools: Mapping[str, CompiledTool],
-        *,
-        calls: OperationCalls,
-        world: WorldCalls,
-        memo: Memo,
-        meter: RunMeter,
-    ) -> None:
-        self._tools = tools
-        self._calls = calls
-        self._world = world
-        self._memo = memo
-        self._meter = meter
-        self._width = meter.limits.concurrency
-        self._turns = Semaphore(self._width)
-        self._effects: dict[int, Effect] = {}
-        self._groups: dict[int, tuple[Steps, ...]] = {}
+    tools: Mapping[str, CompiledTool]
+    calls: OperationCalls
+    world: WorldCalls
+    memo: Memo
+    meter: RunMeter
+    _effects: dict[int, Effect] = field(default_factory=dict)
+    _groups: dict[int, tuple[Steps, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._turns = Semaphore(self.meter.limits.concurrency)
 
     def groups(self, steps: Steps) -> tuple[Steps, ...]:
         """The steps of a block in order; neighbouring calls that are independent are together, all others alone."""
@@ -146,7 +138,7 @@ class Parallel:
         """The tasks of a group of steps; none if parallel calls gain nothing."""
         if len(group) < 2 or self._is_off:
             return []
-        return [((step,), dict(scope)) for step in group[: self._meter.left("steps")]]
+        return [((step,), dict(scope)) for step in group[: self.meter.left("steps")]]
 
     def of_items(self, step: Call | Block, rows: Sequence[Json], scope: Mapping[str, Json]) -> Iterable[Task]:
         """The tasks of a loop's items; none if they depend on each other or parallel calls gain nothing.
@@ -154,12 +146,12 @@ class Parallel:
         They are not where one of them writes or can make later ones needless.
         """
         loop, effect = step.loop, self._effect(step)
-        rows = rows[: self._meter.left("items")]
+        rows = rows[: self.meter.left("items")]
         if loop is None or loop.until is not None or len(rows) < 2 or self._is_off:
             return ()
         if Effect.WAITS not in effect or effect & (Effect.WRITES | Effect.STOPS):
             return ()
-        if len(rows) < self._width and Effect.LOOPS in self._inner(step):
+        if len(rows) < self.meter.limits.concurrency and Effect.LOOPS in self._inner(step):
             return ()  # then the items of the inner loop are done side by side
         steps: Steps = step.body if isinstance(step, Block) else (replace(step, loop=None, on_error="fail"),)
         return ((steps, {**scope, loop.variable: item, step.save_as: []}) for item in rows)
@@ -170,18 +162,18 @@ class Parallel:
 
         When the block is left no call is under way.
         """
-        calls = PreparedCalls(self._world, memo=self._memo, meter=self._meter, turns=self._turns)
-        self._calls.prepared = calls
-        with closing(ordered_map(partial(do, calls), tasks, width=self._width)) as done:
+        calls = PreparedCalls(self.world, self.memo, self.meter, self._turns)
+        self.calls.prepared = calls
+        with closing(ordered_map(partial(do, calls), tasks, width=self.meter.limits.concurrency)) as done:
             try:
                 yield lambda: next(done, None)
             finally:
                 calls.closed = True
-                self._calls.prepared = None
+                self.calls.prepared = None
 
     @property
     def _is_off(self) -> bool:
-        return self._calls.prepared is not None or bool(self._meter.exhausted)
+        return self.calls.prepared is not None or bool(self.meter.exhausted)
 
     def _grouped(self, steps: Steps) -> tuple[Steps, ...]:
         groups: list[list[Step]] = [[]]
@@ -225,5 +217,5 @@ class Parallel:
         """What is done inside a step, and in the tool it calls."""
         inside = [one for block in blocks(step) for one in block]
         if isinstance(step, Call) and step.kind == "tool":
-            inside = [*inside, *self._tools[step.target].tool.steps]
+            inside = [*inside, *self.tools[step.target].tool.steps]
         return reduce(or_, map(self._effect, inside), Effect.NONE)

@@ -77,15 +77,17 @@ def run_tool(
     meter = RunMeter(limits, monotonic)
     target = WorldCalls(call, world, most=limits.result_bytes)
     tracer = Trace(keep=False) if trace is None else trace
-    calls = OperationCalls(target, meter=meter, memo=memo, trace=tracer)
-    judging = JudgeCalls(judge, memo=memo, meter=meter)
+    calls = OperationCalls(target, meter, memo, tracer)
+    judging = JudgeCalls(judge, memo, meter)
     interpreter = Interpreter(
         tools=tools,
         calls=calls,
         meter=meter,
         trace=tracer,
         judging=judging,
-        parallel=Parallel(tools, calls=calls, world=target, memo=memo, meter=meter) if limits.concurrency > 1 else None,
+        parallel=Parallel(tools=tools, calls=calls, world=target, memo=memo, meter=meter)
+        if limits.concurrency > 1
+        else None,
         follow_origins=trace is not None,
     )
     outcome = interpreter.run(name, checked)
