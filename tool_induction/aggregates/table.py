@@ -27,19 +27,15 @@ def found(given: Lists, _: Given) -> ty.Type:
     return ty.optional(given[0].item)
 
 
-def same_length(given: Lists, _: Given) -> ty.Type:
-    """The same items in another order."""
-    return replace(given[0], name="")
-
-
-def thinned(given: Lists, _: Given) -> ty.Type:
-    """Some of the items; where there are any, one stays."""
-    return thin(given[0])
+def thinned(given: Lists, _: Given) -> ty.ListType:
+    """Fewer items, as a rule; where there are any, one stays."""
+    one = given[0]
+    return replace(one, name="", typical=None if one.typical is None else max(1, (one.typical + 1) // 2))
 
 
 def some(given: Lists, _: Given) -> ty.Type:
     """Some of the items, maybe none."""
-    return replace(thin(given[0]), filled=False)
+    return replace(thinned(given, _), filled=False)
 
 
 def top(given: Lists, constants: Given) -> ty.Type:
@@ -98,7 +94,7 @@ def evidence_list() -> ty.ListType:
 def intervals(given: Lists, _: Given) -> ty.Type:
     """Joined intervals with their evidence; items without times give none."""
     item = ty.with_field(ty.LONG_INTERVAL, "evidence", evidence_list())
-    return replace(thin(given[0]), item=item, filled=given[0].filled and surely_timed(given[0].item))
+    return replace(thinned(given, _), item=item, filled=given[0].filled and surely_timed(given[0].item))
 
 
 def surely_timed(item: ty.Type) -> bool:
@@ -108,17 +104,11 @@ def surely_timed(item: ty.Type) -> bool:
     return isinstance(item, ty.ScalarType) and ty.is_numeric(item)
 
 
-def thin(one: ty.ListType) -> ty.ListType:
-    """Fewer items, as a rule."""
-    return replace(one, name="", typical=None if one.typical is None else max(1, (one.typical + 1) // 2))
-
-
 def groups(given: Lists, constants: Given) -> ty.Type:
     """Groups of items."""
-    one = given[0]
-    members = replace(one, name="", filled=True)
-    item = ty.RecordType(fields=(("key", field_type(one.item, constants.get("key"))), ("items", members)))
-    return replace(thin(one), item=item)
+    members = replace(given[0], name="", filled=True)
+    item = ty.RecordType(fields=(("key", field_type(members.item, constants.get("key"))), ("items", members)))
+    return replace(thinned(given, constants), item=item)
 
 
 def joined(given: Lists, _: Given) -> ty.Type:
@@ -126,12 +116,6 @@ def joined(given: Lists, _: Given) -> ty.Type:
     pair = (("a", given[0].item), ("b", given[1].item), ("dt", ty.FLOAT))
     times = (("start_time", ty.TIME), ("end_time", ty.TIME), ("center_time", ty.TIME), ("evidence", evidence_list()))
     return replace(given[0], name="", item=ty.RecordType(fields=(*pair, *times)), filled=False)
-
-
-def order(_: Lists, __: Given) -> ty.Type:
-    """The verdict of an order check."""
-    missing = ty.ListType(item=ty.STRING, bound=20, typical=1)
-    return ty.RecordType(fields=(("ordered", ty.optional(ty.BOOL)), ("missing", missing)))
 
 
 def pair(given: Lists, _: Given) -> ty.Type:
@@ -207,6 +191,8 @@ _TIMED = frozenset(
 )
 _CONDITION = Parameter(type=ty.BOOL, role="condition")
 _INTERVAL = Parameter(type=ty.INTERVAL, required=True)
+_MISSING = ty.ListType(item=ty.STRING, bound=20, typical=1)
+_ORDER = ty.RecordType(fields=(("ordered", ty.optional(ty.BOOL)), ("missing", _MISSING)))
 
 _SPECS = (
     _spec(functions.pick_earliest, "list", picked),
@@ -222,7 +208,13 @@ _SPECS = (
     _spec(functions.any_, "list", always(ty.BOOL), where=_CONDITION),
     _spec(functions.all_, "list", always(ty.BOOL), where=replace(_CONDITION, required=True)),
     _spec(functions.concat_lists, "lists", concatenated),
-    _spec(functions.sort_by, "list", same_length, key=Parameter(role="key"), descending=Parameter(type=ty.BOOL)),
+    _spec(
+        functions.sort_by,
+        "list",
+        lambda given, _: replace(given[0], name=""),
+        key=Parameter(role="key"),
+        descending=Parameter(type=ty.BOOL),
+    ),
     _spec(functions.top_k, "list", top, k=Parameter(type=ty.INT, required=True, least=1), key=Parameter(role="key")),
     _spec(
         functions.filter_by_score,
@@ -250,7 +242,7 @@ _SPECS = (
     ),
     _spec(functions.group_by, "list", groups, key=Parameter(role="key", required=True)),
     _spec(functions.join_nearest_in_time, "pair", joined, max_gap=Parameter(type=ty.FLOAT, least=0)),
-    _spec(functions.order_check, "slots", order, labels=Parameter(type=ty.ListType(item=ty.STRING))),
+    _spec(functions.order_check, "slots", always(_ORDER), labels=Parameter(type=ty.ListType(item=ty.STRING))),
     _spec(functions.ordered_pair, "pair", pair),
     _spec(functions.sum_, "list", total, key=Parameter(role="number_key")),
     _spec(functions.avg, "list", mean, key=Parameter(role="number_key")),

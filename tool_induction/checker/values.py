@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -226,19 +226,19 @@ def check_answers(tool: Tool, answers: Sequence[tuple[Require, Environment]], fi
                 at.note("E_OPTIONAL", message, suggestion=f'{hint}; if there is no answer, write "status": "empty"')
 
 
+@dataclass
 class _Binder:
-    def __init__(self, tool: Tool, environment: Environment, findings: Findings) -> None:
-        self._tool = tool
-        self._environment = environment
-        self._findings = findings
-        self.requires: list[Step] = []
+    tool: Tool
+    environment: Environment
+    findings: Findings
+    requires: list[Step] = field(default_factory=list)
 
     def bind(self, output: Output) -> Output:
         source = self._implicit(output) if output.source is None else output.source
         if source is None or isinstance(source, ex.Broken):
             return output
         path = output.path if output.source is None else (*output.path, "from")
-        at = Inference(self._environment, self._findings, path)
+        at = Inference(self.environment, self.findings, path)
         if isinstance(source, ex.JsonRecord | ex.JsonList | ex.Text):
             written = want(at, source, output.type, output.name)
             return replace(output, source=written, type=_refined(at.infer(written).type, output.type))
@@ -251,28 +251,28 @@ class _Binder:
 
     def _implicit(self, output: Output) -> ex.Expr | None:
         """In this order: the saved name of that name, then the field of that name in the last step's record."""
-        saved = [name for step in self._tool.steps for name in binds(step)]
+        saved = [name for step in self.tool.steps for name in binds(step)]
         source: ex.Expr | None = None
         if output.name in saved:
             source = ex.Name(output.name)
         elif saved:
-            last = ty.plain(self._environment.type_of(saved[-1]))
-            if isinstance(last, ty.AnyType) and self._findings.errors:
+            last = ty.plain(self.environment.type_of(saved[-1]))
+            if isinstance(last, ty.AnyType) and self.findings.errors:
                 return None  # what the last step gives is unknown because of its own fault
             if isinstance(last, ty.AnyType) or (isinstance(last, ty.RecordType) and last.get(output.name) is not None):
                 source = ex.Field(ex.Name(saved[-1]), output.name)
-        if source is None and output.name in self._environment.types and self._findings.errors:
+        if source is None and output.name in self.environment.types and self.findings.errors:
             return None  # one branch binds it, and that the other does not has been said
         if source is None:
             self._unbound(output, saved)
             return None
         text = ex.to_text(source)
         message, expected = f"the output {output.name!r} is bound to {text}", f'"from": "{{{{ {text} }}}}"'
-        self._findings.add("W_IMPLICIT_BINDING", output.path, message, expected=expected)
+        self.findings.add("W_IMPLICIT_BINDING", output.path, message, expected=expected)
         return source
 
     def _unbound(self, output: Output, saved: list[str]) -> None:
-        types = {name: ty.plain(self._environment.type_of(name)) for name in saved}
+        types = {name: ty.plain(self.environment.type_of(name)) for name in saved}
         holders = [
             f"{{{{ {name}.{output.name} }}}}"
             for name, type_ in types.items()
@@ -283,12 +283,12 @@ class _Binder:
             near = Suggestion(f'write "from": "{holders[0]}"', (_redeclared(output, output.type_name, holders[0]),))
         elif holders:
             near = f'"from" is one of {", ".join(holders)}'
-        elif output.name in {item.name for item in self._tool.inputs}:
+        elif output.name in {item.name for item in self.tool.inputs}:
             near = f'to hand the input back, "from": "{{{{ {output.name} }}}}"'
         message = f"nothing gives the output {output.name!r}: no step saves that name, the last step's result has no such field"
         known = ", ".join(saved)
         near = near or 'add "from": "{{ ... }}"'
-        self._findings.add("E_OUTPUT_UNBOUND", output.path, message, found=output.name, expected=known, suggestion=near)
+        self.findings.add("E_OUTPUT_UNBOUND", output.path, message, found=output.name, expected=known, suggestion=near)
 
     def _present(self, at: Inference, typed: Typed, output: Output) -> Typed:
         """A plain output bound to an optional: the tool ends as ``empty`` where there is nothing to say."""
@@ -302,13 +302,13 @@ class _Binder:
         text = ex.to_text(root)
         step = implicit_require(
             Demand(path=output.path, of=root, condition=ex.IsNone(root, negated=True)),
-            self._findings,
+            self.findings,
             message=f"{output.name!r} is always there, {text} may not be: the tool ends with status 'empty' without it",
             suggestion=f'if a missing value is an answer, declare it "{output.type_name}?"',
         )
         self.requires.append(step)
-        self._environment = self._environment.assume(facts_of(step.condition, self._environment))
-        at.environment = self._environment
+        self.environment = self.environment.assume(facts_of(step.condition, self.environment))
+        at.environment = self.environment
         return at.infer(typed.expr)
 
     def _check(self, at: Inference, typed: Typed, output: Output) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
@@ -26,14 +26,7 @@ from tool_induction.language.diagnostics import (
     write,
     write_value,
 )
-from tool_induction.language.model import (
-    Aggregate,
-    Block,
-    Call,
-    If,
-    Step,
-    Tool,
-)
+from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool
 from tool_induction.language.types import RecordType, operation_types, plain
 from world_api.operations import EVERY_OPERATION
 
@@ -52,18 +45,13 @@ def resolve(tool: Tool, tools: Mapping[str, Tool | None], findings: Findings, *,
     return replace(tool, steps=_Resolver(tools, findings, groups).block(tool.steps))
 
 
+@dataclass
 class _Resolver:
     """Resolves the steps of one tool."""
 
-    def __init__(
-        self,
-        tools: Mapping[str, Tool | None],
-        findings: Findings,
-        groups: Collection[str],
-    ) -> None:
-        self._tools = tools
-        self._findings = findings
-        self._groups = groups
+    tools: Mapping[str, Tool | None]
+    findings: Findings
+    groups: Collection[str]
 
     def block(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         return tuple(map(self._step, steps))
@@ -75,7 +63,7 @@ class _Resolver:
             case Call():
                 return self._tool(step)
             case Aggregate():
-                return _check_aggregate(step, self._findings)
+                return _check_aggregate(step, self.findings)
             case If():
                 return replace(step, then=self.block(step.then), otherwise=self.block(step.otherwise))
             case Block():
@@ -83,12 +71,12 @@ class _Resolver:
         return step
 
     def _operation(self, step: Call) -> Call:
-        path, findings = (*step.path, "api"), self._findings
+        path, findings = (*step.path, "api"), self.findings
         found = EVERY_OPERATION.get(step.target)
         if found is None:
-            known = [name for name, item in EVERY_OPERATION.items() if not item.group or item.group in self._groups]
+            known = [name for name, item in EVERY_OPERATION.items() if not item.group or item.group in self.groups]
             suggestion: str | Suggestion = findings.near(step.target, known)
-            if step.target in self._tools:
+            if step.target in self.tools:
                 called = {"type": "call_tool", "tool": step.target}
                 suggestion = write(step.path, called, without=["api"]).after("it is a tool")
             elif step.target in AGGREGATES:
@@ -98,7 +86,7 @@ class _Resolver:
                 )
             _unknown("E_UNKNOWN_API", "operation", step.target, path, known, suggestion, findings)
             return step
-        if found.group and found.group not in self._groups:
+        if found.group and found.group not in self.groups:
             message = f"{step.target!r} is an operation of the optional group {found.group!r}, which is off"
             where = "do without it; where all systems that are compared may have it, switch it on"
             findings.add("E_OPERATION_OFF", path, message, suggestion=f"{where} (--with {found.group})")
@@ -107,28 +95,28 @@ class _Resolver:
 
     def _tool(self, step: Call) -> Call:
         path = (*step.path, "tool")
-        if step.target not in self._tools:
-            suggestion: str | Suggestion = self._findings.near(step.target, self._tools)
+        if step.target not in self.tools:
+            suggestion: str | Suggestion = self.findings.near(step.target, self.tools)
             if step.target in EVERY_OPERATION:
                 called = {"type": "call_world_api", "api": step.target}
                 suggestion = write(step.path, called, without=["tool"]).after("it is an operation")
-            _unknown("E_UNKNOWN_TOOL", "tool", step.target, path, self._tools, suggestion, self._findings)
+            _unknown("E_UNKNOWN_TOOL", "tool", step.target, path, self.tools, suggestion, self.findings)
             return step
-        target = self._tools[step.target]
+        target = self.tools[step.target]
         if target is None:
             message = f"{step.target!r} cannot be called before its own faults are mended"
-            self._findings.add("E_UNKNOWN_TOOL", path, message, follows=True)
+            self.findings.add("E_UNKNOWN_TOOL", path, message, follows=True)
             return step
         required = [item.name for item in target.inputs if item.required]
         return self._parameters(step, [item.name for item in target.inputs], required)
 
     def _parameters(self, step: Call, known: list[str], required: Collection[str]) -> Call:
-        near = self._findings.near
+        near = self.findings.near
 
         def instead(name: str, missing: list[str]) -> str:
             return near(name, missing) or filter_afterwards(step, name) or near(name, known)
 
-        return _check_parameters(step, step.target, known, required, instead, self._findings)
+        return _check_parameters(step, step.target, known, required, instead, self.findings)
 
 
 _Step = TypeVar("_Step", Call, Aggregate)

@@ -69,15 +69,15 @@ def _step(raw: Any, findings: Findings, here: Path) -> Any:
     if step.get("type") == "aggregate" and isinstance(step.get("operation"), str):
         params = step.get("params", {})
         if isinstance(params, dict):
-            step = _AggregateSpelling(step=step, here=here, params=dict(params)).read(findings)
+            step = _Spelling(step, here, dict(params)).read(findings)
     for key in _BLOCKS[1:]:
         if isinstance(step.get(key), list):
             step[key] = _block(step[key], findings, (*here, key))
     return step
 
 
-@dataclass(kw_only=True)
-class _AggregateSpelling:
+@dataclass
+class _Spelling:
     """Reads an aggregate step in another spelling; notes where each part was before."""
 
     step: dict[str, Any]
@@ -218,7 +218,7 @@ def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool 
     if _count_steps(tool) > limits.MAX_TOOL_STEPS:
         findings.add("E_SIZE", (*path, "steps"), f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all")
     else:
-        _ShapeChecker(findings, allow_judge=allow_judge).part(tool, keys_of(Tool), path)
+        _ShapeChecker(findings, allow_judge).part(tool, keys_of(Tool), path)
     return findings.errors == before
 
 
@@ -228,18 +228,18 @@ def _count_steps(part: Any) -> int:
     return sum(1 + _count_steps(step) for block in blocks if len(block) <= limits.MAX_STEPS for step in block)
 
 
+@dataclass
 class _ShapeChecker:
     """Checks a tool against the document model; nothing inside of what is too long is looked at."""
 
-    def __init__(self, findings: Findings, *, allow_judge: bool) -> None:
-        self._findings = findings
-        self._allow_judge = allow_judge
+    findings: Findings
+    allow_judge: bool
 
     def part(
         self, raw: Any, known: Sequence[Key], path: Path, *, beside: Sequence[str] = (), needs: Sequence[str] = ()
     ) -> None:
         """Check the keys of a part and the values under them; ``beside`` are further keys, ``needs`` further needed ones."""
-        if not _has_type(raw, ["object"], path, self._findings):
+        if not _has_type(raw, ["object"], path, self.findings):
             return
         names = (*beside, *(key.name for key in known))
         required = [*needs, *(key.name for key in known if key.needed)]
@@ -251,11 +251,11 @@ class _ShapeChecker:
                 continue  # it is there under another name, which is noted
             near = did_you_mean(name, set(raw) - set(required)).replace("did you mean", "rename")
             message, add = f"{_what(raw, path)} needs the key {name!r}", 'add "enum": ["...", "..."]' if is_enum else ""
-            self._findings.add("E_SHAPE", path, message, suggestion=near or add)
+            self.findings.add("E_SHAPE", path, message, suggestion=near or add)
         for key in unknown:
             message, words = f"{_what(raw, path)} has no key {key!r}", ", ".join(names)
             suggestion = misplaced(key, raw, path) or meant[key]
-            self._findings.add("E_SHAPE", (*path, key), message, found=key, expected=words, suggestion=suggestion)
+            self.findings.add("E_SHAPE", (*path, key), message, found=key, expected=words, suggestion=suggestion)
         for one in known:
             if one.name in raw:
                 self._key(raw[one.name], one, (*path, one.name))
@@ -271,36 +271,36 @@ class _ShapeChecker:
             if isinstance(value, str):
                 message = f"this text has {len(value)} characters, more than any place of a tool takes"
         if message:
-            self._findings.add("E_SIZE", path, message)
+            self.findings.add("E_SIZE", path, message)
         elif key.kind is BLOCK:
             self._block(value, path)
         else:
-            check_value(value, key.kind.schema, path, self._findings)
+            check_value(value, key.kind.schema, path, self.findings)
             if key.kind in (INPUTS, OUTPUTS) and isinstance(value, dict):
                 for name, declared in value.items():
                     self._declaration(declared, Input if key.kind is INPUTS else Output, (*path, name))
 
     def _block(self, steps: Any, path: Path) -> None:
-        if _has_type(steps, ["array"], path, self._findings):
+        if _has_type(steps, ["array"], path, self.findings):
             if not steps:
-                self._findings.add("E_SHAPE", path, _EMPTY)
+                self.findings.add("E_SHAPE", path, _EMPTY)
             for place, step in enumerate(steps):
                 self._step(step, (*path, place))
 
     def _declaration(self, raw: Any, model: type[DocumentPart], path: Path) -> None:
         if isinstance(raw, str):
-            check_value(raw, TYPE_NAME.schema, path, self._findings)
-        elif _has_type(raw, ["string", "object"], path, self._findings):
+            check_value(raw, TYPE_NAME.schema, path, self.findings)
+        elif _has_type(raw, ["string", "object"], path, self.findings):
             self.part(raw, keys_of(model), path, needs=["enum"] if model is Input and raw.get("type") == "enum" else [])
 
     def _step(self, raw: Any, path: Path) -> None:
-        if not _has_type(raw, ["object"], path, self._findings):
+        if not _has_type(raw, ["object"], path, self.findings):
             return
         model = STEP_MODELS.get(step_type_of(raw))
         if model is None and "type" in raw:
-            _unknown_word(raw["type"], list(STEP_MODELS), (*path, "type"), self._findings, step=raw)
+            _unknown_word(raw["type"], list(STEP_MODELS), (*path, "type"), self.findings, step=raw)
         elif model is None:
-            self._findings.add("E_SHAPE", path, "a step needs the key 'type'")
+            self.findings.add("E_SHAPE", path, "a step needs the key 'type'")
         else:
             if model is JudgeStep:
                 self._judge(raw, path)
@@ -308,26 +308,26 @@ class _ShapeChecker:
             known = (*keys_of(model), *(loop if model is Block or LOOP_KEYS[0] in raw else loop[1:]))
             self.part(raw, known, path, beside=("type",))
             for one in (one for one in loop if one.name in raw and LOOP_KEYS[0] not in raw):
-                self._findings.add("E_SHAPE", (*path, one.name), f"{one.name!r} needs 'loop_over' beside it")
+                self.findings.add("E_SHAPE", (*path, one.name), f"{one.name!r} needs 'loop_over' beside it")
 
     def _judge(self, step: Mapping[str, Any], path: Path) -> None:
         """Note a judge step if none is allowed, and answers that cannot be distinguished or are too long together."""
         answers = step.get("answers")
-        if not self._allow_judge:
+        if not self.allow_judge:
             message = "the step type 'judge' is switched off (--allow-judge): a tool asks no language model"
             suggestion = "return the ordered material and leave the judgement to the caller"
-            self._findings.add("E_SHAPE", (*path, "type"), message, suggestion=suggestion)
+            self.findings.add("E_SHAPE", (*path, "type"), message, suggestion=suggestion)
         elif isinstance(answers, list) and all(isinstance(answer, str) for answer in answers):
             seen: set[str] = set()
             for place, answer in enumerate(answers):
                 word = plain_answer(answer)
                 if not word or word in seen:
                     why = "says nothing" if not word else "is another one in other spelling"
-                    self._findings.add("E_SHAPE", (*path, "answers", place), f"the answer {answer!r} {why}")
+                    self.findings.add("E_SHAPE", (*path, "answers", place), f"the answer {answer!r} {why}")
                 seen.add(word)
             if sum(map(len, answers)) > limits.MAX_ANSWERS_CHARACTERS:
                 message = f"all answers together have more than {limits.MAX_ANSWERS_CHARACTERS} characters"
-                self._findings.add("E_SIZE", (*path, "answers"), message)
+                self.findings.add("E_SIZE", (*path, "answers"), message)
 
 
 _EMPTY = "this must not be empty"
