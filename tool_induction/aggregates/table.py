@@ -33,9 +33,9 @@ def thinned(given: Lists, _: Given) -> ty.ListType:
     return replace(one, name="", typical=None if one.typical is None else max(1, (one.typical + 1) // 2))
 
 
-def some(given: Lists, _: Given) -> ty.Type:
+def some(given: Lists, constants: Given) -> ty.Type:
     """Some of the items, maybe none."""
-    return replace(thinned(given, _), filled=False)
+    return replace(thinned(given, constants), filled=False)
 
 
 def top(given: Lists, constants: Given) -> ty.Type:
@@ -91,10 +91,10 @@ def evidence_list() -> ty.ListType:
     return ty.ListType(item=ty.world_types()["Evidence"], bound=100, typical=5)
 
 
-def intervals(given: Lists, _: Given) -> ty.Type:
+def intervals(given: Lists, constants: Given) -> ty.Type:
     """Joined intervals with their evidence; items without times give none."""
     item = ty.with_field(ty.LONG_INTERVAL, "evidence", evidence_list())
-    return replace(thinned(given, _), item=item, filled=given[0].filled and surely_timed(given[0].item))
+    return replace(thinned(given, constants), item=item, filled=given[0].filled and surely_timed(given[0].item))
 
 
 def surely_timed(item: ty.Type) -> bool:

@@ -28,7 +28,7 @@ def check_aggregate(step: Aggregate, environment: Environment, at: Inference) ->
         inputs, lists = _inputs(step.inputs, spec, at)
         if spec.times:
             for rows in lists:
-                _need_times(inputs, rows, spec, at)
+                _need_times(rows, spec, at)
         if spec.name in ("min", "max", "sort_by", "top_k", "pick_best"):
             refuse_mixture(at, inputs)
     params = _params(replace(step, inputs=inputs), spec, lists, at)
@@ -66,7 +66,7 @@ def _learn(
     name = step.save_as
     after = environment.bind(name, result, meaning=meaning)
     if step.operation == "concat_text":
-        return replace(after, joined=after.joined | {name})
+        return after.assume([("joined", name)])
     if isinstance(step.inputs, ex.JsonRecord):
         return after
     same: list[tuple[Fact, Fact]] = []  # facts of which each follows from the other
@@ -187,7 +187,7 @@ def _slots(inputs: ex.Expr, at: Inference) -> tuple[ex.Expr, list[ty.ListType]]:
     return typed.expr, [replace(rows, item=ty.plain(rows.item))]
 
 
-def _need_times(inputs: ex.Expr, rows: ty.ListType, spec: AggregateSpec, at: Inference) -> None:
+def _need_times(rows: ty.ListType, spec: AggregateSpec, at: Inference) -> None:
     item = ty.plain(rows.item)
     if isinstance(item, ty.AnyType) or ty.is_numeric(item):
         return
@@ -227,16 +227,14 @@ def _params(
                 done.append((name, written))
             else:
                 for rows in lists[:2] if spec.takes == "pair" else lists[:1]:
-                    _check_key(value, parameter, rows.item, spec, at, step.inputs)
+                    _check_key(value, parameter, rows.item, spec, at)
                 done.append((name, value))
     if "key" in spec.params and "key" not in given:
         done.extend(_implied_key(spec, item, at))
     return tuple(done)
 
 
-def _check_key(
-    value: ex.Expr, parameter: Parameter, item: ty.Type, spec: AggregateSpec, at: Inference, rows: ex.Expr
-) -> None:
+def _check_key(value: ex.Expr, parameter: Parameter, item: ty.Type, spec: AggregateSpec, at: Inference) -> None:
     key = value.value if isinstance(value, ex.Const) else None
     inner = ty.plain(item)
     if not isinstance(key, str) or isinstance(inner, ty.AnyType):

@@ -7,15 +7,15 @@ Facts (a value is null or not, a list is empty or not, how long it is at least) 
 from __future__ import annotations
 
 import math
-import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from tool_induction import limits
 from tool_induction.language import expressions as ex
 from tool_induction.language import types as ty
+from tool_induction.language.evaluation import COMPUTED
 
 #: the longest minimum length that is tracked; items further back need a check of their own
 PLACES = 20
@@ -55,8 +55,8 @@ KEPT = "kept"
 #: the different values of a list, which is what ``count_distinct`` counts; nothing a document can write
 DISTINCT = "distinct"
 #: a value is not null, or is; a list or a text is not empty, or a list is; a list has an item at that place; a number
-#: is not 0
-Fact: TypeAlias = tuple[Literal["present", "absent", "filled", "empty", "has_item", "nonzero"], str]
+#: is not 0; a text was joined of those of a list, and is empty where that is; a computed number may be below zero
+Fact: TypeAlias = tuple[Literal["present", "absent", "filled", "empty", "has_item", "nonzero", "joined", "signed"], str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +71,6 @@ class Environment:
     tells: Mapping[str, tuple[frozenset[Fact], frozenset[Fact]]] = field(default_factory=dict)
     #: facts that follow from a fact: the earliest item of a list that is not empty is there
     follows: Mapping[Fact, frozenset[Fact]] = field(default_factory=dict)
-    #: texts that were joined of the texts of a list, and are empty where that is
-    joined: frozenset[str] = frozenset()
-    #: computed numbers that may be below zero
-    signed: frozenset[str] = frozenset()
     #: lists in another order, or with other items made of theirs -> the list that is exactly as long
     as_long: Mapping[str, str] = field(default_factory=dict)
     #: variables -> the list they walk through
@@ -124,8 +120,12 @@ class Environment:
         type_ = ty.ANY if not ty.is_smaller(type_, limits.MAX_TYPE_PARTS) else type_
         return replace(self, types={**self.types, name: type_}, meanings=meanings, tells=tells)
 
-    def shadow(self, name: str, type_: ty.Type) -> Environment:
-        """The environment with a loop variable; facts about another value of that name are dropped."""
+    def walk(self, name: str, type_: ty.Type, rows: ex.Expr, *, loop: bool = False) -> Environment:
+        """The environment with a variable for the items of a list, in a loop or within one step.
+
+        Facts about another value of that name are dropped.
+        """
+        outside = frozenset(self.types) if loop and self.outside is None else self.outside
         return replace(
             self.bind(name, type_),
             facts=_without(self.facts, name),
@@ -136,19 +136,10 @@ class Environment:
                 if key != name
             },
             follows={fact: _without(then, name) for fact, then in self.follows.items() if not _mentions(fact, name)},
-            joined=self.joined - {name},
-            signed=self.signed - {name},
             as_long={key: rows for key, rows in self.as_long.items() if name not in _WORD.findall(f"{key} {rows}")},
-            walked={key: rows for key, rows in self.walked.items() if key != name},
+            walked={**self.walked, name: rows},
+            outside=None if outside is None else outside - {name},
         )
-
-    def walk(self, name: str, type_: ty.Type, rows: ex.Expr, *, loop: bool = False) -> Environment:
-        """The environment with a variable for the items of a list, in a loop or within one step."""
-        after = self.shadow(name, type_)
-        outside = frozenset(self.types) if loop and self.outside is None else self.outside
-        if outside is not None:
-            outside -= {name}
-        return replace(after, walked={**after.walked, name: rows}, outside=outside)
 
     def imply(self, fact: Fact, then: Fact) -> Environment:
         """The environment with one more implication between facts."""
@@ -230,14 +221,6 @@ def _present(value: ex.Expr, environment: Environment) -> frozenset[Fact]:
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-OPERATIONS: Mapping[str, Callable[[float, float], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
@@ -262,7 +245,7 @@ def _compared(condition: ex.Compare, environment: Environment, *, holds: bool) -
 def _measured(left: ex.Expr, op: str, number: float, environment: Environment) -> frozenset[Fact]:
     """Facts from a comparison with a number: the minimum length of a list, or that a number is not zero."""
     facts: set[Fact] = set()
-    if not OPERATIONS[op](0, number):
+    if not COMPUTED[op](0, number):
         facts.add(("nonzero", ex.to_text(left)))
     if op == "==":
         facts |= _present(left, environment)

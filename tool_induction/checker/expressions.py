@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from tool_induction.checker.environment import Environment, Fact, Typed, facts_of, is_list, is_path, list_field
 from tool_induction.checker.nulls import Demand, as_condition, null_not_handled, own_lists, with_default
@@ -15,19 +17,19 @@ from tool_induction.language import types as ty
 from tool_induction.language.diagnostics import Code, Findings, Path, Suggestion, did_you_mean
 
 
+@dataclass
 class Inference:
     """Infers the types of expressions at one place of a document and notes what does not fit."""
 
-    def __init__(self, environment: Environment, findings: Findings, path: Path) -> None:
-        self.environment = environment
-        self.findings = findings
-        self.path = path
-        #: what must be there for this place to make sense, where the checker may ask for it; None: it may not
-        self.demands: list[Demand] | None = None
-        #: the condition being looked at, as a whole
-        self.condition: ex.Expr | None = None
-        #: whether the place is a parameter of a call, which may be done for each item of a list
-        self.in_call = False
+    environment: Environment
+    findings: Findings
+    path: Path
+    #: what must be there for this place to make sense, where the checker may ask for it; None: it may not
+    demands: list[Demand] | None = None
+    #: the condition being looked at, as a whole
+    condition: ex.Expr | None = None
+    #: whether the place is a parameter of a call, which may be done for each item of a list
+    in_call: bool = False
 
     def note(self, code: Code, message: str, *, found: str = "", suggestion: str | Suggestion = "") -> None:
         """Note a finding at the current place."""
@@ -38,28 +40,25 @@ class Inference:
         return Inference(self.environment.assume(facts), Findings(), self.path)
 
     @contextmanager
-    def _under(self, environment: Environment) -> Iterator[None]:
+    def _with(self, **changed: Any) -> Iterator[None]:
+        before = {name: getattr(self, name) for name in changed}
+        vars(self).update(changed)
+        yield
+        vars(self).update(before)
+
+    def _under(self, environment: Environment) -> AbstractContextManager[None]:
         """Look at a part that is not always evaluated: nothing in it can be demanded."""
-        before, self.environment = self.environment, environment
-        demands, self.demands = self.demands, None
-        yield
-        self.environment, self.demands = before, demands
+        return self._with(environment=environment, demands=None)
 
-    @contextmanager
-    def asking(self, condition: ex.Expr) -> Iterator[None]:
+    def asking(self, condition: ex.Expr) -> AbstractContextManager[None]:
         """Remember the whole condition while its parts are typed."""
-        before, self.condition = self.condition, self.condition or condition
-        yield
-        self.condition = before
+        return self._with(condition=self.condition or condition)
 
-    @contextmanager
-    def at(self, *parts: str | int) -> Iterator[None]:
+    def at(self, *parts: str | int) -> AbstractContextManager[None]:
         """Move to a part of the current place."""
-        before, self.path = self.path, (*self.path, *parts)
-        yield
-        self.path = before
+        return self._with(path=(*self.path, *parts))
 
-    def infer(self, expr: ex.Expr) -> Typed:
+    def infer(self, expr: ex.Expr) -> Typed:  # noqa: PLR0912 - one case a node type, flat
         """The written-out expression and its type."""
         match expr:
             case ex.Const(value):
@@ -73,20 +72,18 @@ class Inference:
             case ex.Index():
                 return self._index(expr)
             case ex.ListExpression(items):
-                parts = [self.infer(item) for item in items]
-                return Typed(
-                    ex.ListExpression(tuple(part.expr for part in parts)), self._list_of([part.type for part in parts])
-                )
+                listed = [self.infer(item) for item in items]
+                return Typed(ex.ListExpression(tuple(item.expr for item in listed)), _list_of(listed))
             case ex.JsonList(items):
-                return self._json_list(items)
+                listed = []
+                for place, item in enumerate(items):
+                    with self.at(place):
+                        listed.append(self.infer(item))
+                return Typed(ex.JsonList(tuple(item.expr for item in listed)), _list_of(listed))
             case ex.JsonRecord(entries):
                 return self._json_record(entries)
             case ex.Text(parts):
                 return Typed(ex.Text(tuple(self._text_part(part) for part in parts)), ty.STRING)
-        return self._computed(expr)
-
-    def _computed(self, expr: ex.Expr) -> Typed:
-        match expr:
             case ex.Compare():
                 return Typed(compare(self, expr), ty.BOOL)
             case ex.IsNone(value, negated):
@@ -107,7 +104,6 @@ class Inference:
                 return self._choice(expr)
             case ex.Filtered():
                 return filtered(self, expr)
-        raise AssertionError(f"no rule for {type(expr).__name__}")
 
     def _field(self, expr: ex.Field) -> Typed:
         base = self.infer(expr.base)
@@ -191,17 +187,6 @@ class Inference:
         type_: ty.Type = ty.optional(one[1]) if isinstance(base.type, ty.OptionalType) else one[1]
         return Typed(written, self.environment.narrowed(written, type_))
 
-    def _list_of(self, types: list[ty.Type]) -> ty.Type:
-        size = len(types)
-        return ty.ListType(item=ty.join_all(types), bound=size, typical=size, stated=True, filled=size > 0)
-
-    def _json_list(self, items: tuple[ex.Expr, ...]) -> Typed:
-        parts: list[Typed] = []
-        for place, item in enumerate(items):
-            with self.at(place):
-                parts.append(self.infer(item))
-        return Typed(ex.JsonList(tuple(part.expr for part in parts)), self._list_of([part.type for part in parts]))
-
     def _json_record(self, entries: tuple[tuple[str, ex.Expr], ...]) -> Typed:
         written: list[tuple[str, ex.Expr]] = []
         fields: list[tuple[str, ty.Type]] = []
@@ -241,6 +226,13 @@ class Inference:
                 "E_TYPE", f"the two sides of 'if' / 'else' differ: {ty.show(then.type)} and {ty.show(otherwise.type)}"
             )
         return Typed(ex.Choice(condition, then.expr, otherwise.expr), ty.ANY if type_ is None else type_)
+
+
+def _list_of(items: Sequence[Typed]) -> ty.ListType:
+    """The type of a list of exactly some items."""
+    size = len(items)
+    joined = ty.join_all(item.type for item in items)
+    return ty.ListType(item=joined, bound=size, typical=size, stated=True, filled=size > 0)
 
 
 def as_number(at: Inference, expr: ex.Expr) -> Typed:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from tool_induction.checker.environment import OPERATIONS, OPPOSITE, Typed, facts_of
+from tool_induction.checker.environment import OPPOSITE, Typed, facts_of
 from tool_induction.checker.nulls import as_condition, ask_for, missing
 from tool_induction.language import expressions as ex
 from tool_induction.language import types as ty
+from tool_induction.language.evaluation import COMPUTED
 
 if TYPE_CHECKING:
     from tool_induction.checker.expressions import Inference
@@ -44,7 +45,7 @@ def range_of(at: Inference, expr: ex.Expr) -> Range:
     match expr:
         case ex.Const(value) if isinstance(value, int | float) and not isinstance(value, bool):
             return Range(value, value)
-        case ex.Name(name) if name in at.environment.signed:
+        case ex.Name(name) if ("signed", name) in at.environment.facts:
             return Range()
         case ex.Name(name) if name in at.environment.meanings:
             return range_of(at, at.environment.meanings[name])
@@ -140,7 +141,7 @@ def _check_text(at: Inference, name: str, value: ex.Expr) -> None:
         missing(at, value, ex.Compare(ex.Filtered(value, "length", ()), ">", ex.Const(0)), message)
         return
     suggestion = "write something around it that is always there"
-    for word in sorted(ex.names(value) & at.environment.joined)[:1]:
+    for word in sorted(word for word in ex.names(value) if ("joined", word) in at.environment.facts)[:1]:
         instead = f"{{{{ {word} if {word} != '' else 'nothing' }}}}"
         suggestion = f"a default is for null, not for an empty text: {instead}"
     at.note("E_OPTIONAL", message, suggestion=suggestion)
@@ -150,7 +151,7 @@ def may_be_empty(at: Inference, value: ex.Expr) -> bool:
     """Whether a text may have been joined from nothing. Texts of callers and results are checked at run time."""
     match value:
         case ex.Name(name):
-            return name in at.environment.joined and not at.environment.is_filled(value)
+            return ("joined", name) in at.environment.facts and not at.environment.is_filled(value)
         case ex.Filtered(inner, "default" | "lower" | "upper", _):
             return may_be_empty(at, inner)
         case ex.Choice(condition, then, otherwise):
@@ -172,14 +173,14 @@ def _leaves_nothing(at: Inference, part: ex.Expr) -> bool:
 def may_be_negative(at: Inference, value: ex.Expr) -> bool:
     """Whether a number was made smaller, and nothing keeps it at 0 or more."""
     if isinstance(value, ex.Name):
-        return value.name in at.environment.signed
+        return ("signed", value.name) in at.environment.facts
     return _subtracts(at, value) and range_of(at, value).least < 0
 
 
 def _subtracts(at: Inference, expr: ex.Expr) -> bool:
     match expr:
         case ex.Name(name):
-            return name in at.environment.signed
+            return ("signed", name) in at.environment.facts
         case ex.Const(value):
             return isinstance(value, int | float) and value < 0
         case ex.Negate() | ex.Arithmetic(_, "-", _):
@@ -366,7 +367,7 @@ def _compared(at: Inference, condition: ex.Compare) -> bool | None:
         return (op == "==") if first.least == first.most == second.least == second.most else None
     # the comparison holds at the ends that are farthest apart, or not even there
     low, high = (first, second) if op in ("<", "<=") else (second, first)
-    ordered = OPERATIONS[op.replace(">", "<")]
+    ordered = COMPUTED[op.replace(">", "<")]
     if ordered(low.most, high.least):
         return True
     return None if ordered(low.least, high.most) else False
@@ -398,7 +399,7 @@ def _cannot_all_hold(conditions: list[tuple[str, float | str]]) -> bool:
     # Between and beyond the numbers, and at each of them, every comparison keeps its value: one of each will do.
     tried = [*numbers, *(number + 1 for number in numbers[-1:]), *(number - 1 for number in numbers[:1])]
     tried += [(one + other) / 2 for one, other in pairwise(numbers)]
-    return bool(bounds) and not any(all(OPERATIONS[op](one, value) for op, value in bounds) for one in tried)
+    return bool(bounds) and not any(all(COMPUTED[op](one, value) for op, value in bounds) for one in tried)
 
 
 def is_percentage(number: float) -> bool:

@@ -101,9 +101,7 @@ def _hides_score(found: ty.Type, wanted: ty.Type) -> bool:
     return False
 
 
-def refuse_score(
-    at: Inference, score: ex.Expr, why: str, comparison: ex.Compare | None = None, *, instead: str = ""
-) -> None:
+def refuse_score(at: Inference, score: ex.Expr, why: str, *, instead: str = "") -> None:
     """Note a misused rank score and suggest what to write instead."""
     at.note(
         "E_SCORE",

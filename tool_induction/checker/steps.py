@@ -117,7 +117,7 @@ class StepChecker:
         at = Inference(environment, self._findings, step.path)
         inside, loop, rows = environment, None, None
         if step.loop is not None:
-            loop, rows = self._loop(step, step.loop, at, loops)
+            loop, rows = self._loop(step.loop, at, loops)
             inside = environment.walk(loop.variable, rows.item, loop.over, loop=True)
         params = self._params(step, Inference(inside, self._findings, step.path))
         step = replace(step, params=params)
@@ -140,7 +140,7 @@ class StepChecker:
         item, flattens = loop_item(rows.item, inner)
         if flattens is None and (step.on_error == "null" or isinstance(result, ty.OptionalType)):
             item = ty.optional(item)
-        bound, typical = flattened_size(rows, inner, loop.bound, loop.typical)
+        bound, typical = flattened_size(inner, loop.bound, loop.typical)
         keeps = isinstance(step, model.Call) and rows.filled and flattens is None and step.on_error != "skip"
         collected = ty.ListType(item=item, bound=bound, typical=typical, stated=True, filled=keeps)
         if loop.until is not None:
@@ -148,9 +148,7 @@ class StepChecker:
             loop = replace(loop, until=whole_condition(at, loop.until))
         return replace(step, loop=loop, flattens=flattens), environment.bind(step.save_as, collected)
 
-    def _loop(
-        self, step: model.Call | model.Block, loop: model.Loop, at: Inference, loops: int
-    ) -> tuple[model.Loop, ty.ListType]:
+    def _loop(self, loop: model.Loop, at: Inference, loops: int) -> tuple[model.Loop, ty.ListType]:
         if loops >= limits.MAX_LOOP_DEPTH:
             at.note("E_DEPTH", f"loops nest more than {limits.MAX_LOOP_DEPTH} deep", suggestion="loop over a flat list")
         with at.at("loop_over"):
@@ -191,7 +189,7 @@ class StepChecker:
 
     def _loop_block(self, step: model.Block, environment: Environment, loops: int) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
-        loop, rows = self._loop(step, step.loop, at, loops)
+        loop, rows = self._loop(step.loop, at, loops)
         inside = environment.walk(loop.variable, rows.item, loop.over, loop=True)
         body, after_body = self.block(step.body, inside, loops=loops + 1)
         last = next((model.binds(inner)[-1] for inner in reversed(body) if model.binds(inner)), None)
@@ -253,9 +251,9 @@ class StepChecker:
         elif isinstance(typed.type, ty.ListType) and is_path(typed.expr):
             after = after.measure(step.save_as, typed.expr)
         if may_be_empty(at.knowing(()), typed.expr):
-            after = replace(after, joined=after.joined | {step.save_as})
+            after = after.assume([("joined", step.save_as)])
         if may_be_negative(at, typed.expr):
-            after = replace(after, signed=after.signed | {step.save_as})
+            after = after.assume([("signed", step.save_as)])
         return replace(step, value=typed.expr), after
 
     def _if(self, step: model.If, environment: Environment, loops: int) -> tuple[model.Step, Environment]:
@@ -373,7 +371,7 @@ def inherit(inner: ty.Type, item: ty.Type) -> ty.Type:
     return ty.optional(made) if inner != ty.plain(inner) else made
 
 
-def flattened_size(rows: ty.ListType, result: ty.Type, bound: int, typical: int) -> tuple[int, int]:
+def flattened_size(result: ty.Type, bound: int, typical: int) -> tuple[int, int]:
     """How many items a loop collects: at most, and typically."""
     inner = result if isinstance(result, ty.ListType) else (joined_field(result) or ("", None))[1]
     if inner is None:

@@ -7,7 +7,7 @@ Seven passes, each of which collects all its faults: 1 sizes and shape, 2 resolv
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -117,34 +117,32 @@ def compile_document(
     document = decode(source.document() if isinstance(source, Tool) else source, about_file)
     if about_file.errors:
         return Compilation(tools={}, names=(), diagnostics=tuple(about_file.items))
-    return _Compiler(about_file, entities=entities, allow_judge=allow_judge, groups=groups).compile(document)
+    return _Compiler(about_file, entities, allow_judge, groups).compile(document)
 
 
+@dataclass
 class _Compiler:
-    def __init__(
-        self, about_file: Findings, *, entities: Sequence[str], allow_judge: bool, groups: Collection[str]
-    ) -> None:
-        self._about_file = about_file
-        self._entities = entities
-        self._allow_judge = allow_judge
-        self._groups = groups
-        self._order: list[Findings] = []
-        self._names: list[str] = []
-        self._models: dict[str, Tool] = {}
-        self._findings: dict[str, Findings] = {}
-        self._compiled: dict[str, CompiledTool] = {}
-        self._signatures: dict[str, Signature] = {}
+    about_file: Findings
+    entities: Sequence[str]
+    allow_judge: bool
+    groups: Collection[str]
+    _order: list[Findings] = field(default_factory=list)
+    _names: list[str] = field(default_factory=list)
+    _models: dict[str, Tool] = field(default_factory=dict)
+    _findings: dict[str, Findings] = field(default_factory=dict)
+    _compiled: dict[str, CompiledTool] = field(default_factory=dict)
+    _signatures: dict[str, Signature] = field(default_factory=dict)
 
     def compile(self, document: Any) -> Compilation:
-        for path, raw in split_document(document, self._about_file):
+        for path, raw in split_document(document, self.about_file):
             self._shape(raw, path)
         for name in compile_order(self._models, self._findings):
             self._compile(self._models[name], self._findings[name])
         if self._compiled:
             lint_library({name: item.tool for name, item in self._compiled.items()}, self._findings)
-        items = [item.in_document(document) for findings in (self._about_file, *self._order) for item in findings.items]
+        items = [item.in_document(document) for findings in (self.about_file, *self._order) for item in findings.items]
         tools = {name: self._compiled[name] for name in self._names if name in self._compiled}
-        if self._about_file.errors:
+        if self.about_file.errors:
             tools = {}
         return Compilation(tools=tools, names=tuple(self._names), diagnostics=by_relevance(items))
 
@@ -155,7 +153,7 @@ class _Compiler:
         self._order.append(findings)
         self._names.append(name)
         raw = canonical_spelling(raw, findings, path)
-        if not check_shape(raw, path, findings, allow_judge=self._allow_judge):
+        if not check_shape(raw, path, findings, allow_judge=self.allow_judge):
             return
         check_visible(raw, path, findings)
         if name in self._models:  # neither can be meant
@@ -173,7 +171,7 @@ class _Compiler:
         """Run passes 2 to 6 on one tool; its callees were compiled before."""
         # pass 2: do operations, tools, aggregates, parameters exist?
         tools = dict.fromkeys(self._names) | self._models
-        tool = resolve(as_read, tools, findings, groups=self._groups)
+        tool = resolve(as_read, tools, findings, groups=self.groups)
         check_scope(tool, findings)  # pass 3: is every name bound before it is read, once?
         tool = self._types(tool, findings)  # pass 4
         if findings.errors:
@@ -182,7 +180,7 @@ class _Compiler:
         prices = {name: item.price for name, item in self._compiled.items()}
         price = price_of(tool, prices, findings)  # pass 5: is every loop bounded, and what does it cost?
         lint(tool, findings)  # pass 6: advice
-        lint_entities(as_read, self._entities, findings)
+        lint_entities(as_read, self.entities, findings)
         if not findings.errors:
             self._compiled[tool.name] = CompiledTool(tool=tool, price=price)
 

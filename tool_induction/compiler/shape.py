@@ -141,20 +141,20 @@ class _Spelling:
         return {"inputs": left}
 
     def _rename(self, known: Mapping[str, Any]) -> None:
-        for other, ours in PARAMETER_ALIASES.items():
-            if ours in known and other not in known and other in self.params and ours not in self.params:
-                self._renamed(other, ours, self.params[other])
         order = self.params.get("order")
-        if "descending" in known and "descending" not in self.params and isinstance(order, str) and order in ORDERS:
-            self._renamed("order", "descending", ORDERS[order])
-
-    def _renamed(self, other: str, ours: str, value: Any) -> None:
-        old: Path = (*self.here, "params", other)
-        stood = self.moves.pop(old, old)
-        shown = ours if value == self.params[other] else f"{ours}: {str(value).lower()}"
-        self.notes.append((stood, f"the parameter {other!r} is read as {shown!r}"))
-        self.params = {ours if key == other else key: item for key, item in self.params.items()} | {ours: value}
-        self.moves[(*self.here, "params", ours)] = stood
+        values = {**self.params, "order": ORDERS.get(order) if isinstance(order, str) else None}
+        for other, ours in (*PARAMETER_ALIASES.items(), ("order", "descending")):
+            value = values.get(other)
+            if ours not in known or other in known or ours in self.params or other not in self.params:
+                continue
+            if other == "order" and value is None:
+                continue
+            old: Path = (*self.here, "params", other)
+            stood = self.moves.pop(old, old)
+            shown = ours if value == self.params[other] else f"{ours}: {str(value).lower()}"
+            self.notes.append((stood, f"the parameter {other!r} is read as {shown!r}"))
+            self.params = {ours if key == other else key: item for key, item in self.params.items()} | {ours: value}
+            self.moves[(*self.here, "params", ours)] = stood
 
     def _as_filter(self) -> dict[str, Any] | None:
         """Read an aggregate ``filter`` of a list and a condition as a filter step."""
@@ -391,10 +391,6 @@ def _what(instance: Mapping[str, Any], where: Path) -> str:
         known = instance["type"] in STEP_MODELS
         return f"a step of type {shorten(instance['type'], 30)!r}" if known else "a declaration"
     return "a declaration" if len(where) > 1 and where[-2] in ("inputs", "outputs") else "a tool"
-
-
-def _kind(value: Any) -> str:
-    return next((words for words, type_ in reversed(_JSON_KINDS.values()) if _is_a(value, type_)), "a number")
 
 
 #: characters of allowed words that a message lists

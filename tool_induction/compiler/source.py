@@ -101,22 +101,15 @@ def _check_scalar(value: Any, path: Path, findings: Findings) -> None:
         if printable(value) != value:
             findings.add("E_JSON", path, "the text is not valid Unicode")
         elif holds_secret(value):
-            _secret(path, findings)
+            message = "this looks like a key, a token or a password"
+            suggestion = "leave it out: no operation takes one; if it is real, it should be revoked"
+            findings.add("E_SECRET", path, message, suggestion=suggestion)
     elif isinstance(value, float) and not math.isfinite(value):
         findings.add("E_JSON", path, "the number is not finite")
     elif isinstance(value, int | float) and abs(value) > limits.MAX_NUMBER:
         findings.add("E_SIZE", path, f"the number is larger than {limits.MAX_NUMBER:g}")
     elif value is not None and not isinstance(value, bool | int | float):
         findings.add("E_JSON", path, f"not a JSON value: {type(value).__name__}")
-
-
-def _secret(path: Path, findings: Findings) -> None:
-    findings.add(
-        "E_SECRET",
-        path,
-        "this looks like a key, a token or a password",
-        suggestion="leave it out: no operation takes one; if it is real, it should be revoked",
-    )
 
 
 #: controls (tabs and line ends aside), and embeddings, overrides and isolates of bidirectional text

@@ -81,7 +81,7 @@ _SEVERITIES: dict[str, Severity] = {"E": "error", "W": "warning", "L": "lint"}
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """One change of a document, as in JSON Patch (RFC 6902). ``path`` starts at the root of the file."""
+    """One change of a document, as in JSON Patch (RFC 6902), its ``path`` as in JSON Pointer (RFC 6901) from the file's root."""
 
     op: Literal["add", "replace", "remove"]
     path: Path
@@ -90,7 +90,8 @@ class Edit:
     def record(self) -> dict[str, Any]:
         """The wire form: an operation of a JSON Patch."""
         value = {} if self.op == "remove" else {"value": self.value}
-        return {"op": self.op, "path": _pointer(self.path), **value}
+        parts = (str(part).replace("~", "~0").replace("/", "~1") for part in self.path)
+        return {"op": self.op, "path": "".join(f"/{part}" for part in parts), **value}
 
 
 @dataclass(frozen=True)
@@ -255,11 +256,6 @@ def by_relevance(items: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     Within each, passes come in their order, and so a cause before its consequences.
     """
     return tuple(sorted(items, key=lambda item: (_RANKS[item.severity], item.follows)))
-
-
-def _pointer(path: Path) -> str:
-    """A path as a JSON Pointer (RFC 6901)."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
 def format_path(path: Path) -> str:

@@ -169,7 +169,7 @@ def _compare(expr: ex.Compare, left: Json, right: Json) -> bool:
     else:
         first, second = _number(expr, left), _number(expr, right)
         order = (first > second) - (first < second)
-    return bool(_COMPUTED[expr.op](order, 0))
+    return bool(COMPUTED[expr.op](order, 0))
 
 
 def _contains(expr: ex.Expr, item: Json, holder: Json) -> bool:
@@ -180,7 +180,7 @@ def _contains(expr: ex.Expr, item: Json, holder: Json) -> bool:
     raise _fault(expr, f"'in' looks into a list, or for a string in a string; found {kind(holder)}")
 
 
-_COMPUTED: dict[str, Callable[[float, float], float]] = {
+COMPUTED: dict[str, Callable[[float, float], float]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -190,6 +190,8 @@ _COMPUTED: dict[str, Callable[[float, float], float]] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
 }
 
 
@@ -197,7 +199,7 @@ def _arithmetic(expr: ex.Arithmetic, left: Json, right: Json) -> int | float:
     first, second = _number(expr, left), _number(expr, right)
     if expr.op in ("/", "%") and second == 0:
         raise _fault(expr, "division by zero")
-    result = _COMPUTED[expr.op](first, second)
+    result = COMPUTED[expr.op](first, second)
     if not math.isfinite(result) or abs(result) > limits.MAX_NUMBER:
         raise _fault(expr, "the result is too large")
     return result

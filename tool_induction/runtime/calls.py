@@ -97,15 +97,15 @@ class Memo:
                 self._bytes -= self._answers.popitem(last=False)[1].size
 
 
+@dataclass
 class WorldCalls:
     """The world of one run: makes calls and computes their cache keys."""
 
-    def __init__(self, call: Caller, state: WorldState | None, *, most: int) -> None:
-        self._call = call
-        self._state = state
-        self._most = most
-        self._run = next(_RUNS)
-        self.writes = 0
+    call: Caller
+    state: WorldState | None
+    most: int  #: bytes of a result that is kept
+    writes: int = 0
+    _run: int = field(default_factory=lambda: next(_RUNS))
 
     def ask(self, name: str, arguments: Mapping[str, Json]) -> CallResult:
         """Make a call. Of a result that is too large only the size is kept.
@@ -113,23 +113,23 @@ class WorldCalls:
         Raises:
             VideoWorldError: what the operation names; ``bad_result`` where it gave no JSON.
         """
-        result = self._call(name, dict(arguments))
+        result = self.call(name, dict(arguments))
         if not isinstance(result, dict):
             raise ToolFault("bad_result", f"{name} gave {type(result).__name__}, not a record")
         try:
-            size = check_json(result, most=self._most)
+            size = check_json(result, most=self.most)
         except Unfit as why:
             raise ToolFault("bad_result", f"{name} gave a result that cannot be used: {why}") from None
-        return CallResult(result={} if size > self._most else _with_item_evidence(name, result), size=size)
+        return CallResult(result={} if size > self.most else _with_item_evidence(name, result), size=size)
 
     def key(self, name: str, arguments: Mapping[str, Json]) -> str | None:
         """The key an answer is remembered under; None for operations that write."""
         operation = EVERY_OPERATION[name]
         if operation.state == "writes":
             return None
-        world = "" if self._state is None else self._state.memo_key
+        world = "" if self.state is None else self.state.memo_key
         # Without the state of a session, only this run knows what it has written.
-        known = f"run {self._run}, {self.writes} written" if self._state is None else self._state.session_key
+        known = f"run {self._run}, {self.writes} written" if self.state is None else self.state.session_key
         return canonical_json([world, name, arguments, known if operation.depends_on_session else None])
 
 
