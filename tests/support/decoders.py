@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-from world_api.media import VideoPass
+from world_api.media.decoder import VideoPass
 
 
 class Process(Protocol):

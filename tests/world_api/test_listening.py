@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from world_api import recipes
-from world_api.build import RecognisedSpeech, Stage, SubtitleLines
+from world_api.build.speech import RecognisedSpeech, SubtitleLines
+from world_api.build.stage import Stage
 from world_api.core import BackendFault, MediaFault, Samples, SpokenLine
-from world_api.media import MediaWorker
+from world_api.media.decoder import MediaWorker
 from world_api.options import Listening
 from world_api.perception import speech
 from world_api.recipes import speech_stage

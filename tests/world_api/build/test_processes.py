@@ -17,12 +17,15 @@ from tests.support.building import Silent, StandingClock, made_clip
 from tests.support.decoders import number_of
 from tests.support.stages_apart import Brightness
 from world_api import build_world as build_from_file
-from world_api.build import BuildProcesses, BuildReport, Job, Recipe, build_world, stage_process
+from world_api.build import stage_process
+from world_api.build.builder import BuildReport, Job, build_world
 from world_api.build.scheduler import opencv_on_one_thread
-from world_api.build.stage_process import RemoteStage
+from world_api.build.stage import Recipe
+from world_api.build.stage_process import BuildProcesses, RemoteStage
 from world_api.core import VideoWorldError
-from world_api.media import DEFAULT_LIMITS, Frame, Limits
+from world_api.media.container import DEFAULT_LIMITS, Limits
 from world_api.media.decoder import DecoderProcess
+from world_api.media.frames import Frame
 from world_api.media.process import process_environment
 from world_api.recipes import recipe_for
 

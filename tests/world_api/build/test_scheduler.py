@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from world_api.build import Clip, Records, Sampling, Stage, StageSpec
 from world_api.build.checkpoint import RowStore
-from world_api.build.stage import no_sound
+from world_api.build.stage import Clip, Records, Sampling, Stage, StageSpec, no_sound
 from world_api.core import Image
-from world_api.media import Frame, probe
+from world_api.media.container import probe
+from world_api.media.frames import Frame
 
 
 class Counting:

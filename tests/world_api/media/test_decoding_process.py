@@ -23,23 +23,13 @@ from tests.support.subtitle_files import video_with
 from world_api import open_world
 from world_api.api import build_world
 from world_api.core import Image, MediaFault, TimeSpan
-from world_api.media import (
-    DEFAULT_LIMITS,
-    Limits,
-    MediaWorker,
-    SubtitleSource,
-    VideoFrames,
-    VideoPass,
-    Want,
-    choose_subtitles,
-    probe,
-)
-from world_api.media.decoder import DecoderProcess
+from world_api.media.container import DEFAULT_LIMITS, Limits, probe
+from world_api.media.decoder import DecoderProcess, MediaWorker, VideoFrames, VideoPass
 from world_api.media.decoder_server import DecoderServer
-from world_api.media.frames import Fitter
+from world_api.media.frames import Fitter, Want
 from world_api.media.process import Message, Wire
 from world_api.media.shared_memory import Slots, anonymous_file
-from world_api.media.subtitles import read_source
+from world_api.media.subtitles import SubtitleSource, choose_subtitles, read_source
 from world_api.options import BuildOptions, Listening
 from world_api.recipes import speech_stage
 

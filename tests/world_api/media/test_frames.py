@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from world_api.core import Image, MediaFault
-from world_api.media import DecodePass, Frame, VideoFrames, probe
+from world_api.media.container import probe
+from world_api.media.decode_pass import DecodePass
+from world_api.media.decoder import VideoFrames
+from world_api.media.frames import Frame
 
 pytestmark = pytest.mark.media
 

@@ -20,18 +20,10 @@ import pytest
 from tests.support.decoders import decoder_of
 from tests.world_api.build.conftest import encode
 from world_api.core import Image, MediaFault
-from world_api.media import (
-    DEFAULT_LIMITS,
-    DecodePass,
-    Frame,
-    Limits,
-    MediaWorker,
-    PassState,
-    Probe,
-    VideoPass,
-    Want,
-    probe,
-)
+from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
+from world_api.media.decode_pass import DecodePass, PassState
+from world_api.media.decoder import MediaWorker, VideoPass
+from world_api.media.frames import Frame, Want
 
 pytestmark = pytest.mark.media
 

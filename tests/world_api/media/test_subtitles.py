@@ -13,8 +13,19 @@ from hypothesis import strategies as st
 
 from tests.support.subtitle_files import ASS, SRT, cues_of, srt, video_with
 from world_api.core import Image, MediaFault
-from world_api.media import MediaWorker, SubtitleSource, choose_subtitles, read_subtitles, subtitles
-from world_api.media.subtitles import CueList, decode, find_sidecars, look_inside, parse_cues, read_stream
+from world_api.media import subtitles
+from world_api.media.decoder import MediaWorker
+from world_api.media.subtitles import (
+    CueList,
+    SubtitleSource,
+    choose_subtitles,
+    decode,
+    find_sidecars,
+    look_inside,
+    parse_cues,
+    read_stream,
+    read_subtitles,
+)
 
 
 def test_times_and_words_of_srt() -> None:

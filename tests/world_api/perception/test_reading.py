@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from world_api.core import BackendFault, LookTask, SeenAction
-from world_api.perception import read_reply
+from world_api.perception.endpoint import read_reply
 
 
 def reply(content: Any, *, finish: str = "stop", **message: Any) -> dict[str, Any]:
