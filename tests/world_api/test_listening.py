@@ -102,7 +102,7 @@ def test_that_nothing_heard_it_is_said_where_there_is_sound(film: Path, tmp_path
     assert isinstance(stage, SubtitleLines)
     (loss,) = stage.losses(start=0.0, duration=60.0)
     assert loss.code == "speech_unheard"
-    assert "faster-whisper is not installed" in loss.message
+    assert f"{speech.WHISPER} is not installed" in loss.message
 
 
 @pytest.mark.usefixtures("no_model")

@@ -209,7 +209,7 @@ def texts(spoken_film: Path, limits: Limits) -> None:
 def cues(spoken_film: Path, limits: Limits) -> None:
     source = SubtitleSource(kind="embedded", name="stream 2", language="en", path=spoken_film, stream=2)
     with closing(MediaWorker(limits)) as worker:
-        read_source(source, spoken_film, worker)
+        read_source(source, worker)
 
 
 def sound(spoken_film: Path, limits: Limits) -> None:
