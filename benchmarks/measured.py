@@ -144,7 +144,7 @@ class TimedReader:
 
 def screen_text(video: Path) -> Figures:
     """How many frames a build reads the screen in and glances at, and the seconds that takes."""
-    from world_api.build.screen_texts import ScreenTexts
+    from world_api.build import ScreenTexts
     from world_api.perception.classical import RapidOcrReader
 
     reader = TimedReader(RapidOcrReader())

@@ -175,7 +175,7 @@ def _remember(session: Any, seed: int) -> None:
 
 def _decoding(store: Path, video: Path | None, calls: int, seed: int) -> Row:
     """Detection on frames that were not sampled: each call decodes one frame and looks at it."""
-    from world_api.media.decoder import VideoFrames
+    from world_api.media import VideoFrames
     from world_api.perception.classical import ClassicalDetector
 
     if video is None:

@@ -40,7 +40,7 @@ from world_api.world.tables import SESSION_TABLES
 
 if TYPE_CHECKING:
     from eval.runs.scheduler import ProgressDisplay
-    from world_api.build.scheduler import Progress
+    from world_api.build import Progress
 
 _HINT = 'one question a line, such as {"question": "When does a person enter?", "kind": "interval"}'
 

@@ -48,7 +48,7 @@ from world_api.core.ports import Clock
 
 if TYPE_CHECKING:
     from eval.runs.scheduler import ProgressDisplay
-    from world_api.build.scheduler import Progress
+    from world_api.build import Progress
 
 _ENDPOINT_WORKERS = 8  #: samples under way at once with a model behind an endpoint, by default
 

@@ -15,8 +15,7 @@ import pytest
 
 from benchmarks.cutting import copy_beginning
 from benchmarks.page import replace_section
-from world_api.media.container import probe
-from world_api.media.decode_pass import DecodePass
+from world_api.media import DecodePass, probe
 
 pytestmark = [
     pytest.mark.media,

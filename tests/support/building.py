@@ -10,10 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from world_api.build.stage import Clip, Stage, clip_span
+from world_api.build import Clip, Stage, clip_span
 from world_api.core import TimeSpan, hash_bytes
-from world_api.media.container import Probe
-from world_api.media.frames import Frame, Want
+from world_api.media import Frame, Probe, Want
 from world_api.world import rows_from_records
 
 

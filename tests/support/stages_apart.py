@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import signal
 
-from world_api.build.stage import Clip, Records, Sampling, StageSpec
+from world_api.build import Clip, Records, Sampling, StageSpec
 from world_api.core import BackendFault
-from world_api.media.frames import Frame
+from world_api.media import Frame
 
 
 class Brightness:

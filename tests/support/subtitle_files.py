@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import av
 import numpy as np
 
-from world_api.media.subtitles import Cue, read_subtitles
+from world_api.media import Cue, read_subtitles
 
 SRT = "1\n00:00:01,500 --> 00:00:02,750\nHello <i>there</i>,\n  you.\n\n2\n00:01:00,0 --> 00:01:01,000\n{\\an8}Bye &amp; thanks\n"
 ASS = (

@@ -84,8 +84,8 @@ def test_a_video_that_cannot_be_decoded_fails_by_name(
 
 def test_frames_are_decoded_together_and_sent_as_every_picture_is(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from world_api.core import Picture
-    from world_api.media.decoder import VideoFrames
-    from world_api.perception.endpoint import data_url
+    from world_api.media import VideoFrames
+    from world_api.perception import data_url
 
     asked: list[list[float]] = []
     taken: list[str] = []

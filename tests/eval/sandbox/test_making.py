@@ -17,7 +17,7 @@ from eval.commands.datasets import sandbox_app as app
 from eval.datasets import load_dataset
 from eval.sandbox import SAMPLE_RATE, FilmFacts, FilmFiles, make_film, read_facts, tell, write_facts, write_mp4
 from eval.sandbox import films as filming
-from world_api.build.truth import Truth, read_truth
+from world_api.build import Truth, read_truth
 from world_api.core import EvalFault
 
 pytestmark = [pytest.mark.media, pytest.mark.xdist_group("sandbox-film")]

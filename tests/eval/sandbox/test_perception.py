@@ -44,7 +44,7 @@ from eval.sandbox.perception import (
 from tests.support.building import Silent
 from world_api import SystemClock
 from world_api.api import build_world, open_session
-from world_api.build.truth import Truth, read_truth
+from world_api.build import Truth, read_truth
 from world_api.core import EvalFault, TimeSpan
 from world_api.world import View
 

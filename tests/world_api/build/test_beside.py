@@ -12,7 +12,7 @@ import pytest
 from tests.support.building import Silent, StandingClock
 from tests.support.command_line import Cli
 from world_api.api import build_world, open_session
-from world_api.build.source import clear_beside, find_beside, recording_of
+from world_api.build import clear_beside, find_beside, recording_of
 from world_api.core import world_lock
 from world_api.operations import run
 from world_api.options import BuildOptions

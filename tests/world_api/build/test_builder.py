@@ -12,11 +12,9 @@ import numpy as np
 import pytest
 
 from tests.support.building import Broken, Silent, StandingClock
-from world_api.build.builder import BuildReport, Job, build_world
-from world_api.build.stage import Clip, Recipe, Record, Records, Sampling, Stage, StageSpec
+from world_api.build import BuildReport, Clip, Job, Recipe, Record, Records, Sampling, Stage, StageSpec, build_world
 from world_api.core import BackendFault, Image, MediaFault, StoreFault, world_lock
-from world_api.media.decoder import MediaWorker
-from world_api.media.frames import Frame
+from world_api.media import Frame, MediaWorker
 from world_api.recipes import recipe_for
 from world_api.world import open_world
 

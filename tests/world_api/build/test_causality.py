@@ -11,16 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.building import made_clip, sampled_for
-from world_api.build.key_frames import KeyFrames, Looks
-from world_api.build.look_links import LookLinks
-from world_api.build.moving_things import MovingThings
-from world_api.build.screen_texts import ScreenTexts
-from world_api.build.shots import Cuts, SceneCuts
-from world_api.build.stage import Records, RowStage, Stage
-from world_api.build.stitches import Stitches
+from world_api.build import (
+    Cuts,
+    KeyFrames,
+    LookLinks,
+    Looks,
+    MovingThings,
+    Records,
+    RowStage,
+    SceneCuts,
+    ScreenTexts,
+    Stage,
+    Stitches,
+)
 from world_api.core import Box, DetectedObject, Image, TextLine
-from world_api.media.frames import Frame
-from world_api.perception.appearance import ColourAppearance
+from world_api.media import Frame
+from world_api.perception import ColourAppearance
 from world_api.world import TRACK_LOOK_DIMENSION
 
 pytestmark = pytest.mark.media

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from tests.support.building import Silent, StandingClock
 from tests.support.command_line import Cli
 from world_api.api import build_world, open_session
-from world_api.media.container import probe
-from world_api.media.decode_pass import DecodePass
-from world_api.media.decoder import VideoFrames
+from world_api.media import DecodePass, VideoFrames, probe
 from world_api.operations import run
 from world_api.options import BuildOptions, Listening
 from world_api.world import open_world

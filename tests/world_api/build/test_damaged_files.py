@@ -12,7 +12,7 @@ import pytest
 from tests.support.building import Silent, StandingClock
 from world_api.api import build_world, open_session
 from world_api.core import VideoWorldError
-from world_api.media.container import Limits
+from world_api.media import Limits
 from world_api.options import BuildOptions, Listening
 from world_api.world import check_world, open_world
 

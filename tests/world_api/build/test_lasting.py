@@ -15,13 +15,21 @@ import pytest
 
 from tests.support.building import Broken, Listener, StandingClock
 from tests.support.decoders import children, decoder_of
-from world_api.build.builder import BuildReport, Job, build_world
-from world_api.build.key_frames import KeyFrames
-from world_api.build.stage import Clip, Recipe, Record, Records, Sampling, Stage, StageSpec
+from world_api.build import (
+    BuildReport,
+    Clip,
+    Job,
+    KeyFrames,
+    Recipe,
+    Record,
+    Records,
+    Sampling,
+    Stage,
+    StageSpec,
+    build_world,
+)
 from world_api.core import Image, MediaFault, StoreFault, TimeSpan, world_lock
-from world_api.media.container import DEFAULT_LIMITS, Limits
-from world_api.media.decoder import VideoPass
-from world_api.media.frames import Frame
+from world_api.media import DEFAULT_LIMITS, Frame, Limits, VideoPass
 from world_api.world import check_world, open_world
 
 pytestmark = pytest.mark.media

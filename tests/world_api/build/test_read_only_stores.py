@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.building import Listener, StandingClock
 from world_api.api import build_world
-from world_api.build.source import remembered_source
+from world_api.build import remembered_source
 from world_api.options import BuildOptions
 
 pytestmark = pytest.mark.media

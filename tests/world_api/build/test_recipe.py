@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from world_api.core import BackendFault, Image
-from world_api.media.decoder import MediaWorker
+from world_api.media import MediaWorker
 from world_api.recipes import recipe_for
 
 pytestmark = pytest.mark.media

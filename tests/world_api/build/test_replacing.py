@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.building import Broken, Silent, StandingClock
-from world_api.build.builder import BuildReport, Job, build_world
-from world_api.build.stage import Clip, Recipe, Records, StageSpec
+from world_api.build import BuildReport, Clip, Job, Recipe, Records, StageSpec, build_world
 from world_api.core import Image
 from world_api.session import commit_session, list_sessions, open_overlay
 from world_api.world import open_world

@@ -12,12 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.support.building import made_clip, made_source, sampled_for
-from world_api.build.key_frames import KeyFrames, Looks
-from world_api.build.shots import Cuts, SceneCuts
-from world_api.build.stage import Clip, Records, RowStage, Stage, clip_span
-from world_api.build.stitches import Stitches
+from world_api.build import Clip, Cuts, KeyFrames, Looks, Records, RowStage, SceneCuts, Stage, Stitches, clip_span
 from world_api.core import Image
-from world_api.media.frames import DecodedFrame, Frame, Scaler
+from world_api.media import DecodedFrame, Frame, Scaler
 
 pytestmark = pytest.mark.media
 

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 from world_api.core import SAMPLE_RATE, MediaFault, Samples
-from world_api.media.audio import read_audio
-from world_api.media.decoder import MediaWorker
-from world_api.media.subtitles import look_into
+from world_api.media import MediaWorker, look_into, read_audio
 
 pytestmark = pytest.mark.media
 

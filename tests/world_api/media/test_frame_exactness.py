@@ -19,9 +19,7 @@ import pytest
 from numpy.typing import NDArray
 
 from world_api.core import Image
-from world_api.media.container import probe
-from world_api.media.decode_pass import DecodePass
-from world_api.media.decoder import VideoFrames
+from world_api.media import DecodePass, VideoFrames, probe
 
 pytestmark = pytest.mark.media
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from world_api.core import Image, MediaFault
-from world_api.media.container import probe
+from world_api.media import probe
 
 pytestmark = pytest.mark.media
 

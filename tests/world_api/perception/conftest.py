@@ -11,7 +11,7 @@ from tests.support.chat_server import SteppingClock
 from tests.support.vision_server import VisionServer
 from world_api.chat import ChatWire, Endpoint, OpenAIChatModel
 from world_api.core import LookRequest, LookTask, Picture, TimeSpan
-from world_api.perception.endpoint import EndpointVision
+from world_api.perception import EndpointVision
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from world_api.core import Box, Image
-from world_api.media.decoder import VideoFrames
-from world_api.perception.classical import ClassicalDetector, RapidOcrReader
+from world_api.media import VideoFrames
+from world_api.perception import ClassicalDetector, RapidOcrReader
 
 
 def card(*lines: str) -> Image:

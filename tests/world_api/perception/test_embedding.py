@@ -12,7 +12,7 @@ from tests.support.chat_server import Answer, ChatServer, SteppingClock
 from tests.support.vision_server import VisionServer
 from world_api.chat import Endpoint, OpenAIChatModel
 from world_api.core import BackendFault, ledger
-from world_api.perception.endpoint import EmbeddingsWire, EndpointEmbedder
+from world_api.perception import EmbeddingsWire, EndpointEmbedder
 
 
 @pytest.fixture

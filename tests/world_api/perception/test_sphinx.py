@@ -23,7 +23,7 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.shared_data
 def test_real_speech_is_heard_poorly_and_the_same_each_time(shared_data: Path) -> None:
     pytest.importorskip("pocketsphinx", reason="the extra [speech-lite] is not installed")
-    from world_api.media.audio import read_audio
+    from world_api.media import read_audio
 
     recogniser = speech.SphinxRecogniser()
     samples = read_audio(shared_data / "speech" / "jfk.flac", 0.0, 11.0)

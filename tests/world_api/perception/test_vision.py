@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.vision_server import VisionServer, frame_times_of, pictures_of, words_of
 from world_api.core import BackendFault, LookRequest, Picture, TimeSpan, ledger
-from world_api.perception.endpoint import EndpointVision, assumed_tokens
+from world_api.perception import EndpointVision, assumed_tokens
 
 Looking = Callable[..., LookRequest]
 

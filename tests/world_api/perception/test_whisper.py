@@ -215,7 +215,7 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.shared_data
 def test_the_real_voice_detector_finds_real_speech(shared_data: Path) -> None:
     pytest.importorskip("faster_whisper", reason="the extra [speech] is not installed")
-    from world_api.media.audio import read_audio
+    from world_api.media import read_audio
 
     (first, *_) = speech.SileroVoiceDetector().voiced(read_audio(shared_data / "speech" / "jfk.flac", 0.0, 11.0))
     assert first.start < 1.0 < first.end

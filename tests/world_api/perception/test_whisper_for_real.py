@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from world_api.core import SAMPLE_RATE
-from world_api.perception.speech import WhisperRecogniser
+from world_api.perception import WhisperRecogniser
 
 WIDTH, WORDS, MELS = 64, 50257, 80
 

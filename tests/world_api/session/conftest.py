@@ -16,7 +16,7 @@ from tests.support.vision_server import VisionServer, nearest_name
 from world_api import SystemClock
 from world_api.api import open_session
 from world_api.chat import Endpoint, OpenAIChatModel
-from world_api.perception.endpoint import EmbeddingsWire, EndpointEmbedder, EndpointVision
+from world_api.perception import EmbeddingsWire, EndpointEmbedder, EndpointVision
 from world_api.session import FrameChoice, Session, Vision, VisionConfig
 
 Open = Callable[..., Session]

@@ -16,10 +16,9 @@ from benchmarks.operation_calls import CASES, Draws
 from tests.support.hammer import hammered
 from world_api.api import open_session
 from world_api.core import OnceEach, OperationFault, TimeSpan, content_words
-from world_api.media.decoder import VideoFrames
-from world_api.media.frames import Frame
+from world_api.media import Frame, VideoFrames
 from world_api.operations import OPERATIONS, run
-from world_api.perception.classical import ClassicalDetector
+from world_api.perception import ClassicalDetector
 from world_api.session import FrameLooker, Overlay, Session
 from world_api.world import read_manifest
 from world_api.world import store as stored

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip
-from world_api.build.look_links import LookLinks
+from world_api.build import LookLinks
 from world_api.world import TRACK_LOOK_DIMENSION
 
 pytestmark = pytest.mark.media

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from tests.support.building import made_clip, made_source
-from world_api.build.moving_things import MovingThings
-from world_api.build.stitches import Stitches
+from world_api.build import MovingThings, Stitches
 from world_api.core import Box, DetectedObject, Image
-from world_api.media.frames import Frame
-from world_api.perception.appearance import ColourAppearance
+from world_api.media import Frame
+from world_api.perception import ColourAppearance
 
 pytestmark = pytest.mark.media
 

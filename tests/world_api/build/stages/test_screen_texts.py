@@ -12,12 +12,10 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, sampled_for
-from world_api.build.screen_texts import ScreenTexts, likely_places, looks_same
-from world_api.build.stage import clip_span
+from world_api.build import ScreenTexts, clip_span
+from world_api.build.screen_texts import likely_places, looks_same
 from world_api.core import Box, Image, TextLine, TimeSpan
-from world_api.media.container import probe
-from world_api.media.decode_pass import DecodePass
-from world_api.media.frames import Frame
+from world_api.media import DecodePass, Frame, probe
 from world_api.world import join_readings, rows_from_records
 
 pytestmark = pytest.mark.media
@@ -285,7 +283,7 @@ def test_a_title_that_began_shortly_before_the_join_is_read_by_the_later_clip(
 
 @pytest.mark.shared_data
 def test_real_titles_and_a_real_clock_are_found_in_few_readings(shared_data: Path) -> None:
-    from world_api.perception.classical import RapidOcrReader
+    from world_api.perception import RapidOcrReader
 
     reader = CountingReader(RapidOcrReader())
     stage = ScreenTexts(lambda: reader)

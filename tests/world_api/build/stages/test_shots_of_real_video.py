@@ -11,10 +11,7 @@ import pytest
 
 from tests.support.building import Silent, StandingClock
 from world_api import open_world
-from world_api.build.builder import Job, build_world
-from world_api.build.key_frames import KeyFrames, Looks
-from world_api.build.shots import Cuts, SceneCuts
-from world_api.build.stage import Recipe
+from world_api.build import Cuts, Job, KeyFrames, Looks, Recipe, SceneCuts, build_world
 from world_api.core import TimeSpan
 
 pytestmark = [pytest.mark.shared_data, pytest.mark.media]

@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, made_source
-from world_api.build.speech import LONGEST, RecognisedSpeech, SubtitleLines, cut_utterances
-from world_api.build.stage import Clip, Records, Stage
+from world_api.build import Clip, RecognisedSpeech, Records, Stage, SubtitleLines
+from world_api.build.speech import LONGEST, cut_utterances
 from world_api.core import SAMPLE_RATE, Samples, SpokenLine, SpokenWord, TimeSpan
-from world_api.media.container import probe
-from world_api.media.subtitles import Subtitles, SubtitleSource, choose_subtitles, read_subtitles
-from world_api.perception.speech import EnergyVoiceDetector
+from world_api.media import Subtitles, SubtitleSource, choose_subtitles, probe, read_subtitles
+from world_api.perception import EnergyVoiceDetector
 
 
 def clip(number: int = 0, sound: Samples | None = None, *, start: float = 0.0) -> Clip:
@@ -209,7 +208,7 @@ def test_a_detector_decides_by_what_it_has_heard_so_far() -> None:
 
 @pytest.mark.shared_data
 def test_real_speech_is_detected_and_little_else(shared_data: Path) -> None:
-    from world_api.media.audio import read_audio
+    from world_api.media import read_audio
 
     found = EnergyVoiceDetector().voiced(read_audio(shared_data / "video" / "composite_337s.mp4", 100.0, 170.0))
     truth = [(4.0, 15.0), (50.0, 57.1), (58.0, 60.99), (62.0, 67.3)]

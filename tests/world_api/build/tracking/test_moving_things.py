@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from tests.support.building import made_clip, made_source
-from world_api.build.moving_things import MovingThings
-from world_api.build.stage import Records
+from world_api.build import MovingThings, Records
 from world_api.core import Box, DetectedObject, Image, TimeSpan
-from world_api.media.frames import Frame, PixelFormat
-from world_api.perception.appearance import ColourAppearance
+from world_api.media import Frame, PixelFormat
+from world_api.perception import ColourAppearance
 
 pytestmark = pytest.mark.media
 

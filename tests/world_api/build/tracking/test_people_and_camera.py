@@ -15,7 +15,7 @@ from world_api.build.camera_motion import CameraMove, CameraWatch, Look, is_brea
 from world_api.build.colours import colour_words
 from world_api.build.people import People, PersonVotes
 from world_api.core import Box, DetectedObject, Image
-from world_api.perception.appearance import ColourAppearance
+from world_api.perception import ColourAppearance
 from world_api.world import TRACK_LOOK_DIMENSION
 
 pytestmark = pytest.mark.media
