@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Protocol
 
-from world_api.media import VideoPass
-
-
-class Process(Protocol):
-    """A child process."""
-
-    @property
-    def pid(self) -> int: ...
+from world_api.media.decoder import VideoPass
+from world_api.media.process import ChildProcess
 
 
-def number_of(process: Process) -> int:
+def number_of(process: ChildProcess) -> int:
     """Its number in the system."""
-    return process.pid
+    return process._process.pid
 
 
 def decoder_of(decode: VideoPass) -> int | None:

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent
-from world_api.build import Stage
 from world_api.build.checkpoint import RowStore
 from world_api.build.scheduler import Scheduler
+from world_api.build.stage import Stage
 from world_api.core import Image
-from world_api.media import DEFAULT_LIMITS, DecodedFrame, Frame, Scaler, VideoPass, probe
+from world_api.media.container import DEFAULT_LIMITS, probe
+from world_api.media.decoder import VideoPass
+from world_api.media.frames import DecodedFrame, Frame, Scaler
 
 Draw = Callable[[float], Image]
 

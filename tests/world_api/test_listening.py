@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from world_api import recipes
-from world_api.build import RecognisedSpeech, Stage, SubtitleLines
+from world_api.build.speech import RecognisedSpeech, SubtitleLines
+from world_api.build.stage import Stage
 from world_api.core import BackendFault, MediaFault, Samples, SpokenLine
-from world_api.media import MediaWorker
+from world_api.media.decoder import MediaWorker
 from world_api.options import Listening
 from world_api.perception import speech
 from world_api.recipes import speech_stage
@@ -101,7 +102,7 @@ def test_that_nothing_heard_it_is_said_where_there_is_sound(film: Path, tmp_path
     assert isinstance(stage, SubtitleLines)
     (loss,) = stage.losses(start=0.0, duration=60.0)
     assert loss.code == "speech_unheard"
-    assert "faster-whisper is not installed" in loss.message
+    assert f"{speech.WHISPER} is not installed" in loss.message
 
 
 @pytest.mark.usefixtures("no_model")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -31,39 +32,32 @@ DECODE_LOG = "decoding.jsonl"
 _CHECK = 12
 
 
+@dataclass(eq=False)
 class RowStore:
     """Rows of a recipe's stages by clip; threads may share it.
 
     With ``reuse`` clips that exist under their key are kept, of the first ``most`` only if that is given.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        source: Probe,
-        keys: Mapping[str, str],
-        *,
-        reuse: bool,
-        audio: Audio,
-        most: int | None = None,
-    ) -> None:
-        self._folder = folder
-        self._source = source
-        self._keys = keys
-        self._reuse = reuse
-        self._audio = audio
-        self._most = most
-        self._files: dict[tuple[str, int, str], FileEntry] = {}  #: by table, clip and the stage's key
-        self._found: dict[str, set[int]] = {}
-        self._lock = Lock()
-        self.written = 0
+    _folder: Path
+    _source: Probe
+    _keys: Mapping[str, str]
+    _: KW_ONLY
+    reuse: bool
+    audio: Audio
+    most: int | None = None
+    written: int = 0
+    #: By table, clip and the stage's key.
+    _files: dict[tuple[str, int, str], FileEntry] = field(default_factory=dict)
+    _found: dict[str, set[int]] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
     def clips_of(self, stage: Stage) -> set[int]:
         """The clips of a stage that existed at the start and are kept."""
         name = stage.spec.name
         with self._lock:
             if name not in self._found:
-                self._found[name] = self._find(stage) if self._reuse else set()
+                self._found[name] = self._find(stage) if self.reuse else set()
             return set(self._found[name])
 
     def reused(self, clips: int) -> int:
@@ -74,7 +68,7 @@ class RowStore:
         """A clip for its stages."""
         return Clip(
             number=number, span=clip_span(number), source=self._source, rows=self.rows,
-            keep_image=lambda jpeg: write_image(self._folder, jpeg), audio=self._audio,
+            keep_image=lambda jpeg: write_image(self._folder, jpeg), audio=self.audio,
         )  # fmt: skip
 
     def add(self, stage: Stage, number: int, records: Records) -> None:
@@ -109,7 +103,7 @@ class RowStore:
         complete = {
             number
             for number in set.intersection(*map(set, tables.values()))
-            if (self._most is None or number < self._most)
+            if (self.most is None or number < self.most)
             and all(self._has_images(found[number]) for found in tables.values())
         }
         self._files |= {(table, number, key): found[number] for table, found in tables.items() for number in complete}

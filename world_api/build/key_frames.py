@@ -32,7 +32,6 @@ class Looks:
         version=2,
         tables=("looks",),
         sampling=Sampling(fps=1.0, max_side=LOOK_SIDE),
-        quick=True,
     )
 
     def open(self, _clip: Clip) -> LooksWorker:
@@ -64,7 +63,6 @@ class KeyFrames:
         version=4,
         tables=("key_frames",),
         sampling=Sampling(fps=_FPS, max_side=_KEPT_SIDE, warm_up=_MEMORY + _MOMENT),
-        quick=True,
     )
 
     def open(self, clip: Clip) -> KeyFramesWorker:

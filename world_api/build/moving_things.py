@@ -69,7 +69,7 @@ class Notes:
     def vote(self, number: int, blob: Blob, frame: Frame, picture: Image) -> None:
         """Vote on whether it is a person, when that is due."""
         votes = self.of(number).votes
-        if not votes.is_due(frame.time):
+        if frame.time < votes.next_look:
             return
         is_small = blob.box.height < _TALL_ENOUGH
         scale = min(1.0, _VOTE_SIDE / max(frame.shape))
@@ -252,7 +252,7 @@ class MovingThingsWorker:
 
     def _keep_up(self, frame: Frame, glance: Image, background: Background) -> None:
         """While the camera moves: detect people, and update the background fast."""
-        self._tracker.clear()
+        self._tracker.alive = []
         self._blobs = []
         elapsed = frame.time - self._close_time
         if elapsed >= _UNSTEADY_STEP:
@@ -276,7 +276,7 @@ class MovingThingsWorker:
         self._background = Background(picture)
         self._shot_start = time
         self._blobs = []
-        self._tracker.clear()
+        self._tracker.alive = []
         self._people.clear()
 
     def _settle(self, time: float, background: Background) -> None:

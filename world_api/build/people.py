@@ -51,10 +51,6 @@ class PersonVotes:
         """Confidence, 0 to 1 (not calibrated)."""
         return round(0.5 + 0.11 * self.score, 2) if self.is_person else 0.5
 
-    def is_due(self, time: float) -> bool:
-        """Whether another vote is due."""
-        return time >= self.next_look
-
     def look(
         self, scorer: PersonScorer, image: Callable[[], Image], box: Box, time: float, *, cut_off: bool = False
     ) -> None:

@@ -1,7 +1,7 @@
 """Running the stages of a build: one decode pass feeds the frame stages; row stages work on rows as these are stored.
 
-The decoder is a separate process, so the thread that receives frames feeds the quick stages itself. Every other frame stage has a
-thread, and the row stages share one. Memory is bounded by the slots of the decoder: a frame that waits for a stage holds one.
+Every frame stage has a thread, and the row stages share one. Memory is bounded by the slots of the decoder: a frame that waits
+for a stage holds one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from threading import Lock
 from typing import Protocol
@@ -46,7 +47,7 @@ class StageRunner:
         self.stage = stage
         self.name = stage.spec.name
         self.time = 0.0  #: of the last frame it was fed, seconds
-        self.executor = None if stage.spec.quick else ThreadPoolExecutor(1, thread_name_prefix=self.name)
+        self.executor = ThreadPoolExecutor(1, thread_name_prefix=self.name)
         self._sampling = stage.spec.sampling
         self._stored = stored
         self._rows = rows
@@ -111,6 +112,7 @@ class StageRunner:
         return start - self._sampling.warm_up, start + CLIP_SECONDS + self._sampling.look_ahead
 
 
+@dataclass(kw_only=True, eq=False)
 class Scheduler:
     """Runs the stages of one build.
 
@@ -120,29 +122,22 @@ class Scheduler:
         clip_done: Called with the number of clips, from the first on, that all stages have stored.
     """
 
-    def __init__(
-        self,
-        *,
-        stages: Sequence[Stage],
-        rows: RowStore,
-        progress: Progress,
-        expected: float,
-        clip_done: Callable[[int], None] = lambda count: None,
-    ) -> None:
-        self._stages = stages
-        self._rows = rows
-        self._progress = progress
-        self._expected = expected
-        self._clip_done = clip_done
-        self._stored = {stage.spec.name: rows.clips_of(stage) for stage in stages}
+    stages: Sequence[Stage]
+    rows: RowStore
+    progress: Progress
+    expected: float
+    clip_done: Callable[[int], None] = lambda count: None
+
+    def __post_init__(self) -> None:
+        self._stored = {stage.spec.name: self.rows.clips_of(stage) for stage in self.stages}
         self._without_gap = dict.fromkeys(self._stored, 0)  #: number of clips stored from the first on
         self._lock = Lock()
         self._frame_stages = [
-            StageRunner(stage, rows.clips_of(stage), rows, self._store)
-            for stage in stages
+            StageRunner(stage, self.rows.clips_of(stage), self.rows, self._store)
+            for stage in self.stages
             if not isinstance(stage, RowStage)
         ]
-        self._row_stages = [stage for stage in stages if isinstance(stage, RowStage)]
+        self._row_stages = [stage for stage in self.stages if isinstance(stage, RowStage)]
         self._row_executor = ThreadPoolExecutor(1, thread_name_prefix="rows")
         self._next = {stage.spec.name: 0 for stage in self._row_stages}  #: the next clip that each works on
         self._pending: list[Future[None]] = []
@@ -173,27 +168,26 @@ class Scheduler:
             self._submit(stage.executor, stage.name, partial(stage.finish, duration))
         while True:
             self._advance(duration)
-            if all(self._up_to(stage.spec.name) >= clip_count(duration) for stage in self._stages):
+            if all(self._up_to(stage.spec.name) >= clip_count(duration) for stage in self.stages):
                 return
             wait(self._pending, timeout=_TURN, return_when=FIRST_COMPLETED)
 
     def stop(self) -> None:
         """Stop all threads; stored rows stay."""
         for executor in [self._row_executor, *(stage.executor for stage in self._frame_stages)]:
-            if executor is not None:
-                executor.shutdown(cancel_futures=True)
+            executor.shutdown(cancel_futures=True)
 
     def _show(self, frame: Frame, stages: list[StageRunner]) -> None:
         if not stages:
             frame.release()
             return
         frame.share(len(stages))
-        for stage in sorted(stages, key=lambda stage: stage.executor is None):  # the threads first
+        for stage in stages:
             self._submit(stage.executor, stage.name, partial(stage.see, frame))
         self._check()
 
-    def _submit(self, executor: Executor | None, name: str, work: Callable[[], None]) -> None:
-        """Run work of a stage now, or on its thread after the work submitted before."""
+    def _submit(self, executor: Executor, name: str, work: Callable[[], None]) -> None:
+        """Run work of a stage on its thread, after the work submitted before."""
 
         def named() -> None:
             try:
@@ -202,10 +196,7 @@ class Scheduler:
                 failure.add_note(f"raised by the stage {name!r}")
                 raise
 
-        if executor is None:
-            named()
-        else:
-            self._pending.append(executor.submit(named))
+        self._pending.append(executor.submit(named))
 
     def _check(self) -> None:
         """Raise an error that a stage raised on its thread."""
@@ -216,7 +207,7 @@ class Scheduler:
             future.result()
 
     def _store(self, stage: Stage, number: int, records: Records) -> None:
-        self._rows.add(stage, number, records)
+        self.rows.add(stage, number, records)
         with self._lock:
             self._stored[stage.spec.name].add(number)
 
@@ -233,10 +224,10 @@ class Scheduler:
         for stage in self._row_stages:
             self._submit_ready(stage, None if duration is None else clip_count(duration))
         self._report(duration)
-        complete = min((self._up_to(stage.spec.name) for stage in self._stages), default=0)
+        complete = min((self._up_to(stage.spec.name) for stage in self.stages), default=0)
         if complete > self._complete:
             self._complete = complete
-            self._clip_done(complete)
+            self.clip_done(complete)
 
     def _submit_ready(self, stage: RowStage, clips: int | None) -> None:
         """Submit the clips of a row stage for which every frame stage and every stage it needs has stored its rows."""
@@ -251,17 +242,17 @@ class Scheduler:
                 self._submit(self._row_executor, name, partial(self._make_rows, stage, number))
 
     def _make_rows(self, stage: RowStage, number: int) -> None:
-        self._store(stage, number, stage.make_rows(self._rows.clip(number)))
+        self._store(stage, number, stage.make_rows(self.rows.clip(number)))
 
     def _report(self, duration: float | None) -> None:
         done = {stage.name: stage.time for stage in self._frame_stages}
         done |= {stage.spec.name: self._up_to(stage.spec.name) * CLIP_SECONDS for stage in self._row_stages}
         for name, seconds in done.items():
             if duration is not None:
-                self._progress.update(name, min(seconds, duration), duration)
+                self.progress.update(name, min(seconds, duration), duration)
             else:  # a growing video has no known end
-                expected = max(seconds, self._expected) if self._expected else seconds + CLIP_SECONDS
-                self._progress.update(name, seconds, expected)
+                expected = max(seconds, self.expected) if self.expected else seconds + CLIP_SECONDS
+                self.progress.update(name, seconds, expected)
 
 
 def _merged(spans: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
@@ -275,23 +266,15 @@ def _merged(spans: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]
     return tuple(merged)
 
 
-_opencv_lock = Lock()
-_opencv_threads: list[int] = []  #: for each build inside the context, the setting before the first one
-
-
 @contextmanager
 def opencv_on_one_thread() -> Iterator[None]:
     """Run OpenCV on the calling thread: stages are threads already, and their pictures small.
 
-    The setting is global to the process; the former value is restored when the last build leaves this context.
+    The setting is global to the process; the former value is restored afterwards.
     """
-    with _opencv_lock:
-        _opencv_threads.append(_opencv_threads[0] if _opencv_threads else cv2.getNumThreads())
-        cv2.setNumThreads(1)
+    threads = cv2.getNumThreads()
+    cv2.setNumThreads(1)
     try:
         yield
     finally:
-        with _opencv_lock:
-            threads = _opencv_threads.pop()
-            if not _opencv_threads:
-                cv2.setNumThreads(threads)
+        cv2.setNumThreads(threads)

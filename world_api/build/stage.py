@@ -90,8 +90,6 @@ class StageSpec:
     rows_ahead: float = 0.0
     #: Whether it reads the whole file instead of frames or rows: it waits for the end of a growing video.
     whole_file: bool = False
-    #: Whether a frame takes it less time than a switch to another thread; stages that are not quick have a thread each.
-    quick: bool = False
     libraries: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
 

@@ -35,11 +35,6 @@ class RemoteStage:
         self._maker = maker
         self._process = ChildProcess("world_api.build.stage_process:serve", maker)
 
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
-
     def open(self, clip: Clip) -> Worker:
         """A fresh worker for one clip.
 

@@ -336,10 +336,6 @@ class Tracker:
         """End a track."""
         self.alive = [other for other in self.alive if other is not track]
 
-    def clear(self) -> None:
-        """End all tracks at the end of a shot."""
-        self.alive = []
-
     def undecided(self, time: float) -> list[Candidate]:
         """Tracks that stay where they appeared: objects left behind."""
         return [t for t in self.alive if t.confirmed_at is None and time - t.born > UNDECIDED]

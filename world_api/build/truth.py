@@ -48,15 +48,11 @@ class _Interval(_Part):
         return self
 
 
-class TrueScene(_Interval):
-    """A scene and what is in it."""
-
+class _Scene(_Interval):
     caption: str = ""
 
 
-class TrueSighting(_Part):
-    """The box of a track at one time."""
-
+class _Sighting(_Part):
     time: Seconds
     box: BoxNumbers
 
@@ -68,7 +64,7 @@ class TrueTrack(_Part):
     category: str
     colours: tuple[str, ...] = ()
     label: str = ""
-    sightings: tuple[TrueSighting, ...]
+    sightings: tuple[_Sighting, ...]
 
 
 class TrueSpeech(_Interval):
@@ -85,16 +81,12 @@ class TrueScreenText(_Interval):
     box: BoxNumbers
 
 
-class TrueAction(_Interval):
-    """An action; ``track`` may be empty."""
-
+class _Action(_Interval):
     label: str
     track: str = ""
 
 
-class TrueCaption(_Interval):
-    """A sentence about an interval."""
-
+class _Caption(_Interval):
     text: str
 
 
@@ -105,12 +97,12 @@ class Truth(_Part):
 
     schema_version: Literal[1]
     cuts: tuple[Seconds, ...] = ()
-    scenes: tuple[TrueScene, ...] = ()
+    scenes: tuple[_Scene, ...] = ()
     tracks: tuple[TrueTrack, ...] = ()
     speech: tuple[TrueSpeech, ...] = ()
     screen_text: tuple[TrueScreenText, ...] = ()
-    actions: tuple[TrueAction, ...] = ()
-    captions: tuple[TrueCaption, ...] = ()
+    actions: tuple[_Action, ...] = ()
+    captions: tuple[_Caption, ...] = ()
 
 
 def truth_path(video: Path) -> Path:

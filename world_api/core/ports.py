@@ -237,10 +237,10 @@ class LookReply:
     """A vision model's answer: text, confidence (if it gave one), and what it says it is not certain of."""
 
     text: str
-    confidence: float | None
-    uncertain: str
-    actions: tuple[SeenAction, ...]
     spent: Spent
+    confidence: float | None = None
+    uncertain: str = ""
+    actions: tuple[SeenAction, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

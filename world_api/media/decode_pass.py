@@ -188,6 +188,7 @@ class _ResumeFailed(Exception):
     """The frame after which a pass was to resume was not found."""
 
 
+@dataclass(kw_only=True)
 class DecodePass:
     """Iterates the frames of a probed video once; afterwards ``state`` knows its true length and what was lost.
 
@@ -200,46 +201,35 @@ class DecodePass:
         file: Read in place of the path of ``source``.
     """
 
-    def __init__(
-        self,
-        *,
-        source: Probe,
-        limits: Limits = DEFAULT_LIMITS,
-        resume_from: PassState | None = None,
-        skip: float = 0.0,
-        file: IO[bytes] | None = None,
-    ) -> None:
-        self.source = source
-        self.state = deepcopy(resume_from) or PassState(timeline=Timeline(start=source.start))
-        self._limits = limits
-        self._resume_from = resume_from
-        self._skip = skip
-        self._file = file
+    source: Probe
+    limits: Limits = DEFAULT_LIMITS
+    resume_from: PassState | None = None
+    skip: float = 0.0
+    file: IO[bytes] | None = None
+
+    def __post_init__(self) -> None:
+        self.state = deepcopy(self.resume_from) or PassState(timeline=Timeline(start=self.source.start))
         self._scaler = Scaler()
-        self._fitter = Fitter(source.width, source.height)
+        self._fitter = Fitter(self.source.width, self.source.height)
 
     def __iter__(self) -> Iterator[Frame]:
         try:
             yield from self._frames()
         except _ResumeFailed:
-            self._resume_from, self.state = None, PassState(timeline=Timeline(start=self.source.start))
+            self.resume_from, self.state = None, PassState(timeline=Timeline(start=self.source.start))
             yield from self._frames()
-
-    def losses(self) -> list[LossNote]:
-        """What was lost up to now."""
-        return losses(self.source, self.state)
 
     def _frames(self) -> Iterator[Frame]:
         state, rate = self.state, self.source.frame_rate
-        with open_video(self.source.path, limits=self._limits, file=self._file) as container:
-            stream = video_stream(container, self.source.path, limits=self._limits)
+        with open_video(self.source.path, limits=self.limits, file=self.file) as container:
+            stream = video_stream(container, self.source.path, limits=self.limits)
             tick = stream.time_base  #: of the stream's clock, in seconds
-            if self._resume_from is None:
+            if self.resume_from is None:
                 frames = self._all(container, stream)
-            elif self._skip:
+            elif self.skip:
                 frames = self._beyond(container, stream)
             else:
-                frames = self._after(container, stream, self._resume_from)
+                frames = self._after(container, stream, self.resume_from)
             for raw in frames:
                 time = self._time_of(raw)
                 if time is None:
@@ -261,7 +251,7 @@ class DecodePass:
 
     def _all(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
         for picture in decoded(container, stream, decode_pictures, refused=self._refuse):
-            if picture.width * picture.height <= self._limits.pixels:
+            if picture.width * picture.height <= self.limits.pixels:
                 yield picture
             else:
                 self._refuse()
@@ -287,7 +277,7 @@ class DecodePass:
         """The frames after the seconds that are skipped."""
         import av
 
-        target = self.state.last_time + self._skip
+        target = self.state.last_time + self.skip
         if stream.time_base is not None:
             try:
                 container.seek(int((self.source.start + target) / stream.time_base), stream=stream, backward=False)

@@ -83,16 +83,10 @@ def capture(address: str, path: Path, *, limits: Limits, alive: Callable[[], Non
     If the stream breaks off, the file ends there.
 
     Raises:
-        MediaFault: ``network_not_allowed``, ``stream_not_reached``, ``no_video_stream``.
+        MediaFault: ``stream_not_reached``, ``no_video_stream``.
     """
     import av
 
-    if not limits.network:
-        raise MediaFault(
-            "network_not_allowed",
-            "no stream is opened unless network protocols are allowed",
-            hint="add --allow-network",
-        )
     with open_stream(address, limits) as source:
         video, audio = source.streams.best("video"), source.streams.best("audio")
         if video is None:

@@ -161,11 +161,6 @@ class ChildProcess:
         self._finish = weakref.finalize(self, _finish, self._process, self._files, self._writing)
         self._wire = Wire(read_from=ours_in, write_to=ours_out)
 
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
-
     def ask(self, request: Message) -> tuple[Message, bytes]:
         """Return the last message about a request, and its raw bytes.
 

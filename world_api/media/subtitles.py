@@ -15,7 +15,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -194,10 +194,6 @@ class CueList:
     cues: tuple[Cue, ...]
     left_out: int = 0
     is_cut: bool = False
-
-    def first(self, most: int) -> CueList:
-        """The first ``most`` cues."""
-        return self if len(self.cues) <= most else replace(self, cues=self.cues[:most], is_cut=True)
 
 
 def language_code(code: str | None) -> str:
@@ -445,9 +441,6 @@ def _is_chinese(text: str) -> bool:
 
 
 AUTO, NONE = "auto", "none"
-#: More cues than this are taken only up to this many a second: songs may have one for each syllable.
-_PLENTY, _MOST_A_SECOND = 2000, 20
-
 #: Faults of a stream that kills its decoder: the video is built without the stream.
 _BEYOND_READING = frozenset({"decoder_died", "decoder_stalled"})
 
@@ -478,25 +471,17 @@ def look_into(video: Path, worker: MediaWorker) -> Inside:
     return Inside(texts=texts, has_sound=message["has_sound"], language=message["language"])
 
 
-def read_source(source: SubtitleSource, video: Path, worker: MediaWorker) -> CueList:
-    """Read one source: its first cues, at most as many as are plausible for the length of the video.
+def read_source(source: SubtitleSource, worker: MediaWorker) -> CueList:
+    """Read one source.
 
     Raises:
         MediaFault: ``decoder_died``, ``decoder_stalled``.
     """
     if source.kind == "sidecar":
-        found = read_subtitles(source.path)
-    else:
-        message, payload = worker.ask({"do": "cues", "stream": source.stream}, source.path)
-        cues = tuple(Cue(**record) for record in json.loads(payload))
-        found = CueList(cues=cues, left_out=message["left_out"], is_cut=message["is_cut"])
-    if len(found.cues) <= _PLENTY:
-        return found
-    try:
-        seconds = worker.probe(video).declared_duration
-    except MediaFault:
-        seconds = None
-    return found if seconds is None else found.first(max(_PLENTY, round(seconds * _MOST_A_SECOND)))
+        return read_subtitles(source.path)
+    message, payload = worker.ask({"do": "cues", "stream": source.stream}, source.path)
+    cues = tuple(Cue(**record) for record in json.loads(payload))
+    return CueList(cues=cues, left_out=message["left_out"], is_cut=message["is_cut"])
 
 
 def choose_subtitles(video: Path, wanted: str = AUTO, worker: MediaWorker | None = None) -> Subtitles:
@@ -520,7 +505,7 @@ def choose_subtitles(video: Path, wanted: str = AUTO, worker: MediaWorker | None
     losses = [loss("subtitles_elsewhere", f"{path.name} {elsewhere}") for path in strangers]
     found = sorted([*sidecars, *inside.texts], key=lambda source: source.is_partial)
     if wanted == AUTO:
-        return _first_with_cues(_in_order(found, inside.language), losses, video, worker)
+        return _first_with_cues(_in_order(found, inside.language), losses, worker)
     language = language_code(wanted)
     fitting = [(source, "its language was wanted") for source in found if source.language == language]
     if not fitting:
@@ -530,7 +515,7 @@ def choose_subtitles(video: Path, wanted: str = AUTO, worker: MediaWorker | None
             f"{video.name} has no subtitles in {wanted!r}; it has: {there}",
             hint="name a language it has, a subtitle file, or 'none'",
         )
-    return _first_with_cues(fitting, losses, video, worker)
+    return _first_with_cues(fitting, losses, worker)
 
 
 def _named_file(path: Path, video: Path, worker: MediaWorker) -> Subtitles:
@@ -538,7 +523,7 @@ def _named_file(path: Path, video: Path, worker: MediaWorker) -> Subtitles:
         raise MediaFault("no_such_subtitles", f"there is no subtitle file {path}", hint="check the path")
     language = next((found.language for found in find_sidecars(video)[0] if found.path.resolve() == path.resolve()), "")
     source = SubtitleSource(kind="sidecar", name=printable(path.name), language=language, path=path)
-    return _first_with_cues([(source, "it was named")], [], video, worker)
+    return _first_with_cues([(source, "it was named")], [], worker)
 
 
 def _in_order(found: Sequence[SubtitleSource], sound: str) -> list[tuple[SubtitleSource, str]]:
@@ -555,11 +540,11 @@ def _in_order(found: Sequence[SubtitleSource], sound: str) -> list[tuple[Subtitl
 
 
 def _first_with_cues(
-    order: Sequence[tuple[SubtitleSource, str]], losses: list[LossNote], video: Path, worker: MediaWorker
+    order: Sequence[tuple[SubtitleSource, str]], losses: list[LossNote], worker: MediaWorker
 ) -> Subtitles:
     for source, why in order:
         try:
-            read = read_source(source, video, worker)
+            read = read_source(source, worker)
         except MediaFault as fault:
             if fault.code not in _BEYOND_READING:
                 raise

@@ -15,7 +15,6 @@ import math
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -139,7 +138,7 @@ class EndpointVision:
             cached=usage.cached, images=len(request.pictures), estimated=usage.estimated,
         )  # fmt: skip
         charge(spent)
-        return LookReply(**vars(read_reply(reply, request.task, model=self.name)), spent=spent)
+        return read_reply(reply, request.task, model=self.name, spent=spent)
 
     def messages(self, request: LookRequest, *, as_text: bool = False) -> list[dict[str, Any]]:
         """Build the messages: an instruction, the record, and each picture after its time.
@@ -266,21 +265,11 @@ def assumed_tokens(width: int, height: int) -> int:
     return _BASE_TOKENS + _TILE_TOKENS * math.ceil(width / _TILE) * math.ceil(height / _TILE)
 
 
-@dataclass(frozen=True, kw_only=True)
-class VisionReply:
-    """The contents of a reply."""
-
-    text: str
-    confidence: float | None = None
-    uncertain: str = ""
-    actions: tuple[SeenAction, ...] = ()
-
-
 class _UnreadableError(Exception):
     """Why a reply cannot be used, in our words: none of the reply's."""
 
 
-def read_reply(reply: dict[str, Any], task: LookTask, *, model: str) -> VisionReply:
+def read_reply(reply: dict[str, Any], task: LookTask, *, model: str, spent: Spent) -> LookReply:
     """Read a Chat Completions reply; plain text is taken for the caption or the answer.
 
     Raises:
@@ -299,7 +288,7 @@ def read_reply(reply: dict[str, Any], task: LookTask, *, model: str) -> VisionRe
         raise _with_note(fault, refusal, by=model)
     content = text_of(message, "")
     try:
-        return _read_content(content, task, is_cut=choice.get("finish_reason") == "length")
+        return _read_content(content, task, spent, is_cut=choice.get("finish_reason") == "length")
     except _UnreadableError as error:
         fault = BackendFault(
             "sight_unreadable",
@@ -309,18 +298,18 @@ def read_reply(reply: dict[str, Any], task: LookTask, *, model: str) -> VisionRe
         raise _with_note(fault, content, by=model) from None
 
 
-def _read_content(content: str, task: LookTask, *, is_cut: bool) -> VisionReply:
+def _read_content(content: str, task: LookTask, spent: Spent, *, is_cut: bool) -> LookReply:
     said = _without_thoughts(content)
     if not said:
         raise _UnreadableError("it was cut off before it said anything" if is_cut else "it is empty")
     record = _object_in(said, task)
     if record is not None:
-        return _read_record(record, task)
+        return _read_record(record, task, spent)
     if _LIST.match(said) or _OBJECT.search(said) or said[0] == "{" or "```" in said:
         raise _UnreadableError("its JSON was cut off" if is_cut else "its JSON is broken")
     if task == "actions":
         raise _UnreadableError("it lists no actions")
-    return VisionReply(text=one_line(said, MAX_CHARACTERS))
+    return LookReply(text=one_line(said, MAX_CHARACTERS), spent=spent)
 
 
 def _without_thoughts(content: str) -> str:
@@ -330,7 +319,7 @@ def _without_thoughts(content: str) -> str:
     return _THOUGHT_ENDS.split(_THOUGHT.sub("", content))[-1].strip()
 
 
-def _read_record(record: dict[str, Any], task: LookTask) -> VisionReply:
+def _read_record(record: dict[str, Any], task: LookTask, spent: Spent) -> LookReply:
     answer, uncertain = record.get(ANSWER[task]), record.get("uncertain")
     doubt = one_line(uncertain, 500) if isinstance(uncertain, str) else ""
     if task == "actions":
@@ -339,11 +328,13 @@ def _read_record(record: dict[str, Any], task: LookTask) -> VisionReply:
         actions = tuple(action for item in answer[:MAX_ACTIONS] if (action := _action(item)) is not None)
         if answer and not actions:
             raise _UnreadableError("none of its actions has a label")
-        return VisionReply(text="; ".join(action.label for action in actions), uncertain=doubt, actions=actions)
+        text = "; ".join(action.label for action in actions)
+        return LookReply(text=text, uncertain=doubt, actions=actions, spent=spent)
     if not isinstance(answer, str) or not answer.strip():
         raise _UnreadableError(f"it has no {ANSWER[task]}")
     text = one_line(answer, MAX_CHARACTERS)
-    return VisionReply(text=text, confidence=_confidence(record.get("confidence")), uncertain=doubt)
+    confidence = _confidence(record.get("confidence"))
+    return LookReply(text=text, confidence=confidence, uncertain=doubt, spent=spent)
 
 
 def _action(item: Any) -> SeenAction | None:

@@ -115,14 +115,23 @@ class SileroVoiceDetector:
 
 def whisper_is_installed() -> bool:
     """Whether the package is installed; it is not imported."""
-    return _version_of(WHISPER) is not None
-
-
-def _version_of(distribution: str) -> str | None:
     try:
-        return version(distribution)
+        return bool(version(WHISPER))
     except PackageNotFoundError:
-        return None
+        return False
+
+
+def _version_of(package: str, extra: str, more: str = "") -> str:
+    """Return the version of a package.
+
+    Raises:
+        BackendFault: ``speech_model_missing``.
+    """
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        hint = f"install the extra: pip install 'video-world-api[{extra}]'{more}"
+        raise BackendFault("speech_model_missing", f"{package} is not installed", hint=hint) from None
 
 
 def _model_folder(model: str) -> Path:
@@ -171,13 +180,7 @@ def _computing(wanted: str) -> tuple[str, str]:
 
 
 def _whisper_version() -> str:
-    if (found := _version_of(WHISPER)) is None:
-        raise BackendFault(
-            "speech_model_missing",
-            "faster-whisper is not installed",
-            hint="install the extra: pip install 'video-world-api[speech]', and give a model with --speech-model",
-        )
-    return found
+    return _version_of(WHISPER, "speech", ", and give a model with --speech-model")
 
 
 def _whisper_missing(why: str) -> BackendFault:
@@ -222,13 +225,7 @@ class SphinxRecogniser:
         Raises:
             BackendFault: ``speech_model_missing``.
         """
-        if (found := _version_of(SPHINX)) is None:
-            raise BackendFault(
-                "speech_model_missing",
-                "pocketsphinx is not installed",
-                hint="install the extra: pip install 'video-world-api[speech-lite]'",
-            )
-        self.producer = f"{SPHINX}-{found}/1"
+        self.producer = f"{SPHINX}-{_version_of(SPHINX, 'speech-lite')}/1"
 
     def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
         """Return one line for an interval of English; none if the language is known to be another."""

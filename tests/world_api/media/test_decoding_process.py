@@ -23,23 +23,13 @@ from tests.support.subtitle_files import video_with
 from world_api import open_world
 from world_api.api import build_world
 from world_api.core import Image, MediaFault, TimeSpan
-from world_api.media import (
-    DEFAULT_LIMITS,
-    Limits,
-    MediaWorker,
-    SubtitleSource,
-    VideoFrames,
-    VideoPass,
-    Want,
-    choose_subtitles,
-    probe,
-)
-from world_api.media.decoder import DecoderProcess
+from world_api.media.container import DEFAULT_LIMITS, Limits, probe
+from world_api.media.decoder import DecoderProcess, MediaWorker, VideoFrames, VideoPass
 from world_api.media.decoder_server import DecoderServer
-from world_api.media.frames import Fitter
+from world_api.media.frames import Fitter, Want
 from world_api.media.process import Message, Wire
 from world_api.media.shared_memory import Slots, anonymous_file
-from world_api.media.subtitles import read_source
+from world_api.media.subtitles import SubtitleSource, choose_subtitles, read_source
 from world_api.options import BuildOptions, Listening
 from world_api.recipes import speech_stage
 
@@ -219,7 +209,7 @@ def texts(spoken_film: Path, limits: Limits) -> None:
 def cues(spoken_film: Path, limits: Limits) -> None:
     source = SubtitleSource(kind="embedded", name="stream 2", language="en", path=spoken_film, stream=2)
     with closing(MediaWorker(limits)) as worker:
-        read_source(source, spoken_film, worker)
+        read_source(source, worker)
 
 
 def sound(spoken_film: Path, limits: Limits) -> None:

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from world_api.core import Image, MediaFault
-from world_api.media import DecodePass, Frame, VideoFrames, probe
+from world_api.media.container import probe
+from world_api.media.decode_pass import DecodePass, losses
+from world_api.media.decoder import VideoFrames
+from world_api.media.frames import Frame
 
 pytestmark = pytest.mark.media
 
@@ -36,7 +39,7 @@ def test_every_frame_comes_once_in_order(counting: Path) -> None:
     decode = DecodePass(source=probe(counting))
     assert [number_in(frame.picture()) for frame in decode] == list(range(120))
     assert decode.state.duration == pytest.approx(12.0, abs=0.02)
-    assert decode.losses() == []
+    assert losses(decode.source, decode.state) == []
 
 
 def test_time_zero_is_the_first_presented_frame(make_video: Callable[..., Path]) -> None:
@@ -75,7 +78,7 @@ def test_a_truncated_file_gives_what_decodes_and_says_what_is_lost(make_video: C
     cut.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     decode = DecodePass(source=probe(cut))
     assert 20 < sum(1 for _ in decode) < 80
-    (loss,) = [loss for loss in decode.losses() if loss.code == "ends_early"]
+    (loss,) = [loss for loss in losses(decode.source, decode.state) if loss.code == "ends_early"]
     assert loss.start_time == pytest.approx(decode.state.duration, abs=0.01)
     assert loss.end_time == pytest.approx(10.0, abs=0.1)
 
@@ -91,7 +94,7 @@ def test_damage_in_the_middle_costs_frames_and_not_the_video(make_video: Callabl
     times = [frame.time for frame in decode]
     assert times[-1] > 8.0
     assert all(later > earlier for earlier, later in pairwise(times))
-    assert any(loss.code == "damaged_frames" for loss in decode.losses()) or len(times) < 100
+    assert any(loss.code == "damaged_frames" for loss in losses(decode.source, decode.state)) or len(times) < 100
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05, 0.1, 2.449, 2.5, 2.55, 7.31, 11.9, 500.0, -1.0])
@@ -149,7 +152,7 @@ def test_a_clock_that_starts_anew_loses_no_frames_and_is_told(make_video: Callab
     frames = [(frame.time, number_in(frame.picture())) for frame in decode]
     assert [number for _, number in frames] == list(range(120))
     assert [time for time, _ in frames] == pytest.approx([number / 10 for number in range(120)], abs=0.05)
-    (loss,) = decode.losses()
+    (loss,) = losses(decode.source, decode.state)
     assert loss.code == "times_leap"
     assert loss.start_time == pytest.approx(3.9, abs=0.05)
 
@@ -158,7 +161,7 @@ def test_frames_that_step_back_a_little_are_left_out_and_counted(make_video: Cal
     decode = DecodePass(source=probe(joined(make_video, 0.0, 3.6)))
     times = [frame.time for frame in decode]
     assert all(later > earlier for earlier, later in pairwise(times))
-    (loss,) = decode.losses()
+    (loss,) = losses(decode.source, decode.state)
     assert loss.code == "times_step_back"
     assert f"{80 - len(times)} frames" in loss.message
 
@@ -169,7 +172,7 @@ def test_a_time_of_a_thousand_years_ends_no_video(make_video: Callable[..., Path
     decode = DecodePass(source=probe(path))
     assert [frame.time for frame in decode] == pytest.approx([number / 10 for number in range(40)], abs=0.05)
     assert decode.state.duration == pytest.approx(4.0, abs=0.2)
-    assert [loss.code for loss in decode.losses()] == ["times_leap"]
+    assert [loss.code for loss in losses(decode.source, decode.state)] == ["times_leap"]
 
 
 def test_random_access_agrees_with_the_decode_pass_where_the_clock_starts_anew(make_video: Callable[..., Path]) -> None:

@@ -20,18 +20,10 @@ import pytest
 from tests.support.decoders import decoder_of
 from tests.world_api.conftest import encode
 from world_api.core import Image, MediaFault
-from world_api.media import (
-    DEFAULT_LIMITS,
-    DecodePass,
-    Frame,
-    Limits,
-    MediaWorker,
-    PassState,
-    Probe,
-    VideoPass,
-    Want,
-    probe,
-)
+from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
+from world_api.media.decode_pass import DecodePass, PassState, losses
+from world_api.media.decoder import MediaWorker, VideoPass
+from world_api.media.frames import Frame, Want
 
 pytestmark = pytest.mark.media
 
@@ -243,7 +235,8 @@ def test_frames_that_grow_on_the_way_are_fitted_into_the_first_and_said_to_be(tm
         frame.release()
     assert set(shapes) == {(48, 64)} and len(shapes) == 60
     assert decode.lost == []
-    told = DecodePass(source=decode.source, resume_from=decode.final).losses()
+    assert decode.final is not None
+    told = losses(decode.source, decode.final)
     assert [loss.code for loss in told] == ["picture_size_changes"]
     assert (told[0].start_time, told[0].end_time) == (pytest.approx(2.0, abs=0.2), pytest.approx(3.9, abs=0.2))
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from world_api.core import BackendFault, LookTask, SeenAction
-from world_api.perception import read_reply
+from world_api.core import BackendFault, LookTask, SeenAction, Spent
+from world_api.perception import endpoint
+
+NOTHING = Spent(purpose="perception", model="eye", request="", prompt=0, completion=0)
+read_reply = partial(endpoint.read_reply, spent=NOTHING)
 
 
 def reply(content: Any, *, finish: str = "stop", **message: Any) -> dict[str, Any]:
