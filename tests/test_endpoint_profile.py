@@ -238,7 +238,7 @@ def test_a_question_is_answered_by_looking_once_that_is_agreed_to(
 def test_an_episode_says_who_looked_and_what_that_cost_however_it_came(
     run: Run, vision_server: VisionServer, tmp_path: Path
 ) -> None:
-    from controller.records.journal import Journal
+    from controller.records import Journal
 
     for _ in range(2):
         run(

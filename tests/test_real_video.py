@@ -234,8 +234,7 @@ def test_the_seed_tool_finds_a_visit_with_evidence(store: Path, truth: dict[str,
 
 def test_the_walk_through_is_one_recorded_episode(store: Path, truth: dict[str, Any], tmp_path: Path) -> None:
     """Locate the first appearance by a tool, describe that segment, write it to memory, answer with evidence."""
-    from controller.records.journal import Journal
-    from controller.records.replay import replay_recorded
+    from controller.records import Journal, replay_recorded
 
     question = "When does the person in black first appear, and what are they doing?"
     told = videoworld("ask", NAME, question, "--tools", "hand_A", "--store", str(store), "--session", "walk",

@@ -5,7 +5,7 @@ The stage of spoken words uses subtitles, or a speech recogniser if there is one
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from world_api.perception import adapter, adapter_class
 
 if TYPE_CHECKING:
     from world_api.build.stage import Stage
+    from world_api.core.ports import VoiceDetector
     from world_api.media.decode_pass import LossNote
     from world_api.media.decoder import MediaWorker
 
@@ -118,7 +119,6 @@ def speech_stage(video: Path, listening: Listening, worker: MediaWorker) -> Stag
 
 def _recognised(listening: Listening) -> Stage:
     from world_api.build.speech import RecognisedSpeech
-    from world_api.perception.speech import whisper_is_installed
 
     if listening.speech not in (AUTO, WHISPER, SPHINX):
         raise BackendFault(
@@ -128,9 +128,15 @@ def _recognised(listening: Listening) -> Stage:
         )
     chosen = (listening.model or None, listening.compute)
     recogniser = adapter(SPHINX) if listening.speech == SPHINX else adapter_class(WHISPER)(*chosen)
-    # The Silero detector if faster-whisper brings it, else our own.
-    voices = adapter_class("voices_with_whisper" if whisper_is_installed() else "voices")
-    return RecognisedSpeech(lambda: recogniser, voices, language=listening.language)
+    return RecognisedSpeech(lambda: recogniser, _voice_detector(), language=listening.language)
+
+
+def _voice_detector() -> Callable[[], VoiceDetector]:
+    """The Silero detector if faster-whisper brings it, else our own."""
+    from world_api.perception.speech import whisper_is_installed
+
+    made: Callable[[], VoiceDetector] = adapter_class("voices_with_whisper" if whisper_is_installed() else "voices")
+    return made
 
 
 def _unheard(video: Path, fault: BackendFault, worker: MediaWorker) -> list[LossNote]:

@@ -29,10 +29,8 @@ from controller.digest import digest_of
 from controller.episode_budget import Budget
 from controller.episode_tools import AtomicTools
 from controller.questions import Question
-from controller.records.journal import Journal
-from controller.records.recorder import answer
-from controller.records.replay import replay_recorded
-from controller.systems.base import SystemContext
+from controller.records import Journal, answer, replay_recorded
+from controller.systems import SystemContext
 from tool_induction.library import ToolLibrary, load_library
 from tool_induction.library_tools import LibraryTools, ToolDeclaration
 from world_api.api import open_session

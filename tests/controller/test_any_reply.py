@@ -15,10 +15,8 @@ from controller.episode_tools import AtomicTools
 from controller.loop import run_episode
 from controller.prompts import Prompts
 from controller.questions import Question, value_of
-from controller.records.conditions import Conditions
-from controller.records.journal import JournalEntry
-from controller.records.replay import replay_entry
-from controller.systems.base import SystemContext
+from controller.records import Conditions, JournalEntry, replay_entry
+from controller.systems import SystemContext
 from tests.support.scripted import ScriptedChatModel
 from world_api.chat import Exchange, RecordingChatModel, RecordingClock
 from world_api.core import json_line, parse_json

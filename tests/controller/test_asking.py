@@ -12,10 +12,8 @@ import pytest
 
 from controller.episode_budget import Budget
 from controller.questions import Question
-from controller.records.journal import Journal
-from controller.records.recorder import Answered, Unanswered, answer_many
-from controller.records.replay import replay_recorded
-from controller.systems.base import SystemContext
+from controller.records import Answered, Journal, Unanswered, answer_many, replay_recorded
+from controller.systems import SystemContext
 from tool_induction import load_library
 from world_api import SystemClock
 from world_api.api import open_session

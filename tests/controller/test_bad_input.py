@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from controller.episode import Episode
-from controller.records.journal import Journal
+from controller.records import Journal
 from tests.support.chat_server import ChatServer
 from tests.support.command_line import Cli, Outcome
 from world_api.chat import Call, completion

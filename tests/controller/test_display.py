@@ -15,9 +15,8 @@ from controller.episode import Episode
 from controller.episode_budget import Budget
 from controller.prompts import Preamble
 from controller.questions import Question
-from controller.records.conditions import Conditions
-from controller.records.journal import JournalEntry
-from controller.systems.tool_systems import flat, hier
+from controller.records import Conditions, JournalEntry
+from controller.systems import flat, hier
 from tool_induction import load_library
 from world_api.chat import Price, RuleBasedChatModel
 from world_api.core import EpisodeFault, Spent, columns

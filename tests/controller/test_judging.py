@@ -11,11 +11,8 @@ from controller.display import summary_record, summary_text
 from controller.episode_budget import Budget
 from controller.episode_tools import JudgedItems
 from controller.questions import Question
-from controller.records.journal import Journal
-from controller.records.recorder import answer_recorded
-from controller.records.replay import replay_recorded
-from controller.systems.base import SystemContext
-from controller.systems.tool_systems import flat, hier
+from controller.records import Journal, answer_recorded, replay_recorded
+from controller.systems import SystemContext, flat, hier
 from tests.support.scripted import ScriptedChatModel
 from tests.support.scripted_judge import ScriptedJudge
 from tool_induction import ToolLibrary, compile_document, limits

@@ -12,11 +12,8 @@ import pytest
 from controller.display import summary_record, summary_text
 from controller.episode_tools import AtomicTools
 from controller.questions import Question
-from controller.records.conditions import Conditions
-from controller.records.journal import Journal
-from controller.records.recorder import answer_recorded
-from controller.records.replay import replay_recorded
-from controller.systems.base import SystemContext
+from controller.records import Conditions, Journal, answer_recorded, replay_recorded
+from controller.systems import SystemContext
 from tests.support.scripted import ScriptedChatModel
 from world_api import SystemClock
 from world_api.chat import Call, completion

@@ -17,8 +17,7 @@ from controller.episode import Episode
 from controller.episode_budget import Budget
 from controller.observations import DATA
 from controller.questions import Question
-from controller.systems.base import SystemContext
-from controller.systems.registry import build_system
+from controller.systems import SystemContext, build_system
 from tests.support.scripted import ScriptedChatModel
 from tests.support.scripted_judge import ScriptedJudge
 from tests.support.speaking_films import build_film, speaking_film

@@ -10,7 +10,7 @@ import pytest
 
 from controller.episode import Episode
 from controller.questions import Question
-from controller.systems.tool_systems import flat
+from controller.systems import flat
 from world_api.chat import Call, Endpoint, OpenAIChatModel, completion
 
 SEARCH = Call(tool="search_segments_by_text", arguments={"video_id": "made", "query": "red", "top_k": 3}, id="c1")

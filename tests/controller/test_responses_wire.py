@@ -12,7 +12,7 @@ import pytest
 from controller.episode import Episode
 from controller.episode_budget import Budget
 from controller.questions import Question
-from controller.systems.tool_systems import flat
+from controller.systems import flat
 from tests.support.scripted import ScriptedChatModel
 from world_api.chat import CachingChatModel, Endpoint, OpenAIChatModel, ResponsesWire
 from world_api.core import ChatModel

@@ -15,10 +15,8 @@ import pytest
 from controller.episode import Episode
 from controller.episode_budget import Budget
 from controller.questions import Question
-from controller.records.journal import Journal
-from controller.records.recorder import answer_recorded
-from controller.records.replay import replay_recorded
-from controller.systems.base import SystemContext
+from controller.records import Journal, answer_recorded, replay_recorded
+from controller.systems import SystemContext
 from tests.support.chat_server import Answer, ChatServer, Received
 from tests.support.histories import RULES, takes_turns
 from tests.support.scenarios import FOLDER, Scenario, read_scenarios

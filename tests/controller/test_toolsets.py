@@ -10,7 +10,7 @@ from controller.answers import SUBMIT_ANSWER
 from controller.episode import Library
 from controller.episode_tools import AtomicTools, CombinedTools, JudgedItems, OneVideo
 from controller.questions import Question
-from controller.systems.tool_systems import flat, hier
+from controller.systems import flat, hier
 from tool_induction import load_library
 from tool_induction.language import RESERVED_TOOL_NAMES
 from world_api.chat import RuleBasedChatModel

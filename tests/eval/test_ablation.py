@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from controller.systems.registry import own_system, system_names
+from controller.systems import own_system, system_names
 from eval.commands import COMMANDS
 from eval.demo import CONFIGURATION, ablation_steps, run_ablation
 from eval.runs import read_configuration

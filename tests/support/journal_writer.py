@@ -8,8 +8,7 @@ from pathlib import Path
 from controller.episode import Episode, FaultRecord, Task
 from controller.episode_budget import Budget
 from controller.questions import Question
-from controller.records.conditions import Conditions
-from controller.records.journal import Journal
+from controller.records import Conditions, Journal
 from world_api.chat import Exchange
 
 

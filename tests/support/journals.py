@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from controller.records.journal import sealed
+from controller.records import sealed
 from world_api.core import content_hash, json_line, parse_json
 
 Change = Callable[[dict[str, Any]], object]

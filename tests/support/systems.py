@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from controller.systems.registry import ENTRY_POINT_GROUP
+from controller.systems import ENTRY_POINT_GROUP
 from world_api.chat import Call, completion
 from world_api.core import hash_file
 from world_api.world import World, write_manifest

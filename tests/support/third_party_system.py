@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controller import Episode, Question
 from controller.episode import Task
-from controller.systems.base import SystemContext
+from controller.systems import SystemContext
 from world_api.chat import usage_of
 from world_api.core import content_hash
 from world_api.session import Session

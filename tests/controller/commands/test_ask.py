@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from controller.records.journal import Journal
-from controller.records.replay import replay_recorded
+from controller.records import Journal, replay_recorded
 from tests.support.command_line import Cli, Outcome
 from world_api.chat import Capabilities, Endpoint, keep_finding
 

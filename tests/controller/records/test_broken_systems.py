@@ -11,9 +11,8 @@ import pytest
 
 from controller.episode_budget import Budget
 from controller.questions import Question
-from controller.records.journal import Journal
-from controller.records.recorder import Answered, Unanswered, answer, answer_many
-from controller.systems.base import SystemContext
+from controller.records import Answered, Journal, Unanswered, answer, answer_many
+from controller.systems import SystemContext
 from tests.support.scripted import ScriptedChatModel
 from world_api import SystemClock
 from world_api.chat import Price, Prices, RuleBasedChatModel, completion

@@ -10,10 +10,8 @@ import pytest
 
 from controller.episode import Episode
 from controller.questions import Question
-from controller.records.journal import DamagedEntry, Journal
-from controller.records.recorder import answer
-from controller.records.replay import replay_recorded
-from controller.systems.base import SystemContext
+from controller.records import DamagedEntry, Journal, answer, replay_recorded
+from controller.systems import SystemContext
 from tests.support.journals import edit_lines, forge
 from world_api import SystemClock
 from world_api.chat import Exchange, RuleBasedChatModel, append_line, read_lines
@@ -85,7 +83,7 @@ def test_an_exchange_that_was_added_is_damage_and_with_new_checksums_it_is_left_
     append_line(path, Exchange(request={"messages": []}, reply={"id": "x"}, fault=None, seconds=0.0).record())
     with pytest.raises(EpisodeFault, match="recording_damaged"):
         replay_recorded(Journal(kept), name)
-    from controller.records.journal import exchange_sum
+    from controller.records import exchange_sum
 
     sums = content_hash([exchange_sum(item) for item in Journal(kept).exchanges(name)])
     forge(kept, lambda line: None, exchanges=sums)

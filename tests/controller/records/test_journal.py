@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from controller.records.conditions import Conditions
-from controller.records.journal import Journal
+from controller.records import Conditions, Journal
 from tests.support import journal_writer
 from world_api.core import EpisodeFault, json_line, parse_json
 

@@ -6,9 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from controller.records.journal import EPISODES, RECORDINGS, Journal
-from controller.records.recorder import Answered
-from controller.records.replay import replay_recorded
+from controller.records import EPISODES, RECORDINGS, Answered, Journal, replay_recorded
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "controller.md").read_text(encoding="utf-8")

@@ -12,10 +12,8 @@ import pytest
 from controller.episode import Episode, FaultRecord, episode_from_record
 from controller.episode_budget import Budget
 from controller.questions import Question
-from controller.records.journal import Journal
-from controller.records.recorder import answer_recorded
-from controller.records.replay import replay_recorded
-from controller.systems.base import SystemContext
+from controller.records import Journal, answer_recorded, replay_recorded
+from controller.systems import SystemContext
 from tests.support.journals import forge
 from tests.support.scripted import ScriptedChatModel
 from tool_induction import ToolLibrary, load_library

@@ -14,11 +14,8 @@ import world_api.chat.prompts as prompt_files
 from controller.episode import Episode, Task
 from controller.loop import run_episode
 from controller.questions import Question
-from controller.records import conditions
-from controller.records.journal import Journal
-from controller.records.recorder import answer
-from controller.records.replay import Replayed, replay_recorded
-from controller.systems.base import System, SystemContext
+from controller.records import Journal, Replayed, answer, conditions, replay_recorded
+from controller.systems import System, SystemContext
 from tests.support.scripted import ScriptedChatModel
 from world_api import SystemClock
 from world_api.chat import RuleBasedChatModel

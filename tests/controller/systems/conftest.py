@@ -11,8 +11,7 @@ import pytest
 
 from controller.episode_budget import Budget
 from controller.questions import Question
-from controller.systems.base import SystemContext
-from controller.systems.registry import ENTRY_POINT_GROUP, build_system
+from controller.systems import ENTRY_POINT_GROUP, SystemContext, build_system
 from tests.support.systems import THIRD_PARTY, Willing, add_film, draw_film, entry_points_of
 from tool_induction import load_library
 from tool_induction.domains import load_domain

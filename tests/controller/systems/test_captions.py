@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.questions import Question
-from controller.systems.registry import build_system
+from controller.systems import build_system
 from tests.support.systems import data_in
 from world_api.api import open_session
 from world_api.core import BackendFault, EpisodeFault, Expected, LookReply, LookRequest, Spent

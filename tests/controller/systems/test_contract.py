@@ -10,7 +10,7 @@ import pytest
 from controller.episode import Outcome, episode_from_record
 from controller.episode_budget import Budget
 from controller.questions import Question
-from controller.systems.registry import ENTRY_POINT_GROUP, build_system, system_names
+from controller.systems import ENTRY_POINT_GROUP, build_system, system_names
 from tests.support.scripted import ScriptedChatModel
 from tests.support.systems import (
     THIRD_PARTY,

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from controller import Journal, Question, answer_recorded, build_system, replay_recorded, system_names
-from controller.systems.base import LoopSystem
-from controller.systems.registry import ENTRY_POINT_GROUP
+from controller.systems import ENTRY_POINT_GROUP, LoopSystem
 from tests.support.systems import data_in, entry_points_of
 from tool_induction.curation import ARM_KINDS
 from world_api.api import open_session

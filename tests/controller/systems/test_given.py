@@ -9,8 +9,7 @@ import pytest
 
 from controller.episode_budget import Budget
 from controller.questions import Question
-from controller.systems.baselines import clips
-from controller.systems.registry import build_system
+from controller.systems import build_system, clips
 from tests.support.scripted import ScriptedChatModel
 from tests.support.systems import data_in, pictures_in, seconds_shown, text_of
 from world_api.api import open_session

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from controller.questions import Question
-from controller.records.journal import Journal
-from controller.records.recorder import answer
-from controller.records.replay import replay_recorded
+from controller.records import Journal, answer, replay_recorded
 from tests.controller.systems.test_contract import every_system
 from world_api.api import open_session
 from world_api.core import json_line

@@ -9,7 +9,7 @@ import pytest
 
 from controller import SystemContext, answer_many
 from controller.questions import Question
-from controller.records.recorder import Answered
+from controller.records import Answered
 from eval.datasets import ensure_text_worlds, load_dataset
 from eval.scoring import score_value
 from world_api import SystemClock

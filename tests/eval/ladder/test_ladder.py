@@ -10,10 +10,8 @@ import pytest
 
 from controller.digest import digest_of
 from controller.questions import Question
-from controller.records.journal import Journal
-from controller.records.recorder import answer_recorded
-from controller.records.replay import replay_recorded
-from controller.systems.base import SystemContext
+from controller.records import Journal, answer_recorded, replay_recorded
+from controller.systems import SystemContext
 from eval.runs import open_ladder, operations_on
 from eval.tables import SampleRow, ladder_of
 from tests.support.sample_rows import sample_row

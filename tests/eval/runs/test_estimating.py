@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from controller.systems.baselines import USUAL_TOKENS
+from controller.systems import USUAL_TOKENS
 from eval.runs import RunEstimate, estimate_run, open_experiment
 from tests.support.runs import QUESTIONS, prepare
 from world_api import SystemClock

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from controller.records.journal import EPISODES
+from controller.records import EPISODES
 from eval.runs import RunFolder, RunOutcome, SampleLine, read_lines, read_run, score_run
 from eval.tables import rows_of
 from tests.support.journals import edit_lines

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.records.journal import EPISODES, DamagedEntry, Journal, JournalEntry
+from controller.records import EPISODES, DamagedEntry, Journal, JournalEntry
 from eval.runs import Arm, Cell, read_manifest, read_run, score_run
 from tests.eval.runs.test_running import FEW, drop_lines, samples
 from tests.support.runs import made_run, prepare, run_here
