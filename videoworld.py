@@ -8,128 +8,84 @@ import sys
 
 try:
     from contextlib import suppress
-    from importlib import import_module
     from pathlib import Path
     from typing import TYPE_CHECKING, Annotated
 
     import typer
 
     from world_api.commands.cli import LazyCommand, lazy_group
+    from world_api.core.lazy import lazy_names
 except KeyboardInterrupt:  # these imports are most of the time a short command takes
     sys.exit(130)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
-    from controller import (
-        Budget,
-        Episode,
-        Journal,
-        Question,
-        SystemContext,
-        answer_recorded,
-        build_system,
-        replay_recorded,
-    )
-    from eval.datasets import load_dataset
-    from eval.runs import read_run
-    from eval.scoring import score_value
-    from tool_induction import LibraryTools, compile_document, load_library, run_tool
-    from world_api import OPERATIONS, BuildOptions, SystemClock, build_world, list_worlds, open_session, run
-    from world_api.chat import RuleBasedChatModel, chat_model
+    from controller import Budget as Budget
+    from controller import Episode as Episode
+    from controller import Journal as Journal
+    from controller import Question as Question
+    from controller import SystemContext as SystemContext
+    from controller import answer_recorded as answer_recorded
+    from controller import build_system as build_system
+    from controller import replay_recorded as replay_recorded
+    from eval.datasets import load_dataset as load_dataset
+    from eval.runs import read_run as read_run
+    from eval.scoring import score_value as score_value
+    from tool_induction import LibraryTools as LibraryTools
+    from tool_induction import compile_document as compile_document
+    from tool_induction import load_library as load_library
+    from tool_induction import run_tool as run_tool
+    from world_api import OPERATIONS as OPERATIONS
+    from world_api import BuildOptions as BuildOptions
+    from world_api import SystemClock as SystemClock
+    from world_api import build_world as build_world
+    from world_api import list_worlds as list_worlds
+    from world_api import open_session as open_session
+    from world_api import run as run
+    from world_api.chat import RuleBasedChatModel as RuleBasedChatModel
+    from world_api.chat import chat_model as chat_model
 
-__all__ = [
-    "OPERATIONS", "Budget", "BuildOptions", "Episode", "Journal", "LibraryTools", "Question", "RuleBasedChatModel",
-    "SystemClock", "SystemContext", "answer_recorded", "build_system", "build_world", "chat_model",
-    "compile_document", "list_worlds", "load_dataset", "load_library", "main", "open_session", "read_run",
-    "replay_recorded", "run", "run_tool", "score_value",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = lazy_names(__name__)
+__all__ += ["main"]
 
-#: The names of the facade by the package that defines them.
-_FACADE = {
-    "world_api": "OPERATIONS BuildOptions SystemClock build_world list_worlds open_session run",
-    "world_api.chat": "RuleBasedChatModel chat_model",
-    "tool_induction": "LibraryTools compile_document load_library run_tool",
-    "controller": ("Budget Episode Journal Question SystemContext answer_recorded build_system replay_recorded"),
-    "eval.datasets": "load_dataset",
-    "eval.runs": "read_run",
-    "eval.scoring": "score_value",
+#: The Typer app of each command, by its module.
+_APPS = {
+    "world_api.commands.build": {"build": "app", "reindex": "reindex_app"},
+    "world_api.commands.worlds": {"worlds": "app", "inspect": "inspect_app", "session": "session_app"},
+    "world_api.commands.operations": {"ops": "ops_app", "call": "app"},
+    "tool_induction.commands": {"tools": "app", "domains": "domains_app", "induce": "induce_app", "serve": "serve_app"},
+    "controller.commands": {"ask": "ask_app", "replay": "replay_app", "show": "show_app"},
+    "eval.commands.runs": {"compare": "compare_app"},
+    "eval.commands": {"eval": "app"},
+    "eval.commands.datasets": {"sandbox": "sandbox_app", "sample": "sample_app"},
+    "world_api.commands.doctor": {"doctor": "app"},
 }
-
-
-def __getattr__(name: str) -> Any:
-    package = next((package for package, names in _FACADE.items() if name in names.split()), None)
-    if package is None:
-        raise AttributeError(f"module 'videoworld' has no attribute {name!r}")
-    return getattr(import_module(package), name)
-
-
-COMMANDS: dict[str, LazyCommand] = {
-    "build": LazyCommand("world_api.commands.build", "app", "Build worlds from video files."),
-    "worlds": LazyCommand(
-        "world_api.commands.worlds", "app", "List the worlds of a store, and how much is kept beside them."
-    ),
-    "inspect": LazyCommand(
-        "world_api.commands.worlds",
-        "inspect_app",
-        "Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile.",
-    ),
-    "ops": LazyCommand(
-        "world_api.commands.operations",
-        "ops_app",
-        "Show the sixteen operations: as a table, JSON Schema, OpenAI tools or MCP tools.",
-    ),
-    "call": LazyCommand(
-        "world_api.commands.operations",
-        "app",
-        "Call one operation on a world, as a model would, and print its result.",
-    ),
-    "tools": LazyCommand("tool_induction.commands", "app", "Check, run, review, edit and export high-level tools."),
-    "domains": LazyCommand(
-        "tool_induction.commands", "domains_app", "List the domains tools are induced for, or check a file of your own."
-    ),
-    "induce": LazyCommand(
-        "tool_induction.commands",
-        "induce_app",
-        "Have a model write a tool library for a domain.",
-    ),
-    "ask": LazyCommand("controller.commands", "ask_app", "Ask a question about a video."),
-    "replay": LazyCommand(
-        "controller.commands", "replay_app", "Run recorded episodes again, offline, and compare byte for byte."
-    ),
-    "show": LazyCommand(
-        "controller.commands",
-        "show_app",
-        "Show a recorded episode: question, rounds, calls, answer, evidence, cost.",
-    ),
-    "serve": LazyCommand(
-        "tool_induction.commands",
-        "serve_app",
-        "Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout.",
-    ),
-    "session": LazyCommand("world_api.commands.worlds", "session_app", "List, commit or drop what sessions wrote."),
-    "reindex": LazyCommand(
-        "world_api.commands.build",
-        "reindex_app",
-        "Make the store's search indexes again from its worlds.",
-    ),
-    "compare": LazyCommand(
-        "eval.commands.runs",
-        "compare_app",
-        "Compare flat against hierarchical tool use on your own video, as one HTML file.",
-    ),
-    "eval": LazyCommand("eval.commands", "app", "Run experiments, score them, and compare what came out."),
-    "sandbox": LazyCommand(
-        "eval.commands.datasets", "sandbox_app", "Make videos with exact truth, and questions about them."
-    ),
-    "sample": LazyCommand("eval.commands.datasets", "sample_app", "Draw and encode the sample video."),
-    "doctor": LazyCommand(
-        "world_api.commands.doctor",
-        "app",
-        "Check this installation, or a chat endpoint, and say what is missing.",
-    ),
+#: The commands in the order of `--help`, each with its line there.
+_HELP = {
+    "build": "Build worlds from video files.",
+    "worlds": "List the worlds of a store, and how much is kept beside them.",
+    "inspect": "Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile.",
+    "ops": "Show the sixteen operations: as a table, JSON Schema, OpenAI tools or MCP tools.",
+    "call": "Call one operation on a world, as a model would, and print its result.",
+    "tools": "Check, run, review, edit and export high-level tools.",
+    "domains": "List the domains tools are induced for, or check a file of your own.",
+    "induce": "Have a model write a tool library for a domain.",
+    "ask": "Ask a question about a video.",
+    "replay": "Run recorded episodes again, offline, and compare byte for byte.",
+    "show": "Show a recorded episode: question, rounds, calls, answer, evidence, cost.",
+    "serve": "Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin "
+    "and stdout.",
+    "session": "List, commit or drop what sessions wrote.",
+    "reindex": "Make the store's search indexes again from its worlds.",
+    "compare": "Compare flat against hierarchical tool use on your own video, as one HTML file.",
+    "eval": "Run experiments, score them, and compare what came out.",
+    "sandbox": "Make videos with exact truth, and questions about them.",
+    "sample": "Draw and encode the sample video.",
+    "doctor": "Check this installation, or a chat endpoint, and say what is missing.",
 }
+_PLACES = {name: (module, app) for module, apps in _APPS.items() for name, app in apps.items()}
+COMMANDS = {name: LazyCommand(*_PLACES[name], about) for name, about in _HELP.items()}
 
 
 USAGE = 2  #: the exit status of wrong usage

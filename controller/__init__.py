@@ -7,50 +7,37 @@ names; it loads when it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from controller.accounts import Accounts, accounts_of
-    from controller.episode import Episode, episode_from_record
-    from controller.episode_budget import Budget
-    from controller.episode_tools import AtomicTools, CombinedTools, OneVideo, Toolset
-    from controller.prompts import FirstCall, Preamble
-    from controller.questions import Question
-    from controller.records import Answered, Journal, Unanswered, answer_many, answer_recorded, replay_recorded
-    from controller.systems import (
-        LoopSystem,
-        OwnCalls,
-        Setup,
-        System,
-        SystemContext,
-        build_system,
-        flat,
-        hier,
-        system_names,
-    )
+    from controller.accounts import Accounts as Accounts
+    from controller.accounts import accounts_of as accounts_of
+    from controller.episode import Episode as Episode
+    from controller.episode import episode_from_record as episode_from_record
+    from controller.episode_budget import Budget as Budget
+    from controller.episode_tools import AtomicTools as AtomicTools
+    from controller.episode_tools import CombinedTools as CombinedTools
+    from controller.episode_tools import OneVideo as OneVideo
+    from controller.episode_tools import Toolset as Toolset
+    from controller.prompts import FirstCall as FirstCall
+    from controller.prompts import Preamble as Preamble
+    from controller.questions import Question as Question
+    from controller.records.journal import Journal as Journal
+    from controller.records.recorder import Answered as Answered
+    from controller.records.recorder import Unanswered as Unanswered
+    from controller.records.recorder import answer_many as answer_many
+    from controller.records.recorder import answer_recorded as answer_recorded
+    from controller.records.replay import replay_recorded as replay_recorded
+    from controller.systems.base import LoopSystem as LoopSystem
+    from controller.systems.base import OwnCalls as OwnCalls
+    from controller.systems.base import Setup as Setup
+    from controller.systems.base import System as System
+    from controller.systems.base import SystemContext as SystemContext
+    from controller.systems.registry import build_system as build_system
+    from controller.systems.registry import system_names as system_names
+    from controller.systems.tool_systems import flat as flat
+    from controller.systems.tool_systems import hier as hier
 
-_MODULES = {
-    "accounts": "Accounts accounts_of",
-    "episode_budget": "Budget",
-    "episode": "Episode episode_from_record",
-    "prompts": "FirstCall Preamble",
-    "questions": "Question",
-    "records": "Answered Journal Unanswered answer_many answer_recorded replay_recorded",
-    "systems": "LoopSystem OwnCalls Setup System SystemContext build_system flat hier system_names",
-    "episode_tools": "AtomicTools CombinedTools OneVideo Toolset",
-}
-_HOMES = {name: f"controller.{module}" for module, names in _MODULES.items() for name in names.split()}
-
-__all__ = [
-    "Accounts", "Answered", "AtomicTools", "Budget", "CombinedTools", "Episode", "FirstCall", "Journal", "LoopSystem",
-    "OneVideo", "OwnCalls", "Preamble", "Question", "Setup", "System", "SystemContext", "Toolset", "Unanswered",
-    "accounts_of", "answer_many", "answer_recorded", "build_system", "episode_from_record", "flat", "hier",
-    "replay_recorded", "system_names",
-]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'controller' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -31,12 +32,11 @@ from controller.questions import (
 )
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import json_objects
-from world_api.core.canonical import parse_json
+from world_api.core.canonical import closed_object, parse_json
 from world_api.core.spans import TimeSpan
 
 SUBMIT_ANSWER = "submit_answer"
 MAX_SPANS = 100
-_FIELDS = frozenset({"answer", "spans"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,35 +54,22 @@ class FinalAnswer:
 def submit_answer_tool(question: Question, words: Describe) -> ToolDeclaration:
     """The declaration of ``submit_answer`` for a question."""
     spans = {"type": "array", "items": span_schema(words), "maxItems": MAX_SPANS, "description": words("spans")}
-    return ToolDeclaration(
-        name=SUBMIT_ANSWER,
-        description=words("tool"),
-        parameters={
-            "type": "object",
-            "properties": {"answer": schema_of(question, words), "spans": spans},
-            "required": ["answer", "spans"],
-            "additionalProperties": False,
-        },
-    )
+    parameters = closed_object({"answer": schema_of(question, words), "spans": spans})
+    return ToolDeclaration(name=SUBMIT_ANSWER, description=words("tool"), parameters=parameters)
 
 
 def parse_answer(question: Question, arguments: Mapping[str, Any]) -> FinalAnswer | str:
     """The answer, or what is wrong with the arguments."""
-    faults = [f"{name}: missing" for name in sorted(_FIELDS - arguments.keys())]
-    faults += [f"{name[:40]}: not a parameter" for name in arguments.keys() - _FIELDS]
-    value: Any = None
-    spans: list[TimeSpan] = []
-    try:
-        if "answer" in arguments:
-            value = value_of(question, arguments["answer"])
-    except InvalidAnswer as why:
-        faults.append(f"answer: {why}")
-    try:
-        if "spans" in arguments:
-            spans = _all_spans(arguments["spans"])
-    except InvalidAnswer as why:
-        faults.append(f"spans: {why}")
-    return "; ".join(sorted(faults)[:5]) if faults else answered(question, value, tuple(spans))
+    readers: dict[str, Callable[[Any], Any]] = {"answer": partial(value_of, question), "spans": _all_spans}
+    faults = [f"{name}: missing" for name in readers.keys() - arguments.keys()]
+    faults += [f"{name[:40]}: not a parameter" for name in arguments.keys() - readers.keys()]
+    read: dict[str, Any] = {}
+    for name in readers.keys() & arguments.keys():
+        try:
+            read[name] = readers[name](arguments[name])
+        except InvalidAnswer as why:
+            faults.append(f"{name}: {why}")
+    return "; ".join(sorted(faults)[:5]) if faults else answered(question, read["answer"], tuple(read["spans"]))
 
 
 def usable_answer(question: Question, arguments: Mapping[str, Any]) -> FinalAnswer | None:

@@ -43,12 +43,8 @@ class CallOutcome:
     ran: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
-class _PendingCall:
-    """A call that was started. The ledger is kept here, so that what a hanging call has spent is known."""
-
-    result: Future[dict[str, Any]]
-    spending: Ledger
+#: A call that was started: its result to come, and its ledger, so that what a hanging call has spent is known.
+_PendingCall = tuple[Future[dict[str, Any]], Ledger]
 
 
 @dataclass(kw_only=True)
@@ -91,11 +87,12 @@ class CallExecutor:
     def _wait_for(self, call: _PendingCall | None, until: float) -> CallOutcome:
         if call is None:
             return CallOutcome(result=self.too_late, spent=(), seconds=0.0, ran=False)
+        future, spending = call
         try:
-            result = call.result.result(timeout=max(0.0, until - monotonic()))
+            result = future.result(timeout=max(0.0, until - monotonic()))
         except TimeoutError:
-            return CallOutcome(result=self.overtime, spent=call.spending.items, seconds=0.0, timed_out=True)
-        return CallOutcome(result=result, spent=call.spending.items, seconds=0.0, timed_out=result is self.overtime)
+            result = self.overtime
+        return CallOutcome(result=result, spent=spending.items, seconds=0.0, timed_out=result is self.overtime)
 
     def _batches(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
         """Split the calls into runs of calls that only read, and single calls that write."""
@@ -118,11 +115,11 @@ class CallExecutor:
 
     def _start(self, calls: list[ToolCall], until: float) -> list[_PendingCall]:
         """Start the calls. One that writes runs in this thread: it must not go on after it was abandoned."""
-        waited = [_PendingCall(result=Future(), spending=Ledger()) for _ in calls]
+        waited: list[_PendingCall] = [(Future(), Ledger()) for _ in calls]
         work: SimpleQueue[Callable[[], None]] = SimpleQueue()
         in_turn: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        for call, one in zip(calls, waited, strict=True):
-            fulfil = partial(_fulfil, one.result, partial(self._made, call, one.spending, until))
+        for call, (future, spending) in zip(calls, waited, strict=True):
+            fulfil = partial(_fulfil, future, partial(self._made, call, spending, until))
             if self._is_exclusive(call):
                 fulfil()
             elif call.tool in self._declared and self._declared[call.tool].in_turn:

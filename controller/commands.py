@@ -36,17 +36,7 @@ if TYPE_CHECKING:
 #: The heading of each parameter in ``--help``; the rest are "Options".
 HEADINGS = {
     "Question": ("kind", "option", "as_of", "language"),
-    "System": (
-        "system",
-        "tools",
-        "exposure",
-        "domain",
-        "settings",
-        "groups",
-        "allow_judge",
-        "judge_model",
-        "judge_record",
-    ),
+    "System": "system tools exposure domain settings groups allow_judge judge_model judge_record".split(),
     "Model": ("model", "wire", "cache", "prices"),
     "Budget": ("rounds", "calls", "max_tokens", "seconds", "money", "window", "digest_tokens"),
     "Perception": ("profile", "vision_model", "embedding_model", "frames", "side", "look_language", "looks", "yes"),
@@ -202,7 +192,8 @@ def ask(
     from controller.questions import Question
     from controller.records.journal import Journal
     from controller.records.recorder import answer, refuse_unpriced
-    from controller.systems import SystemContext, build_system
+    from controller.systems.base import SystemContext
+    from controller.systems.registry import build_system
     from tool_induction.domains.domain_file import load_domain
     from tool_induction.judge.options import judge_from_options
     from world_api.api import ensure_world, open_session, vision_config
@@ -304,12 +295,10 @@ def replay(episode: EpisodeArgument, name: NameArgument = None, as_json: JsonOpt
     """
     from controller.records.journal import locate_episode
 
-    place = locate_episode(episode, name)
-    if place.name is not None:
-        found, unfinished = [_replayed(place.journal, place.journal.find(place.name))], []
-    else:
-        found = [_replayed(place.journal, entry) for entry in place.journal.scan()]
-        unfinished = place.journal.unfinished()
+    journal, name = locate_episode(episode, name)
+    entries = journal.scan() if name is None else [journal.find(name)]
+    found = [_replayed(journal, entry) for entry in entries]
+    unfinished = journal.unfinished() if name is None else []
     record = {"episodes": found, "unfinished": unfinished}
     show(record, as_json=as_json, text=lambda: _replay_text(found, unfinished))
     if not found or not all(item["identical"] for item in found):
@@ -368,11 +357,10 @@ def show_episode(
     from controller.display import episode_page, list_of, summary_record
     from controller.records.journal import DamagedEntry, locate_episode
 
-    place = locate_episode(episode, name)
-    if place.name is not None:
-        entry = _find_entry(place.journal, place.name)
-    else:
-        scanned, unfinished = list(place.journal.scan()), place.journal.unfinished()
+    journal, name = locate_episode(episode, name)
+    unfinished = journal.unfinished()
+    if name is None:
+        scanned = list(journal.scan())
         found = [item for item in scanned if not isinstance(item, DamagedEntry)]
         broken = [item for item in scanned if isinstance(item, DamagedEntry)]
         if broken or unfinished or len(found) != 1:
@@ -395,8 +383,12 @@ def show_episode(
             if broken:
                 raise typer.Exit(1)
             return
-        entry = found[0]
-        place.journal.taken(entry)  # refuses what is not as it was recorded
+        name = found[0].name
+    if name in unfinished:
+        entry = journal.beginning(name)  # as far as it is recorded
+    else:
+        entry = journal.find(name)
+        journal.taken(entry)  # refuses what is not as it was recorded
     timings = entry.episode.timings
     record = {
         "summary": summary_record(entry.episode, recorded_as=entry.name),
@@ -405,12 +397,3 @@ def show_episode(
         "timings": asdict(timings) if timings is not None else None,
     }
     show(record, as_json=as_json, text=lambda: episode_page(entry, only=only, full=full))
-
-
-def _find_entry(journal: Journal, name: str) -> JournalEntry:
-    """An episode by name; one without an end as far as it is recorded."""
-    if name in journal.unfinished():
-        return journal.beginning(name)
-    entry = journal.find(name)
-    journal.taken(entry)
-    return entry

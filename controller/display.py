@@ -11,7 +11,6 @@ from controller.accounts import PARTS, Account, Accounts, Part, accounts_of, tot
 from controller.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode, RoundRecord
 from controller.episode_tools import judging_tokens
-from controller.evidence import CitedSpan
 from controller.records.conditions import Conditions
 from controller.records.journal import JournalEntry
 from world_api.chat.messages import text_of
@@ -74,7 +73,7 @@ def summary_text(
     """The summary in a few lines; ``committed`` counts the memories and entities that were added to the world."""
     usage, judging = episode.usage, sum(judging_tokens(call.result) for call in episode.tool_calls)
     counted = "estimated" if usage.estimated else "counted"
-    cited = (_clock_span(span) + ("" if span.returned_by else " (returned by no tool)") for span in episode.spans)
+    cited = (span_text(vars(span)) + ("" if span.returned_by else " (returned by no tool)") for span in episode.spans)
     tokens = (
         f"{usage.total} ({usage.prompt} in, {usage.completion} out, {counted}), {plural(len(episode.rounds), 'round')}"
     )
@@ -129,10 +128,6 @@ def _cost_parts(accounts: Accounts) -> dict[str, str]:
     if whole.money is not None:
         parts["money"] = money_text(whole) + ("" if paid == whole else f" ({money_text(paid) or '$0'} paid)")
     return parts
-
-
-def _clock_span(span: CitedSpan) -> str:
-    return f"{clock_text(span.start_time)}-{clock_text(span.end_time)}"
 
 
 def _tools_text(calls: list[CallRecord]) -> str:
@@ -541,7 +536,7 @@ def _ending(episode: Episode) -> Iterator[str]:
     for place, span in enumerate(episode.spans):
         by = ", ".join(episode.tools_that_gave(span))
         source = f"from {by}" if by else "! RETURNED BY NO TOOL"
-        yield from _labelled("" if place else "evidence", f"{_clock_span(span)}  {source}")
+        yield from _labelled("" if place else "evidence", f"{span_text(vars(span))}  {source}")
     ended = episode.outcome + (f": {episode.reason}" if episode.reason is not None else "")
     yield from _labelled("ended", ended + (f" ({episode.fault.message})" if episode.fault is not None else ""))
     calls = episode.tool_calls

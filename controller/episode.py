@@ -189,15 +189,15 @@ class Episode:
     tools_hash: str
     budget: Budget
     prices: dict[str, Price]
-    messages: list[dict[str, Any]]
-    rounds: list[RoundRecord]
-    calls: list[CallRecord]
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    rounds: list[RoundRecord] = field(default_factory=list)
+    calls: list[CallRecord] = field(default_factory=list)
     outcome: Outcome
     reason: str | None  #: why it was forced or failed: a limit, ``malformed_replies``, ``no_answer`` or a fault's code
     fault: FaultRecord | None
-    value: Any
-    answer: str | None
-    spans: list[CitedSpan]
+    value: Any = None
+    answer: str | None = None
+    spans: list[CitedSpan] = field(default_factory=list)
     timings: Timings | None = None
 
     @property

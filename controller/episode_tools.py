@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 from tool_induction import limits
 from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
 from tool_induction.library_tools import ToolDeclaration
+from world_api.core.canonical import closed_object
 from world_api.core.faults import INTERNAL_FAULT, OperationFault, ToolFault, tool_result_or_error
 from world_api.operations import operations_for, run
 from world_api.schemas.json_schema import plain_schema
@@ -138,17 +139,13 @@ class JudgedItems:
                 "description": "Texts to be judged, for instance captions or lines that operations gave.",
             },
         }
-        parameters = {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
         description = (
             "Have a small model answer a closed question about each of some texts. It sees the texts only, not the video. "
             f"(A model call and at most {JUDGEMENT.tokens} tokens an item; judged by {self.judge.name}.)"
         )
-        return [ToolDeclaration(name=self.name, description=description, parameters=parameters, in_turn=True)]
+        return [
+            ToolDeclaration(name=self.name, description=description, parameters=closed_object(properties), in_turn=True)
+        ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The items with their answers, and what that cost at most; or a fault."""

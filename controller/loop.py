@@ -22,22 +22,9 @@ from controller.episode import Episode, FaultRecord, Outcome, RoundRecord, Round
 from controller.episode_budget import Budget, BudgetMeter
 from controller.episode_tools import Toolset
 from controller.evidence import DIGEST, cite
-from controller.prompts import (
-    EMPTY_PREAMBLE,
-    Pictures,
-    Preamble,
-    Prompts,
-    first_message,
-    no_pictures,
-)
+from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, first_message, no_pictures
 from controller.replies import Problem, Reply, read_reply
-from controller.transcript import (
-    Conversation,
-    EpisodeTimeout,
-    ModelReply,
-    ModelRequests,
-    WindowExceeded,
-)
+from controller.transcript import Conversation, ModelReply, ModelRequests, NoFurtherRound
 from controller.turns import TurnExecutor
 from world_api.chat.messages import call_position
 from world_api.chat.usage import Prices
@@ -190,10 +177,8 @@ class _Loop:
                 return self._force("malformed_replies")
             try:
                 reply = self._read(self.requests.ask(), tools_offered=True)
-            except WindowExceeded:
-                return self._force("window")
-            except EpisodeTimeout:
-                return self._force("seconds")
+            except NoFurtherRound as stop:
+                return self._force(str(stop))
             if reply.calls:
                 turn = self.turns.execute(reply.calls, round_number=len(self.rounds), transcript=self.transcript)
                 self.timings[-1].tool_seconds.extend(turn.call_seconds)

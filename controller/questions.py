@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from world_api.core.canonical import is_finite_number
+from world_api.core.canonical import closed_object, is_finite_number
 from world_api.core.faults import EpisodeFault
 from world_api.core.spans import TimeSpan, round_time
 
@@ -118,13 +118,7 @@ def schema_of(question: Question, words: Describe) -> dict[str, Any]:
 def span_schema(words: Describe) -> dict[str, Any]:
     """The JSON Schema of an interval of the video."""
     time = {"type": "number", "minimum": 0, "maximum": _MOST}
-    names = ("start_time", "end_time")
-    return {
-        "type": "object",
-        "properties": {name: {**time, "description": words(name)} for name in names},
-        "required": list(names),
-        "additionalProperties": False,
-    }
+    return closed_object({name: {**time, "description": words(name)} for name in ("start_time", "end_time")})
 
 
 def value_of(question: Question, given: Any) -> Any:

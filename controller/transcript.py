@@ -160,12 +160,8 @@ class Conversation:
 _LEAST_AT_LAST, _MOST_AT_LAST = 10.0, 120.0
 
 
-class WindowExceeded(Exception):
-    """The conversation does not fit the model's window, even with its old results folded."""
-
-
-class EpisodeTimeout(Exception):
-    """The model did not reply within the time of the episode."""
+class NoFurtherRound(Exception):
+    """There is no room for another round; the argument is the limit: ``window`` (even with old results folded) or ``seconds``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,22 +196,22 @@ class ModelRequests:
     def ask(self) -> ModelReply:
         """Ask with the tools on offer.
 
-        Raises WindowExceeded, EpisodeTimeout: there is no further round; BackendFault: the model's.
+        Raises NoFurtherRound; BackendFault: the model's.
         """
         self._fold(last=False)
         if not self.transcript.fits(with_tools=True):
-            raise WindowExceeded
+            raise NoFurtherRound("window")
         for is_last in (False, True):
             try:
                 return self._request(with_tools=True, seconds=self.meter.left())
             except BackendFault as fault:
                 if self.meter.left() <= 0:
-                    raise EpisodeTimeout from fault
+                    raise NoFurtherRound("seconds") from fault
                 if not is_too_long(fault):
                     raise
                 self.transcript.refused(with_tools=True)
                 if is_last or not self._fold(last=False):
-                    raise WindowExceeded from fault
+                    raise NoFurtherRound("window") from fault
         raise AssertionError  # the second refusal has raised
 
     def ask_final(self) -> ModelReply:

@@ -21,8 +21,9 @@ from eval.runs.records import Arm, Cell, SampleLine
 from eval.runs.run import Run
 from eval.scoring.score import Score
 from eval.tables.rows import read_rows
-from world_api.chat.usage import Tokens
+from world_api.chat.usage import Usage
 from world_api.core.canonical import canonical_json, content_hash, json_line, parse_json
+from world_api.core.cost import Spent
 from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.core.files import not_writable
 
@@ -122,7 +123,7 @@ def answer_text(value: object) -> str:
 
 def usage_of(episode: Episode) -> dict[str, Record]:
     """Tokens by model as they were really requested; cached ones are counted apart, as in Inspect."""
-    asked: list[tuple[str, Tokens]] = [(episode.model, item.usage) for item in episode.rounds if item.physical]
+    asked: list[tuple[str, Usage | Spent]] = [(episode.model, item.usage) for item in episode.rounds if item.physical]
     asked += [(spent.model, spent) for call in episode.calls for spent in call.spent if spent.physical]
     found: dict[str, Record] = {}
     for model, tokens in asked:

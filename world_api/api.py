@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from world_api.build.builder import BuildReport
     from world_api.build.scheduler import Progress
     from world_api.session.session import Session
-    from world_api.session.vision import FrameLooker, Vision, VisionConfig
+    from world_api.session.vision import VisionConfig
     from world_api.world.store import World
 
 
@@ -125,11 +125,12 @@ def open_session(
     Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``;
     OperationFault: ``bad_as_of``, ``unknown_group``.
     """
+    from world_api.media.decoder import VideoFrames
     from world_api.operations import check_groups
     from world_api.search.captions import Meanings
     from world_api.session.overlay import Overlay, open_overlay
     from world_api.session.session import Backends, Session
-    from world_api.session.vision import FOLDER
+    from world_api.session.vision import FOLDER, FrameLooker, Vision, world_key
     from world_api.world.store import open_world
     from world_api.world.view import open_view
 
@@ -138,16 +139,16 @@ def open_session(
     overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
     meanings = None
     if seeing is not None and seeing.embedder is not None:
-        from world_api.search.captions import Meanings
-        from world_api.session.vision import FOLDER
-
         meanings = Meanings(seeing.embedder, store / FOLDER / "meanings")
-    backends = Backends(
-        text_embedder=text_embedder(),
-        looker=_looker(store, world),
-        seeing=None if seeing is None else _vision(store, world, seeing),
-        meanings=meanings,
-    )
+    source, key = source_path(world), world_key(world.manifest)
+    looker = vision = None
+    if source is not None:
+        frames = VideoFrames(source)
+        looker = FrameLooker(frames=frames, detector=adapter("detector"), world_key=key, cache=store / FOLDER)
+    if seeing is not None:  # without the video it returns only cached replies
+        frames_seen = None if source is None else VideoFrames(source)
+        vision = Vision(seeing, frames=frames_seen, world_key=key, cache=store / FOLDER)
+    backends = Backends(text_embedder=text_embedder(), looker=looker, seeing=vision, meanings=meanings)
     return Session(
         view=open_view(world, as_of),
         overlay=overlay,
@@ -252,32 +253,6 @@ def text_embedder() -> TextEmbedder:
     """Return the text embedder of the profiles that download nothing."""
     embedder: TextEmbedder = adapter("text_embedder")
     return embedder
-
-
-def _looker(store: Path, world: World) -> FrameLooker | None:
-    """Return detection on demand, if this machine still has the source video."""
-    source = source_path(world)
-    if source is None:
-        return None
-    from world_api.media.decoder import VideoFrames
-    from world_api.session.vision import FOLDER, FrameLooker, world_key
-
-    return FrameLooker(
-        frames=VideoFrames(source),
-        detector=adapter("detector"),
-        world_key=world_key(world.manifest),
-        cache=store / FOLDER,
-    )
-
-
-def _vision(store: Path, world: World, config: VisionConfig) -> Vision:
-    """Return the vision model with the source video; without the video it returns only cached replies."""
-    from world_api.media.decoder import VideoFrames
-    from world_api.session.vision import FOLDER, Vision, world_key
-
-    source = source_path(world)
-    frames = None if source is None else VideoFrames(source)
-    return Vision(config, frames=frames, world_key=world_key(world.manifest), cache=store / FOLDER)
 
 
 def source_path(world: World) -> Path | None:

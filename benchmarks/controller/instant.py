@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.operation_calls import CASES, Draws
-from controller.episode import Task
 from controller.episode_tools import Toolset
+from controller.systems.base import EpisodeInputs
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import Call, completion
 from world_api.operations import run
@@ -78,14 +78,11 @@ class InstantTools:
         return result
 
 
-class InstantGround:
+class InstantGround(EpisodeInputs):
     """Offers the instant tools to any system, and material that was made once for all."""
 
     def __init__(self, tools: Toolset, made: dict[str, Any]) -> None:
         self._tools, self._made = tools, made
-
-    def start(self, task: Task) -> None:
-        """Nothing is noted."""
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
         """Those tools."""

@@ -31,7 +31,7 @@ from pydantic import StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationE
 from controller.episode import Episode, Task, Timings, episode_from_record
 from controller.records.conditions import Conditions, conditions_from_record
 from controller.records.unfinished import with_rounds
-from world_api.chat.recording import Exchange, append_line, check_schema, read_exchanges
+from world_api.chat.recording import Exchange, append_line, check_schema, damaged, read_exchanges
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import EpisodeFault
 from world_api.core.files import open_regular
@@ -80,7 +80,7 @@ class JournalLine:
             raise self.damaged("is not a JSON object")
         check_schema(value, SCHEMA_VERSION, self.path)
         wrong = [key for key, kind in fields.items() if not isinstance(value.get(key), kind)]
-        if not wrong and fields is not _MATERIAL and not _is_label(value["name"]):
+        if not wrong and len(fields) > 1 and not _is_label(value["name"]):  # the name of a material is no label
             wrong = ["name"]
         if wrong:
             raise self.damaged(f"is not whole: {wrong[0]}")
@@ -121,11 +121,6 @@ def _cannot_read(path: Path, error: OSError) -> EpisodeFault:
     return EpisodeFault("recording_missing", message, hint=hint)
 
 
-def damaged(what: str) -> EpisodeFault:
-    """The fault of a record that is not what was written."""
-    return EpisodeFault("recording_damaged", what, hint="restore the file from a copy; records are never repaired")
-
-
 def _own_file(folder: Path, kind: str, name: str) -> Path:
     """The file of one episode."""
     return folder / kind / f"{name}.jsonl"
@@ -136,7 +131,6 @@ def _is_label(value: Any) -> bool:
     return isinstance(value, str) and _LABEL.fullmatch(value) is not None
 
 
-_MATERIAL: Fields = {"name": str}
 _BEGINNING: Fields = {"name": str, "conditions": dict, "episode": dict}
 _EPISODE: Fields = {**_BEGINNING, "sums": dict}
 _TIME: Fields = {"name": str, "clock": list}
@@ -289,14 +283,6 @@ class DamagedEntry:
     fault: EpisodeFault
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecordedParts:
-    """What an episode used while it ran: its exchanges with the model and its materials."""
-
-    exchanges: list[Exchange]
-    materials: dict[str, Any]
-
-
 class Journal:
     """A folder of recorded episodes."""
 
@@ -402,18 +388,20 @@ class Journal:
         conditions = conditions_from_record(record["conditions"])
         return JournalEntry(name=name, episode=episode, conditions=conditions, readings=(), timed=False)
 
-    def taken(self, entry: JournalEntry) -> RecordedParts:
-        """What an episode used, checked against its checksums.
+    def taken(self, entry: JournalEntry) -> tuple[list[Exchange], dict[str, Any]]:
+        """The exchanges and the materials of an episode, checked against its checksums.
 
         Raises EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
-        exchanges, materials = self.exchanges(entry.name), self.materials(entry.name)
+        exchanges = self.exchanges(entry.name)
+        lines = [line.read({"name": str}) for line in self._lines(f"{MATERIALS}/{entry.name}.jsonl")]
+        materials = {line["name"]: line.get("value") for line in lines}
         found = {
             "exchanges": content_hash([exchange_sum(item) for item in exchanges]),
             "materials": content_hash(sorted(content_hash([name, value]) for name, value in materials.items())),
         }
         _check(entry.name, entry.sums, found)
-        return RecordedParts(exchanges=exchanges, materials=materials)
+        return exchanges, materials
 
     def exchanges(self, name: str) -> list[Exchange]:
         """The exchanges of an episode with its model, as they stand in the file.
@@ -421,14 +409,6 @@ class Journal:
         Raises EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
         return read_exchanges(_own_file(self._folder, RECORDINGS, name))
-
-    def materials(self, name: str) -> dict[str, Any]:
-        """The values that the requests of an episode were built from, by name.
-
-        Raises EpisodeFault: ``recording_damaged``, ``recording_schema``.
-        """
-        found = [line.read(_MATERIAL) for line in self._lines(f"{MATERIALS}/{name}.jsonl")]
-        return {line["name"]: line.get("value") for line in found}
 
     def _episode_lines(self) -> Iterator[JournalLine]:
         """The lines of the episodes; none where nothing has come to its end yet."""
@@ -472,28 +452,22 @@ def _time_adapter() -> TypeAdapter[tuple[Timings | None, tuple[StrictStr | Stric
     return TypeAdapter(tuple[Timings | None, tuple[StrictStr | StrictInt | StrictFloat, ...]])
 
 
-@dataclass(frozen=True, kw_only=True)
-class EpisodeLocation:
-    """A journal, and the name of one of its episodes; None means all of them."""
+def locate_episode(episode: Path, name: str | None = None) -> tuple[Journal, str | None]:
+    """Return a journal, and the name of one of its episodes; None means all of them.
 
-    journal: Journal
-    name: str | None
-
-
-def locate_episode(episode: Path, name: str | None = None) -> EpisodeLocation:
-    """``DIR`` is the folder that ``--record`` made, ``DIR/NAME`` an episode in it, and so is ``DIR`` with a ``name``.
+    ``DIR`` is the folder that ``--record`` made, ``DIR/NAME`` an episode in it, and so is ``DIR`` with a ``name``.
 
     ``DIR/recordings/NAME.jsonl``, which a shell completes, is that episode too. Raises EpisodeFault: ``recording_missing``.
     """
     if _is_journal(episode):
-        return EpisodeLocation(journal=Journal(episode), name=name)
+        return Journal(episode), name
     if name is not None:
         return locate_episode(episode / name)
     folder, name = episode.parent, episode.name
     if folder.name == RECORDINGS and name.endswith(".jsonl"):
         folder, name = folder.parent, name.removesuffix(".jsonl")
     if _is_journal(folder):
-        return EpisodeLocation(journal=Journal(folder), name=name)
+        return Journal(folder), name
     raise EpisodeFault(
         "recording_missing",
         f"no episodes are recorded in {str(episode)[:200]}",

@@ -181,7 +181,6 @@ def answer_recorded(
     Raises EpisodeFault: ``record_not_writable``, ``as_of_mismatch``, ``no_price``, ``system_failed``, and what the system
     refuses; VideoWorldError: the fault that broke it off.
     """
-    refuse_unpriced(context)
     task = Task.of(question, session, system=system, library=Library.of(context.library))
     conditions = Conditions.of(system, context, groups=session.groups)
     clock = RecordingClock(context.clock)
@@ -217,7 +216,7 @@ def answer_recorded(
     return episode, recorder.recording.name
 
 
-class EpisodeRecorder:
+class EpisodeRecorder(EpisodeInputs):
     """The inputs of an episode that is recorded; the recording takes its name with the first request to a model."""
 
     def __init__(self, inputs: EpisodeInputs, task: Task, *, begin: Callable[[], EpisodeWriter]) -> None:

@@ -19,11 +19,11 @@ from controller.episode import CallRecord, Episode, Task
 from controller.episode_tools import TRACE, Toolset
 from controller.questions import Question
 from controller.records.conditions import Conditions
-from controller.records.journal import Journal, JournalEntry, damaged
+from controller.records.journal import Journal, JournalEntry
 from controller.records.recorder import run_system
-from controller.systems.base import SystemBuilder, SystemContext
+from controller.systems.base import EpisodeInputs, SystemBuilder, SystemContext
 from tool_induction.library_tools import ToolDeclaration
-from world_api.chat.recording import Exchange, ReplayChatModel, ReplayClock, first_difference
+from world_api.chat.recording import Exchange, ReplayChatModel, ReplayClock, damaged, first_difference
 from world_api.chat.usage import Price, Prices
 from world_api.core.canonical import canonical_json, json_line
 from world_api.core.cost import charge
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tool_induction.domains import Domain
 
 
-class RecordedInputs:
+class RecordedInputs(EpisodeInputs):
     """Inputs that return what an episode recorded; nothing is created."""
 
     def __init__(self, episode: Episode, materials: Mapping[str, Any]) -> None:
@@ -46,9 +46,6 @@ class RecordedInputs:
     def left(self) -> dict[str, int]:
         """What was recorded and not used, by kind."""
         return {"call": self._tools.left, "material": len(self._untaken)}
-
-    def start(self, task: Task) -> None:
-        """Nothing is noted."""
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
         """The recorded toolset."""
@@ -173,10 +170,10 @@ def replay_recorded(
     ``recording_missing``, ``recording_damaged``, ``recording_schema``.
     """
     entry = journal.find(recorded) if isinstance(recorded, str) else recorded
-    taken = journal.taken(entry)
+    exchanges, materials = journal.taken(entry)
     if not entry.timed:
         raise damaged(f"the times of {entry.name} are not there")
-    return replay_entry(entry, taken.exchanges, materials=taken.materials, question=question, build=build)
+    return replay_entry(entry, exchanges, materials=materials, question=question, build=build)
 
 
 def replay_entry(

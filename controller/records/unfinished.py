@@ -35,15 +35,9 @@ def begun(task: Task, context: SystemContext, prompts: PromptHashes) -> Episode:
         tools_hash=content_hash([]),
         budget=context.budget,
         prices={context.model.name: price} if price is not None else {},
-        messages=[],
-        rounds=[],
-        calls=[],
         outcome="failed",
         reason=NOT_FINISHED.code,
         fault=NOT_FINISHED,
-        value=None,
-        answer=None,
-        spans=[],
     )
 
 

@@ -51,34 +51,18 @@ class System(Protocol):
         ...
 
 
-class EpisodeInputs(Protocol):
-    """The source of all that a system takes from a session, a library or a domain."""
+class EpisodeInputs:
+    """The source of all that a system takes from a session, a library or a domain; in a live episode it is made on request."""
 
     def start(self, task: Task) -> None:
         """Note what the episode is about; called once, before anything is taken."""
-        ...
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
         """The toolset of the episode; asked for once an episode, before the first call."""
-        ...
-
-    def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """A JSON value that requests are built from, under a name that the episode uses once."""
-        ...
-
-
-class LiveInputs:
-    """Inputs of a live episode, which are created on request."""
-
-    def start(self, task: Task) -> None:
-        """Nothing is noted."""
-
-    def tools(self, make: Callable[[], Toolset]) -> Toolset:
-        """The created toolset."""
         return make()
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """The created value."""
+        """A JSON value that requests are built from, under a name that the episode uses once."""
         return make()
 
 
@@ -102,7 +86,7 @@ class SystemContext:
     domain: Domain | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     takes_images: bool | None = None  #: whether the model does, as a probe found; None if there was no probe
-    inputs: EpisodeInputs = field(default_factory=LiveInputs)
+    inputs: EpisodeInputs = field(default_factory=EpisodeInputs)
 
 
 #: Makes a system; it refuses with an EpisodeFault a context in which something is missing or cannot be combined.

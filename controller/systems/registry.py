@@ -11,7 +11,6 @@ A third party adds one in its own package::
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import metadata
 from typing import Any
 
 from controller.systems.base import LoopSystem, System, SystemBuilder, SystemContext
@@ -31,7 +30,7 @@ _OWN: Mapping[str, SystemBuilder] = {kind.name: kind for kind in _KINDS}
 
 def system_names() -> tuple[str, ...]:
     """The systems there are: the product's own, then those of other packages, sorted."""
-    return (*_OWN, *sorted(_added()))
+    return (*_OWN, *sorted(added(ENTRY_POINT_GROUP, own=_OWN)))
 
 
 def own_system(name: str) -> type[LoopSystem[Any]] | None:
@@ -41,16 +40,9 @@ def own_system(name: str) -> type[LoopSystem[Any]] | None:
 
 def build_system(name: str, context: SystemContext) -> System:
     """A system by name. Raises EpisodeFault: ``unknown_system``; ``system_not_loadable``; what the system itself refuses."""
-    builder = _OWN.get(name) or _loaded(name)
-    return builder(context)
-
-
-def _added() -> dict[str, metadata.EntryPoint]:
-    return added(ENTRY_POINT_GROUP, own=_OWN)
-
-
-def _loaded(name: str) -> SystemBuilder:
-    found = _added().get(name)
+    if name in _OWN:
+        return _OWN[name](context)
+    found = added(ENTRY_POINT_GROUP, own=_OWN).get(name)
     if found is None:
         near = closest(name, system_names())
         raise EpisodeFault(
@@ -58,7 +50,7 @@ def _loaded(name: str) -> SystemBuilder:
             f"there is no system {name[:64]!r}",
             hint=f"did you mean {near!r}?" if near else "one of: " + ", ".join(system_names()),
         )
-    return load_added(
+    builder: SystemBuilder = load_added(
         found,
         lambda point, why: EpisodeFault(
             "system_not_loadable",
@@ -66,3 +58,4 @@ def _loaded(name: str) -> SystemBuilder:
             hint="mend or uninstall the package that adds it",
         ),
     )
+    return builder(context)

@@ -15,6 +15,7 @@ from controller.prompts import Preamble
 from controller.systems.base import LoopSystem, Options, Setup, SystemContext
 from tool_induction.judge.port import RememberedJudge
 from tool_induction.library_tools import LibraryTools, ToolDeclaration
+from world_api.core.canonical import closed_object
 from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
 
 if TYPE_CHECKING:
@@ -229,17 +230,13 @@ class ComposedTools:
             },
             "arguments": {"type": "object", "description": "Its inputs by name, video_id among them."},
         }
-        parameters = {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
         description = (
             "Write a tool for this question alone: it is checked and run at once with the arguments, and forgotten. "
             f"({self.documents} documents at most, faulty ones among them.)"
         )
-        return [ToolDeclaration(name=COMPOSE, description=description, parameters=parameters, writes=True)]
+        return [
+            ToolDeclaration(name=COMPOSE, description=description, parameters=closed_object(properties), writes=True)
+        ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """What the tool found; or its faults, with their places and what would mend them."""

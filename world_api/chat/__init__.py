@@ -17,7 +17,7 @@ _NAMES = {
         "from_cache json_objects text_of"
     ),
     "prompts": "DATA PromptFiles data_line noting_prompts",
-    "usage": "CURRENCY IMAGE_TOKENS LOW_DETAIL_IMAGE_TOKENS Price Prices Tokens Usage estimate_tokens usage_of",
+    "usage": "CURRENCY IMAGE_TOKENS LOW_DETAIL_IMAGE_TOKENS Price Prices Usage estimate_tokens usage_of",
     "transport": "Endpoint NotAReply",
     "wires": "ChatCompletionsWire ChatWire ResponsesWire wire_named",
     "models": "OpenAIChatModel WireChoice chat_model endpoint_model takes_images window_of",

@@ -23,7 +23,7 @@ from world_api.chat.models import OpenAIChatModel
 from world_api.chat.transport import Endpoint, Transport
 from world_api.chat.usage import Usage, is_count, usage_of
 from world_api.chat.wires import ChatCompletionsWire, ResponsesWire, WireName
-from world_api.core.canonical import content_hash, parse_json
+from world_api.core.canonical import closed_object, content_hash, parse_json
 from world_api.core.faults import BackendFault, StoreFault
 from world_api.core.files import write_atomically
 from world_api.core.ports import Clock
@@ -38,7 +38,6 @@ Outcome = Literal["ok", "wrong", "not_offered", "not_tried"]
 CheckName = Literal["chat", "responses", "tools", "parallel_calls", "images"]
 CHECKS: tuple[CheckName, ...] = get_args(CheckName)  #: in the order in which they are shown
 
-OUTCOMES: dict[Outcome, str] = {"ok": "ok", "wrong": "wrong", "not_offered": "not offered", "not_tried": "not tried"}
 TITLES: dict[CheckName, str] = {
     "chat": "Chat Completions",
     "responses": "Responses",
@@ -188,12 +187,7 @@ def capabilities_of(
 
 
 _TOOL = "look_up_city"
-_PARAMETERS: dict[str, Any] = {
-    "type": "object",
-    "properties": {"city": {"type": "string", "description": "The city's name."}},
-    "required": ["city"],
-    "additionalProperties": False,
-}
+_PARAMETERS = closed_object({"city": {"type": "string", "description": "The city's name."}})
 _FUNCTION = {"name": _TOOL, "description": "Look up the code word of a city.", "parameters": _PARAMETERS}
 _TOOLS = [{"type": "function", "function": _FUNCTION}]
 _ONE_CALL = "Use the tool to look up the code word of the city Paris, then say that word."

@@ -312,7 +312,7 @@ def read_lines(path: Path | str, *, hint: str = _RECORD_HINT) -> Iterator[dict[s
                 except ValueError:
                     value = None
                 if not isinstance(value, dict):
-                    raise _damaged(f"line {number} of {path.name} is not a JSON object")
+                    raise damaged(f"line {number} of {path.name} is not a JSON object")
                 yield value
     except OSError as error:
         raise EpisodeFault("recording_missing", f"cannot read {path.name}: {error.strerror}", hint=hint) from None
@@ -335,12 +335,12 @@ def _exchange(record: dict[str, Any], path: Path) -> Exchange:
         exchange = Exchange(request=request, reply=reply, fault=cast("ErrorBody | None", fault), seconds=seconds)
         if exchange.request_hash == record.get("request_hash"):
             return exchange
-    raise _damaged(f"an exchange in {path.name} is not whole or does not match its hash")
+    raise damaged(f"an exchange in {path.name} is not whole or does not match its hash")
 
 
-def _damaged(reason: str) -> EpisodeFault:
-    hint = "restore the file from a copy; records are never repaired"
-    return EpisodeFault("recording_damaged", reason, hint=hint)
+def damaged(what: str) -> EpisodeFault:
+    """The fault of a record that is not what was written."""
+    return EpisodeFault("recording_damaged", what, hint="restore the file from a copy; records are never repaired")
 
 
 def check_schema(record: dict[str, Any], version: int, path: Path | str) -> None:

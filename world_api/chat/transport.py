@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from world_api.core.canonical import content_hash, parse_json
@@ -27,7 +27,7 @@ from world_api.core.ports import Clock
 
 if TYPE_CHECKING:
     from httpx2 import Response
-    from openai import APIStatusError, OpenAI
+    from openai import APIResponse, APIStatusError, OpenAI
     from tenacity import RetryCallState
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024
@@ -210,21 +210,8 @@ def _spellings(secret: str) -> re.Pattern[str]:
     return re.compile(spelt if len(secret) >= _LONG else rf"(?<![^\W_]){spelt}(?![^\W_])", re.IGNORECASE)
 
 
-class StreamedResponse(Protocol):
-    """An HTTP response whose body is still to be read."""
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Its headers, case-insensitive."""
-        ...
-
-    def iter_bytes(self) -> Iterator[bytes]:
-        """Yield the body in parts."""
-        ...
-
-
 #: Sends a request with a client and a timeout in seconds; the response's body is read inside the block.
-Send = Callable[["OpenAI", float], AbstractContextManager[StreamedResponse]]
+Send = Callable[["OpenAI", float], AbstractContextManager["APIResponse[Any]"]]
 
 
 class NotAReply(ValueError):
@@ -271,6 +258,7 @@ class ServerAnswer:
         return self.garbled or (self.status in _TRANSIENT and self.code != _QUOTA)
 
 
+@dataclass(eq=False)
 class Failure(Exception):
     """A failed attempt.
 
@@ -278,11 +266,10 @@ class Failure(Exception):
     without what the server refused.
     """
 
-    def __init__(
-        self, fault: BackendFault, *, transient: bool = False, retry_after: float | None = None, adapted: bool = False
-    ) -> None:
-        super().__init__(fault.message)
-        self.fault, self.transient, self.retry_after, self.adapted = fault, transient, retry_after, adapted
+    fault: BackendFault
+    transient: bool = False
+    retry_after: float | None = None
+    adapted: bool = False
 
 
 class Transport:

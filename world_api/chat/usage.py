@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, TypeGuard
+from typing import Annotated, Any, Literal, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from world_api.core.canonical import canonical_json
+from world_api.core.cost import Spent
 from world_api.core.faults import BackendFault
 from world_api.core.files import open_regular
 
@@ -26,25 +27,6 @@ IMAGE_TOKENS = 765
 LOW_DETAIL_IMAGE_TOKENS = 85
 _IMAGES = frozenset({"image_url", "input_image"})
 _IMAGE_DEPTH = 6  #: images are parts of the content of messages, so deeper levels are not searched
-
-
-class Tokens(Protocol):
-    """Counted tokens of one request or of many. ``cached`` are part of ``prompt``, reasoning is part of ``completion``."""
-
-    @property
-    def prompt(self) -> int:
-        """All tokens sent."""
-        ...
-
-    @property
-    def cached(self) -> int:
-        """Those of them that the server had cached."""
-        ...
-
-    @property
-    def completion(self) -> int:
-        """All tokens written."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +131,7 @@ class Price:
         if not all(0 <= amount <= _MOST_USD for amount in asdict(self).values()):
             raise ValueError(f"a price is between 0 and {_MOST_USD:,}")
 
-    def money(self, tokens: Tokens) -> float:
+    def money(self, tokens: Usage | Spent) -> float:
         """Return what these tokens cost, in USD."""
         cached = min(tokens.cached, tokens.prompt)  # some servers count more
         sent = (tokens.prompt - cached) * self.prompt + cached * self.cached

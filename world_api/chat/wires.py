@@ -17,12 +17,12 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from world_api.chat.messages import CARRIED, first_message
-from world_api.chat.transport import NotAReply, ServerAnswer, StreamedResponse, error_in
+from world_api.chat.transport import NotAReply, ServerAnswer, error_in
 from world_api.core.canonical import canonical_json, is_deep
 from world_api.core.faults import BackendFault
 
 if TYPE_CHECKING:
-    from openai import OpenAI
+    from openai import APIResponse, OpenAI
 
 WireName = Literal["chat", "responses"]
 MOST_CARRIED = 1_000_000  #: characters of a field; a longer one is dropped whole, since half of one is useless
@@ -59,7 +59,7 @@ class ChatWire(Protocol):
 
     def send(
         self, client: OpenAI, request: dict[str, Any], *, seconds: float
-    ) -> AbstractContextManager[StreamedResponse]:
+    ) -> AbstractContextManager[APIResponse[Any]]:
         """Send a request; the response's body is read inside the block.
 
         Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
@@ -96,7 +96,7 @@ class ChatCompletionsWire:
 
     def send(
         self, client: OpenAI, request: dict[str, Any], *, seconds: float
-    ) -> AbstractContextManager[StreamedResponse]:
+    ) -> AbstractContextManager[APIResponse[Any]]:
         """Send the request as it is, with the carried fields of its messages in their places."""
         rest = {key: value for key, value in request.items() if key not in ("model", "messages")}
         return client.chat.completions.with_streaming_response.create(
@@ -197,7 +197,7 @@ class ResponsesWire:
 
     def send(
         self, client: OpenAI, request: dict[str, Any], *, seconds: float
-    ) -> AbstractContextManager[StreamedResponse]:
+    ) -> AbstractContextManager[APIResponse[Any]]:
         """Send the request, translated. Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it."""
         body = _request_body(request)
         if self._include_reasoning:

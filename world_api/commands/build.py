@@ -16,7 +16,6 @@ from world_api.core.identifiers import clock_text
 from world_api.media.container import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from world_api.build.following import Following
     from world_api.session.session import Session
     from world_api.session.vision import VisionConfig
 
@@ -112,6 +111,13 @@ def build(
     config = vision_config(chosen, clock=SystemClock(), environment=os.environ)
     if config is not None:
         Prices.read(vision.prices)  # a faulty file is named before anything is built
+    following = None
+    if follow:  # this imports the whole builder, which is otherwise done while the processes start
+        from world_api.build.following import Following
+
+        following = Following(
+            settled=settled, published=lambda seconds: note(f"the first {clock_text(seconds)} can be queried")
+        )
     options = BuildOptions(
         profile="classical" if profile == "endpoint" else profile,
         listening=Listening(
@@ -125,7 +131,7 @@ def build(
         force=force,
         limits=Limits(pixels=round(max_megapixels * 1e6), duration=max_hours * 3600, network=allow_network),
         waits=wait,
-        following=_following(settled) if follow else None,
+        following=following,
         record=record,
     )
     reports: list[dict[str, Any]] = []
@@ -152,13 +158,6 @@ def build(
     show(result, as_json=as_json, text=lambda: "\n".join(map(_lines, reports)) or "nothing was built")
     if faults:
         raise typer.Exit(1)
-
-
-def _following(settled: float) -> Following:
-    # It imports the whole builder, which is otherwise done while the processes start.
-    from world_api.build.following import Following
-
-    return Following(settled=settled, published=lambda seconds: note(f"the first {clock_text(seconds)} can be queried"))
 
 
 def _lines(report: dict[str, Any]) -> str:

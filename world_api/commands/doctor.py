@@ -210,7 +210,7 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict
 
 
 def _endpoint_text(record: dict[str, Any]) -> str:
-    from world_api.chat.capabilities import OUTCOMES, TITLES
+    from world_api.chat.capabilities import TITLES
 
     lines = [f"{record['model']} on {record['endpoint']}, examined at {record['asked_at']}", ""]
     lines.append(f"  {'check':24}{'outcome':13}what was seen -> what it means")
@@ -218,7 +218,7 @@ def _endpoint_text(record: dict[str, Any]) -> str:
         said = textwrap.wrap(row["seen"] or "-", _WIDTH - _MARGIN)
         if row["means"]:
             said += textwrap.wrap(f"-> {row['means']}", _WIDTH - _MARGIN, subsequent_indent="   ")
-        lines.append(f"  {TITLES[row['check']]:24}{OUTCOMES[row['outcome']]:13}{said[0]}")
+        lines.append(f"  {TITLES[row['check']]:24}{row['outcome'].replace('_', ' '):13}{said[0]}")
         lines += [f"{'':{_MARGIN}}{line}" for line in said[1:]]
     if record["window"] is not None:
         window = f"{record['window']:,} tokens, as the server reports -> used if --window is not given"

@@ -139,6 +139,9 @@ def with_vision_options(*left_out: str) -> Callable[[_Command], _Command]:
 
 def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, prices: Prices) -> str:
     """Describe an estimate for people: what is sent where, how much it is, and what that is based on."""
+    from world_api.chat.usage import Usage
+
+    tokens = Usage(prompt=estimate.prompt, completion=estimate.completion)
     most = "at most " if estimate.is_bound else ""
     model = config.vision.name
     price = prices.of(model)
@@ -148,7 +151,7 @@ def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, price
         "they leave this machine",
         f"  tokens: about {estimate.prompt:,} sent and {estimate.completion:,} written"
         + (f" ({estimate.assumed})" if estimate.assumed else ""),
-        f"  money:  about {price.money(estimate):.2f} USD"
+        f"  money:  about {price.money(tokens):.2f} USD"
         if price is not None
         else f"  money:  not known; --prices FILE says what {model} costs",
     ]

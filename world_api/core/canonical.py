@@ -126,3 +126,8 @@ def _object(pairs: list[tuple[str, Any]], *, refuse: bool) -> JsonObject:
         counts = Counter(key for key, _ in pairs)
         found.repeated = tuple(sorted(key for key, count in counts.items() if count > 1))
     return found
+
+
+def closed_object(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an object that has these properties and no others."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
@@ -20,14 +21,15 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         __getattr__, __dir__, __all__ = lazy_names(__name__)
     """
     module = sys.modules[package]
-    source = module.__spec__.loader.get_source(package)  # type: ignore[union-attr]
+    source = Path(str(module.__file__)).read_text(encoding="utf-8")
     homes = {
-        alias.asname or alias.name: (str(node.module), alias.name)
+        alias.asname: (str(node.module), alias.name)
         for block in ast.parse(source).body
         if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
         for node in block.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
+        if alias.asname
     }
 
     def load(name: str) -> Any:

@@ -21,7 +21,7 @@ import numpy as np
 
 from world_api.chat.messages import first_choice, json_objects, text_of, without_refused
 from world_api.chat.prompts import PromptFiles, data_line
-from world_api.chat.transport import NotAReply, StreamedResponse, error_in
+from world_api.chat.transport import NotAReply, error_in
 from world_api.chat.usage import Usage, estimate_tokens, is_count, usage_of
 from world_api.core.canonical import canonical_json, content_hash, parse_json
 from world_api.core.cost import Spent, charge
@@ -41,7 +41,7 @@ from world_api.core.ports import (
 )
 
 if TYPE_CHECKING:
-    from openai import OpenAI
+    from openai import APIResponse, OpenAI
 
 LONGEST_SIDE = 512
 REPLY_TOKENS = 800  #: limit of a reply: three sentences, and room for a model that thinks a little
@@ -403,7 +403,7 @@ class EmbeddingsWire:
 
     def send(
         self, client: OpenAI, request: dict[str, Any], *, seconds: float
-    ) -> AbstractContextManager[StreamedResponse]:
+    ) -> AbstractContextManager[APIResponse[Any]]:
         """Send the texts and request plain numbers; the client's default is a packed format."""
         return client.embeddings.with_streaming_response.create(
             model=request["model"], input=request["input"], encoding_format="float", timeout=seconds

@@ -50,7 +50,6 @@ class LookEstimate:
     assumed: str
     kept: int = 0
     is_bound: bool = False
-    cached: int = 0  #: tokens that a server may charge less for; none are counted on
 
 
 def estimate_captions(view: View, seeing: Vision, config: VisionConfig) -> LookEstimate:

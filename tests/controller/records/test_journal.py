@@ -92,7 +92,7 @@ def test_threads_and_processes_record_side_by_side_without_mixing(tmp_path: Path
         fault = entry.episode.fault
         assert fault is not None
         assert fault.message == entry.name
-        assert journal.materials(entry.name) == {"digest": {"of": entry.name}}
+        assert journal.taken(entry)[1] == {"digest": {"of": entry.name}}
         assert len(journal.exchanges(entry.name)) == 1
     assert journal.unfinished() == []
 
