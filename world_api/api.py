@@ -125,7 +125,6 @@ def open_session(
     Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``;
     OperationFault: ``bad_as_of``, ``unknown_group``.
     """
-    from world_api.media.decoder import VideoFrames
     from world_api.operations import check_groups
     from world_api.search.captions import Meanings
     from world_api.session.overlay import Overlay, open_overlay
@@ -141,12 +140,13 @@ def open_session(
     if seeing is not None and seeing.embedder is not None:
         meanings = Meanings(seeing.embedder, store / FOLDER / "meanings")
     source, key = source_path(world), world_key(world.manifest)
-    looker = vision = None
+    looker = vision = frames_seen = None
     if source is not None:
-        frames = VideoFrames(source)
+        from world_api.media.decoder import VideoFrames  # a world without its video needs no decoder
+
+        frames, frames_seen = VideoFrames(source), VideoFrames(source)
         looker = FrameLooker(frames=frames, detector=adapter("detector"), world_key=key, cache=store / FOLDER)
     if seeing is not None:  # without the video it returns only cached replies
-        frames_seen = None if source is None else VideoFrames(source)
         vision = Vision(seeing, frames=frames_seen, world_key=key, cache=store / FOLDER)
     backends = Backends(text_embedder=text_embedder(), looker=looker, seeing=vision, meanings=meanings)
     return Session(
