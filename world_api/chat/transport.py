@@ -352,14 +352,14 @@ class Transport:
 
     def _try(self, send: Send, *, left: float) -> ServerAnswer:
         # The client does not wrap the errors in the middle of a body; they are those of its HTTP library.
-        from httpx2 import HTTPError
-        from openai import APIConnectionError, APIStatusError, OpenAIError
+        from httpx2 import HTTPError, TimeoutException
+        from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAIError
 
         seconds = max(_SHORTEST_ATTEMPT, min(self._endpoint.timeout, left))
         self.requests += 1
         try:
             return self._read(*_within(seconds, lambda given_up: self._fetch(send, seconds, given_up)))
-        except TimeoutError:
+        except (TimeoutError, APITimeoutError, TimeoutException):
             raise Failure(self._endpoint.unreachable(f"no whole answer in {seconds:g} s"), transient=True) from None
         except APIStatusError as error:
             return self._refusal(error)
