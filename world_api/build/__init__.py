@@ -9,66 +9,45 @@ Names are imported when they are first used, so that importing the package is ch
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from world_api.build.builder import BuildReport, Job, build_world
-    from world_api.build.following import Following, follow_world
-    from world_api.build.key_frames import KeyFrames, Looks
-    from world_api.build.look_links import LookLinks
-    from world_api.build.moving_things import MovingThings
-    from world_api.build.scheduler import Progress
-    from world_api.build.screen_texts import ScreenTexts
-    from world_api.build.shots import Cuts, SceneCuts
-    from world_api.build.source import clear_beside, find_beside, recording_of, remembered_source
-    from world_api.build.speech import RecognisedSpeech, SubtitleLines
-    from world_api.build.stage import (
-        Clip,
-        FrameStage,
-        Recipe,
-        Record,
-        Records,
-        RowStage,
-        Sampling,
-        Stage,
-        StageSpec,
-        Worker,
-        clip_span,
-        keys_of,
-    )
-    from world_api.build.stage_process import BuildProcesses
-    from world_api.build.stitches import Stitches
-    from world_api.build.truth import Truth, read_truth
+    from world_api.build.builder import BuildReport as BuildReport
+    from world_api.build.builder import Job as Job
+    from world_api.build.builder import build_world as build_world
+    from world_api.build.following import Following as Following
+    from world_api.build.following import follow_world as follow_world
+    from world_api.build.key_frames import KeyFrames as KeyFrames
+    from world_api.build.key_frames import Looks as Looks
+    from world_api.build.look_links import LookLinks as LookLinks
+    from world_api.build.moving_things import MovingThings as MovingThings
+    from world_api.build.scheduler import Progress as Progress
+    from world_api.build.screen_texts import ScreenTexts as ScreenTexts
+    from world_api.build.shots import Cuts as Cuts
+    from world_api.build.shots import SceneCuts as SceneCuts
+    from world_api.build.source import clear_beside as clear_beside
+    from world_api.build.source import find_beside as find_beside
+    from world_api.build.source import recording_of as recording_of
+    from world_api.build.source import remembered_source as remembered_source
+    from world_api.build.speech import RecognisedSpeech as RecognisedSpeech
+    from world_api.build.speech import SubtitleLines as SubtitleLines
+    from world_api.build.stage import Clip as Clip
+    from world_api.build.stage import FrameStage as FrameStage
+    from world_api.build.stage import Recipe as Recipe
+    from world_api.build.stage import Record as Record
+    from world_api.build.stage import Records as Records
+    from world_api.build.stage import RowStage as RowStage
+    from world_api.build.stage import Sampling as Sampling
+    from world_api.build.stage import Stage as Stage
+    from world_api.build.stage import StageSpec as StageSpec
+    from world_api.build.stage import Worker as Worker
+    from world_api.build.stage import clip_span as clip_span
+    from world_api.build.stage import keys_of as keys_of
+    from world_api.build.stage_process import BuildProcesses as BuildProcesses
+    from world_api.build.stitches import Stitches as Stitches
+    from world_api.build.truth import Truth as Truth
+    from world_api.build.truth import read_truth as read_truth
 
-#: The module of each name; it is imported when the name is first used.
-_HOMES = {
-    "builder": "BuildReport Job build_world",
-    "following": "Following follow_world",
-    "key_frames": "KeyFrames Looks",
-    "look_links": "LookLinks",
-    "moving_things": "MovingThings",
-    "scheduler": "Progress",
-    "screen_texts": "ScreenTexts",
-    "shots": "Cuts SceneCuts",
-    "source": "clear_beside find_beside recording_of remembered_source",
-    "speech": "RecognisedSpeech SubtitleLines",
-    "stage": "Clip FrameStage Recipe Record Records RowStage Sampling Stage StageSpec Worker clip_span keys_of",
-    "stage_process": "BuildProcesses",
-    "stitches": "Stitches",
-    "truth": "Truth read_truth",
-}
-
-__all__ = [
-    "BuildProcesses", "BuildReport", "Clip", "Cuts", "Following", "FrameStage", "Job", "KeyFrames", "LookLinks", "Looks",
-    "MovingThings", "Progress", "Recipe", "RecognisedSpeech", "Record", "Records", "RowStage", "Sampling", "SceneCuts",
-    "ScreenTexts", "Stage", "StageSpec", "Stitches", "SubtitleLines", "Truth", "Worker", "build_world", "clear_beside",
-    "clip_span", "find_beside", "follow_world", "keys_of", "read_truth", "recording_of", "remembered_source",
-]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names.split():
-            return getattr(import_module(f"world_api.build.{module}"), name)
-    raise AttributeError(f"module 'world_api.build' has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -8,36 +8,32 @@ Names are imported when they are first used, so that importing the package is ch
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from world_api.media.audio import read_audio
-    from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
-    from world_api.media.decode_pass import DecodePass, LossNote, PassState
-    from world_api.media.decoder import MediaWorker, VideoFrames, VideoPass
-    from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Scaler, Want
-    from world_api.media.subtitles import Cue, Subtitles, SubtitleSource, choose_subtitles, look_into, read_subtitles
+    from world_api.media.audio import read_audio as read_audio
+    from world_api.media.container import DEFAULT_LIMITS as DEFAULT_LIMITS
+    from world_api.media.container import Limits as Limits
+    from world_api.media.container import Probe as Probe
+    from world_api.media.container import probe as probe
+    from world_api.media.decode_pass import DecodePass as DecodePass
+    from world_api.media.decode_pass import LossNote as LossNote
+    from world_api.media.decode_pass import PassState as PassState
+    from world_api.media.decoder import MediaWorker as MediaWorker
+    from world_api.media.decoder import VideoFrames as VideoFrames
+    from world_api.media.decoder import VideoPass as VideoPass
+    from world_api.media.frames import DecodedFrame as DecodedFrame
+    from world_api.media.frames import Frame as Frame
+    from world_api.media.frames import PixelFormat as PixelFormat
+    from world_api.media.frames import Scaler as Scaler
+    from world_api.media.frames import Want as Want
+    from world_api.media.subtitles import Cue as Cue
+    from world_api.media.subtitles import Subtitles as Subtitles
+    from world_api.media.subtitles import SubtitleSource as SubtitleSource
+    from world_api.media.subtitles import choose_subtitles as choose_subtitles
+    from world_api.media.subtitles import look_into as look_into
+    from world_api.media.subtitles import read_subtitles as read_subtitles
 
-#: The module of each name; it is imported when the name is first used.
-_HOMES = {
-    "audio": "read_audio",
-    "container": "DEFAULT_LIMITS Limits Probe probe",
-    "decode_pass": "DecodePass LossNote PassState",
-    "decoder": "MediaWorker VideoFrames VideoPass",
-    "frames": "DecodedFrame Frame PixelFormat Scaler Want",
-    "subtitles": "Cue SubtitleSource Subtitles choose_subtitles look_into read_subtitles",
-}
-
-__all__ = [
-    "DEFAULT_LIMITS", "Cue", "DecodePass", "DecodedFrame", "Frame", "Limits", "LossNote", "MediaWorker", "PassState",
-    "PixelFormat", "Probe", "Scaler", "SubtitleSource", "Subtitles", "VideoFrames", "VideoPass", "Want",
-    "choose_subtitles", "look_into", "probe", "read_audio", "read_subtitles",
-]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names.split():
-            return getattr(import_module(f"world_api.media.{module}"), name)
-    raise AttributeError(f"module 'world_api.media' has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -9,7 +9,22 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from world_api.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from world_api.perception.appearance import ColourAppearance as ColourAppearance
+    from world_api.perception.classical import ClassicalDetector as ClassicalDetector
+    from world_api.perception.classical import RapidOcrReader as RapidOcrReader
+    from world_api.perception.endpoint import EmbeddingsWire as EmbeddingsWire
+    from world_api.perception.endpoint import EndpointEmbedder as EndpointEmbedder
+    from world_api.perception.endpoint import EndpointVision as EndpointVision
+    from world_api.perception.endpoint import assumed_tokens as assumed_tokens
+    from world_api.perception.endpoint import data_url as data_url
+    from world_api.perception.endpoint import read_reply as read_reply
+    from world_api.perception.speech import EnergyVoiceDetector as EnergyVoiceDetector
+    from world_api.perception.speech import WhisperRecogniser as WhisperRecogniser
 
 #: The adapter of each port by profile, as ``module:class``. Those of an endpoint and of speech are made with the caller's options.
 PROFILES = {
@@ -27,25 +42,8 @@ PROFILES = {
     "endpoint": {"vision": "endpoint:EndpointVision", "embeddings": "endpoint:EndpointEmbedder"},
 }
 
-_NAMES = {
-    "appearance": "ColourAppearance",
-    "classical": "ClassicalDetector RapidOcrReader",
-    "speech": "EnergyVoiceDetector WhisperRecogniser",
-    "endpoint": "EmbeddingsWire EndpointEmbedder EndpointVision assumed_tokens data_url read_reply",
-}
-_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-
-__all__ = [
-    "PROFILES", "ClassicalDetector", "ColourAppearance", "EmbeddingsWire", "EndpointEmbedder", "EndpointVision",
-    "EnergyVoiceDetector", "RapidOcrReader", "WhisperRecogniser", "adapter", "adapter_class", "assumed_tokens",
-    "data_url", "read_reply",
-]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__, __dir__, _adapters = lazy_names(__name__)
+__all__ = ["PROFILES", "adapter", "adapter_class", *_adapters]  # noqa: PLE0604
 
 
 def adapter_class(port: str, *, profile: str = "classical") -> Any:
