@@ -76,7 +76,7 @@ ExposureOption = Annotated[
 DomainOption = Annotated[
     str | None,
     typer.Option(
-        "--domain", metavar="NAME", help="A domain: some systems are told of it, and none is asked its worked examples."
+        "--domain", metavar="NAME", help="A domain: some systems are given it; its worked examples are never asked."
     ),
 ]
 SettingsOption = Annotated[
@@ -99,7 +99,9 @@ CacheOption = Annotated[
 PricesOption = Annotated[
     Path | None,
     typer.Option(
-        "--prices", metavar="FILE", help="USD per million tokens by model, as JSON or YAML; else no money is told."
+        "--prices",
+        metavar="FILE",
+        help="USD per million tokens by model, as JSON or YAML; without it no money is reported.",
     ),
 ]
 RoundsOption = Annotated[int, typer.Option("--rounds", min=0, help="Most requests to the model.")]
@@ -126,7 +128,7 @@ DigestOption = Annotated[
         "--digest-tokens",
         min=0,
         metavar="TOKENS",
-        help="About how much is told of the world at the start; 0 for nothing.",
+        help="Tokens, about, of the digest of the world at the start; 0 for none.",
     ),
 ]
 OwnSessionOption = Annotated[

@@ -209,7 +209,7 @@ def make(
 def prior(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that sandbox make wrote.")],
     films: Annotated[
-        int, typer.Option(min=5, max=2000, help="So many other stories are told, of each split, to learn from.")
+        int, typer.Option(min=5, max=2000, help="How many other stories of each split to learn from.")
     ] = 100,
     as_json: JsonOption = False,
 ) -> None:

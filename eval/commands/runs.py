@@ -55,7 +55,7 @@ def run(
     ] = None,
     effect: Annotated[
         float,
-        typer.Option(min=0.0, max=1.0, help="With --dry-run: the true difference the power is told for."),
+        typer.Option(min=0.0, max=1.0, help="With --dry-run: the true difference for which the power is computed."),
     ] = 0.1,
     example: Annotated[bool, typer.Option("--example", help="Print a configuration with comments, and leave.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Agree that frames are sent to an endpoint.")] = False,
