@@ -34,11 +34,11 @@ ablation: $(READY)
 
 test: $(READY)
 	@seed=$(SEED); echo "tests in random order: make $@ SEED=$$seed runs them in the same order"; \
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup --randomly-seed=$$seed
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --randomly-seed=$$seed
 
 nightly: $(READY)
 	@seed=$(SEED); echo "tests in random order: make $@ SEED=$$seed runs them in the same order"; \
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup --randomly-seed=$$seed -m nightly
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --randomly-seed=$$seed -m nightly
 
 check: test lint types imports
 

@@ -61,14 +61,31 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def real_store(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Worlds of two real films; one without the texts on screen, which take a second per frame."""
-    from tests.support.building import Silent
-    from world_api import BuildOptions, SystemClock, build_world
+    from tests.support.building import Silent, made_once
 
-    store = tmp_path_factory.mktemp("real") / "worlds"
-    for name, without in (("composite_337s", ()), ("people_one_by_one", ("screen_texts",))):
-        path, options = shared_data / "video" / f"{name}.mp4", BuildOptions(without=without)
-        build_world(path, store, progress=Silent(), clock=SystemClock(), options=options)
-    return store
+    def build(folder: Path) -> None:
+        from world_api import BuildOptions, SystemClock, build_world
+
+        for name, without in (("composite_337s", ()), ("people_one_by_one", ("screen_texts",))):
+            path, options = shared_data / "video" / f"{name}.mp4", BuildOptions(without=without)
+            build_world(path, folder, progress=Silent(), clock=SystemClock(), options=options)
+
+    return made_once(tmp_path_factory, "real-worlds", build)
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The film that the product makes of itself."""
+    from eval.sandbox import SampleFiles, make_sample
+    from tests.support.building import made_once
+
+    folder = made_once(tmp_path_factory, "sample", make_sample)
+    return SampleFiles(
+        video=folder / "sample.mp4",
+        subtitles=folder / "sample.srt",
+        truth=folder / "sample.truth.json",
+        questions=folder / "sample.questions.json",
+    )
 
 
 def sightings(

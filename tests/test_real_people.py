@@ -13,7 +13,7 @@ from world_api.core import TimeSpan
 from world_api.operations import run
 from world_api.session import Session
 
-pytestmark = [pytest.mark.shared_data, pytest.mark.media, pytest.mark.xdist_group("real")]
+pytestmark = [pytest.mark.shared_data, pytest.mark.media]
 
 ONE_BY_ONE = "people_one_by_one"
 RETURNING = "composite_337s"

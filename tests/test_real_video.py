@@ -20,7 +20,7 @@ from world_api.operations import OPERATIONS, run
 from world_api.session import Session
 from world_api.world import Track
 
-pytestmark = [pytest.mark.shared_data, pytest.mark.media, pytest.mark.xdist_group("real")]
+pytestmark = [pytest.mark.shared_data, pytest.mark.media]
 
 NAME = "composite_337s"
 CUT_TOLERANCE = 0.3

@@ -23,6 +23,7 @@ def suite(shared_data: Path) -> Path:
 
 
 @pytest.mark.shared_data
+@pytest.mark.nightly
 def test_right_calls_are_taken_and_wrong_ones_refused(suite: Path) -> None:
     findings = check_folder(suite)
     assert findings.refused == []

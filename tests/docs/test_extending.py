@@ -25,8 +25,6 @@ SECTIONS = {
 }
 BLOCK = re.compile(r"^```(python|diff|json|console)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
-pytestmark = pytest.mark.xdist_group("recipes")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:

@@ -155,6 +155,7 @@ def test_the_block_on_models_runs_as_it_is_printed(with_a_world: Shell, chat_ser
 
 
 @pytest.mark.media
+@pytest.mark.nightly
 def test_the_printed_configuration_fits_the_films_that_the_readme_makes(shell: Shell) -> None:
     """The first commands on experiments, of one short film; ``make nightly`` runs them all as they are."""
     block = block_with("videoworld sandbox make")

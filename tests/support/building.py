@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
+import shutil
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from world_api.build import Clip, Stage, clip_span
 from world_api.core import TimeSpan, hash_bytes
+from world_api.core.files import file_lock
 from world_api.media import Frame, Probe, Want
 from world_api.world import rows_from_records
 
@@ -24,6 +28,20 @@ class Silent:
 
     def say(self, text: str) -> None:
         """Nobody listens."""
+
+
+def made_once(tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A folder that all workers of a test run share, filled by the first one that needs it; only to be read."""
+    root = tmp_path_factory.getbasetemp()
+    folder = (root.parent if os.environ.get("PYTEST_XDIST_WORKER") else root) / name
+    with file_lock(folder.with_suffix(".lock")):
+        if not folder.exists():
+            unfinished = folder.with_suffix(".unfinished")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            unfinished.mkdir()
+            make(unfinished)
+            unfinished.rename(folder)
+    return folder
 
 
 class Listener(Silent):

@@ -14,8 +14,6 @@ from tests.support.reports import hostile_questions, index_of, places_of
 from tests.support.runs import CONFIGURATION, prepare, run_here
 from world_api.core import json_line
 
-pytestmark = pytest.mark.xdist_group("browser")  # one browser, whichever worker has it
-
 LINES = "#episode-list .line"
 
 

@@ -15,8 +15,6 @@ from tests.support.reports import HOSTILE, index_of
 from tests.support.runs import CONFIGURATION, QUESTIONS, prepare, run_here
 from world_api.core import json_line
 
-pytestmark = pytest.mark.xdist_group("browser")  # one browser, whichever worker has it
-
 LONG = "W" * 3000
 VIEWS = ("#overview", "#results", "#questions", "#episodes")
 

@@ -76,6 +76,7 @@ def test_both_arms_answer_and_only_known_answers_are_scored(compare: Compare, tm
     assert counted == ["1", "1"]  # one question has a reference
 
 
+@pytest.mark.nightly
 def test_a_second_time_nothing_is_asked_again(compare: Compare, tmp_path: Path) -> None:
     assert compare().status == 0
     page = (tmp_path / "out" / "report.html").read_bytes()
@@ -123,6 +124,7 @@ def test_a_world_that_the_store_has_is_not_built_again(
     assert json.loads(capsys.readouterr().out)["asked"] == 0
 
 
+@pytest.mark.nightly
 def test_a_world_of_another_file_is_not_taken_for_the_videos(
     store_with_a_world: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,6 +196,7 @@ def test_questions_about_other_videos_are_left_out(tmp_path: Path) -> None:
     assert caught.value.code == "bad_dataset"
 
 
+@pytest.mark.nightly
 def test_what_was_committed_before_reaches_no_arm(
     store_with_a_world: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -93,6 +93,7 @@ def test_a_box_that_a_tool_saw_is_drawn_on_the_frame_of_its_moment(written: Writ
         assert all(len(box) == 5 for box in moment["boxes"])
 
 
+@pytest.mark.nightly
 def test_a_later_report_needs_no_video_and_no_world(own_run: Path, written: WrittenReport, tmp_path: Path) -> None:
     (own_run / "local.json").unlink()
     again = write_report(own_run, tmp_path / "again")
@@ -100,6 +101,7 @@ def test_a_later_report_needs_no_video_and_no_world(own_run: Path, written: Writ
     assert again.page.read_bytes() == written.page.read_bytes()
 
 
+@pytest.mark.nightly
 def test_a_second_report_from_a_bundle_has_the_same_bytes(
     own_run: Path, written: WrittenReport, tmp_path: Path
 ) -> None:
@@ -124,6 +126,7 @@ def test_without_worlds_the_page_says_that_pictures_are_missing(own_run: Path) -
     assert "its world is not on this machine" in page_of(told)
 
 
+@pytest.mark.nightly
 def test_a_page_holds_no_more_pictures_than_asked_for_and_says_so(own_run: Path) -> None:
     told = write_report(own_run, choices=Choices(most_frames=3))
     assert told.pictures == 3

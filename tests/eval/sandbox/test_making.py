@@ -20,7 +20,7 @@ from eval.sandbox import films as filming
 from world_api.build import Truth, read_truth
 from world_api.core import EvalFault
 
-pytestmark = [pytest.mark.media, pytest.mark.xdist_group("sandbox-film")]
+pytestmark = [pytest.mark.media]
 
 SEED = 8
 

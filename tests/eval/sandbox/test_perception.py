@@ -33,7 +33,7 @@ from world_api.build import Truth, read_truth
 from world_api.core import EvalFault, TimeSpan
 from world_api.world import View
 
-pytestmark = [pytest.mark.media, pytest.mark.xdist_group("perceived")]
+pytestmark = [pytest.mark.media]
 
 MIA = Actor(name="Mia", look=Look(coat="red", trousers="blue", hair="black", hair_style="bun", skin="light"), pitch=205)
 TOM = replace(MIA, name="Tom", look=replace(MIA.look, coat="white", trousers="brown", hair="grey"))

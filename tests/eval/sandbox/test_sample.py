@@ -16,7 +16,7 @@ from eval.sandbox import SampleFiles, Subtitle, cast, lost_folder, questions, wr
 from eval.sandbox.script import Film, Performance, Shot
 from videoworld import main
 
-pytestmark = [pytest.mark.media, pytest.mark.xdist_group("sample")]
+pytestmark = [pytest.mark.media]
 
 Image = np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
 Frames = dict[int, Image]

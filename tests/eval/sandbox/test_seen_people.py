@@ -16,7 +16,7 @@ from tests.support.building import Silent, StandingClock
 from world_api.api import build_world, open_session
 from world_api.options import BuildOptions
 
-pytestmark = [pytest.mark.media, pytest.mark.xdist_group("sample")]
+pytestmark = [pytest.mark.media]
 
 #: Seconds without a sighting after which the next one begins another visit.
 APART = 2.0

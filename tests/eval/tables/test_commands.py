@@ -206,6 +206,7 @@ def test_a_bundle_tells_of_recordings_that_are_gone(run: Path, tmp_path: Path, c
     assert (packed["episodes_gone"], packed["recordings_gone"]) == ({}, 10)
 
 
+@pytest.mark.nightly
 def test_a_run_that_nobody_has_scored_yet_is_compared_as_it_stands(run: Path, tmp_path: Path, cli: Any) -> None:
     there = _copied(run, tmp_path)
     runs.score_run(RunFolder(there))  # tests before this one may have said otherwise

@@ -149,6 +149,7 @@ def test_a_blank_cell_says_why(tables: dict[str, Table]) -> None:
     assert "hints" in tables["abstraction"].cell(0, "claim").why
 
 
+@pytest.mark.nightly
 def test_the_same_run_gives_the_same_bytes(run: Path, tmp_path: Path) -> None:
     first = write_tables(tables_of(read_run(run)), tmp_path / "one")
     second = write_tables(tables_of(read_run(run)), tmp_path / "two")

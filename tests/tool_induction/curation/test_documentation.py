@@ -14,9 +14,6 @@ from tool_induction import load_library
 from tool_induction.judge import JUDGEMENT
 from videoworld import main
 
-#: With the tests of the hand-written libraries, which need the same film.
-pytestmark = pytest.mark.xdist_group("hand_written")
-
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "libraries.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 

@@ -17,9 +17,6 @@ from tool_induction.curation import ExampleRuns, example_arguments, material_of
 from world_api.api import open_session
 from world_api.operations import run
 
-#: One worker builds the films for all tests.
-pytestmark = pytest.mark.xdist_group("hand_written")
-
 HAND_WRITTEN = ("hand_A", "hand_B", "hand_C")
 TOOLS = [(library, tool) for library in HAND_WRITTEN for tool in load_library(library).tools]
 

@@ -26,7 +26,6 @@ NAMES = ("A_full", "A_minimal", "B_full", "B_minimal", "C_full", "C_minimal")
 #: One worker repairs the recordings for all tests.
 pytestmark = [
     pytest.mark.skipif(not FOLDER.is_dir(), reason="the recordings (../shared/recordings) are not here"),
-    pytest.mark.xdist_group("recordings"),
 ]
 
 
@@ -83,6 +82,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "induction.md"
 BEGIN, END = "<!-- recordings: begin -->\n", "<!-- recordings: end -->"
 
 
+@pytest.mark.nightly
 def test_the_page_tells_what_comes_of_the_recordings() -> None:
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     table, after = rest.split(END)

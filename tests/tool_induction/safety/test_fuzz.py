@@ -117,6 +117,7 @@ def test_many_damaged_documents_are_refused_with_a_place_or_hold_what_is_promise
     check(document)
 
 
+@pytest.mark.nightly
 def test_most_documents_of_this_fuzz_compile_and_some_results_are_found() -> None:
     compiled: list[bool] = []
     statuses: set[str] = set()

@@ -91,8 +91,11 @@ def rows(world: World, until: float) -> dict[str, list[dict[str, Any]]]:
 
 @pytest.mark.parametrize(
     ("suffix", "options", "without"),
-    [(".mkv", None, ("screen_texts",)), (".ts", None, SLOW), (".mp4", FRAGMENTED, SLOW)],
-    ids=["matroska", "transport", "fragments"],
+    [
+        pytest.param(".mkv", None, ("screen_texts",), id="matroska"),
+        pytest.param(".ts", None, SLOW, id="transport", marks=pytest.mark.nightly),
+        pytest.param(".mp4", FRAGMENTED, SLOW, id="fragments", marks=pytest.mark.nightly),
+    ],
 )
 def test_a_file_appended_in_steps_ends_as_the_world_of_the_whole_and_shows_its_beginning_meanwhile(
     suffix: str, options: dict[str, str] | None, without: Sequence[str], two_shots: Path, tmp_path: Path
@@ -135,7 +138,7 @@ def test_what_was_made_while_it_grew_is_not_made_again(two_shots: Path, tmp_path
     assert not list((tmp_path / "store" / "film").glob("growing*"))
 
 
-@pytest.mark.parametrize("how", ["replaced", "written over"])
+@pytest.mark.parametrize("how", ["replaced", pytest.param("written over", marks=pytest.mark.nightly)])
 def test_a_file_that_turns_into_another_on_the_way_is_built_as_what_it_is_in_the_end(
     how: str, two_shots: Path, tmp_path: Path, other_shots: Path
 ) -> None:
@@ -154,6 +157,7 @@ def test_a_file_that_turns_into_another_on_the_way_is_built_as_what_it_is_in_the
     assert check_world(open_world(store, "film")) == []
 
 
+@pytest.mark.nightly
 def test_following_that_breaks_off_after_a_false_end_keeps_no_clip_that_was_cut_short(
     two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +194,7 @@ def test_following_goes_on_after_a_break(two_shots: Path, tmp_path: Path) -> Non
     assert report.world_hash == build_world(job(whole, tmp_path / "batch")).world_hash
 
 
+@pytest.mark.nightly
 def test_another_recording_under_the_same_name_begins_anew(two_shots: Path, tmp_path: Path, other_shots: Path) -> None:
     growing = tmp_path / "growing.mkv"
 
@@ -204,6 +209,7 @@ def test_another_recording_under_the_same_name_begins_anew(two_shots: Path, tmp_
     assert report.world_hash == build_world(job(tmp_path / "other.mkv", tmp_path / "batch")).world_hash
 
 
+@pytest.mark.nightly
 def test_what_a_foreign_world_notes_of_a_growing_file_and_its_rows_are_not_believed(
     two_shots: Path, tmp_path: Path, other_shots: Path
 ) -> None:

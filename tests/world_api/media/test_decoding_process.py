@@ -316,6 +316,7 @@ def test_a_frame_of_any_size_and_format_is_fitted_with_its_proportions(
     assert rows.mean() == pytest.approx(239.5, abs=4) and columns.mean() == pytest.approx(319.5, abs=4)
 
 
+@pytest.mark.nightly
 def test_a_picture_size_that_changes_with_every_frame_leaves_no_filter_graphs_behind() -> None:
     fitter, before = Fitter(64, 48), count_graphs()
     sizes = [(width, 100 - width) for width in range(20, 80, 2)]

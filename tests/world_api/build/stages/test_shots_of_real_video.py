@@ -54,6 +54,7 @@ def test_the_certain_cuts_are_found_to_the_frame_and_no_others(
     assert f1(found, truth["cuts_certain"]) >= 0.95
 
 
+@pytest.mark.nightly
 def test_scenes_begin_where_another_place_begins(composite: dict[str, list[float]], truth: dict[str, Any]) -> None:
     starts = composite["scene_cuts"]
     for part in truth["parts"][1:]:
@@ -62,6 +63,7 @@ def test_scenes_begin_where_another_place_begins(composite: dict[str, list[float
     assert [time for time in starts if time > 30.0] == pytest.approx([102.0, 147.0, 185.0, 251.0, 311.0], abs=WITHIN)
 
 
+@pytest.mark.nightly
 def test_a_film_of_ten_minutes_has_some_shots_to_a_scene(shared_data: Path, tmp_path: Path) -> None:
     found = found_in(shared_data / "video" / "big_buck_bunny_596s.mp4", tmp_path)
     assert len(found["cuts"]) > 100
