@@ -49,20 +49,21 @@ class RowStore:
     written: int = 0
     #: By table, clip and the stage's key.
     _files: dict[tuple[str, int, str], FileEntry] = field(default_factory=dict)
-    _found: dict[str, set[int]] = field(default_factory=dict)
+    _stored: dict[str, set[int]] = field(default_factory=dict)
+    _found: list[int] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
 
     def clips_of(self, stage: Stage) -> set[int]:
-        """The clips of a stage that existed at the start and are kept."""
+        """The stored clips of a stage: those that existed at the first call, and each that is added later."""
         name = stage.spec.name
-        with self._lock:
-            if name not in self._found:
-                self._found[name] = self._find(stage) if self.reuse else set()
-            return set(self._found[name])
+        if name not in self._stored:
+            self._stored[name] = self._find(stage) if self.reuse else set()
+            self._found.extend(self._stored[name])
+        return self._stored[name]
 
     def reused(self, clips: int) -> int:
         """How many clips of all stages were found, among the first ``clips`` of each."""
-        return sum(1 for found in self._found.values() for number in found if number < clips)
+        return sum(number < clips for number in self._found)
 
     def clip(self, number: int) -> Clip:
         """A clip for its stages."""
@@ -81,6 +82,7 @@ class RowStore:
                 self._files[table, number, key] = entry
         with self._lock:
             self.written += 1
+            self.clips_of(stage).add(number)
 
     def rows(self, table: str, span: TimeSpan) -> pa.Table:
         """The stored rows of a table whose time (or start) is in a span."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,7 @@ class RemoteStage:
         Raises:
             VideoWorldError: raised by the stage, here and in its worker; ``stage_died``.
         """
-        self.ask({"open": clip.number, "source": clip.source.record()})
+        self.ask({"open": clip.number, "source": asdict(clip.source)})
         return RemoteWorker(number=clip.number, stage=self)
 
     def ask(self, request: Message, frame: Frame | None = None) -> Message:
@@ -161,8 +161,7 @@ class StageServer:
             )
             self._open[number] = self._stage.open(clip)
             return {}, b""
-        rows = self._open.pop(request["finish"]).finish()
-        return {"rows": {table: [_plain(row) for row in found] for table, found in rows.items()}}, b""
+        return {"rows": self._open.pop(request["finish"]).finish()}, b""
 
 
 def serve(wire: Wire, maker: str) -> StageServer:
@@ -176,8 +175,3 @@ def serve(wire: Wire, maker: str) -> StageServer:
 
 def _not_available(*_: object) -> Any:
     raise RuntimeError("a stage in a process of its own reads no rows and keeps no images")
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """The JSON form of a row; numbers of NumPy keep their exact value."""
-    return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in row.items()}

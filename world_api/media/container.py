@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -258,13 +258,9 @@ class Probe:
     declared_duration: float | None
     has_audio: bool
 
-    def record(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {**asdict(self), "path": str(self.path)}
-
     @classmethod
     def restored(cls, record: dict[str, Any]) -> Probe:
-        """The inverse of :meth:`record`."""
+        """The inverse of ``asdict``, also after a way through JSON."""
         return cls(**{**record, "path": Path(record["path"])})
 
 

@@ -20,8 +20,8 @@ from world_api.core.faults import MediaFault
 from world_api.core.ports import Image, Samples
 from world_api.core.spans import TimeSpan
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe
-from world_api.media.decode_pass import LossNote, PassState, Timeline, loss
-from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Scaler, Want
+from world_api.media.decode_pass import LossNote, PassState, loss
+from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Want
 from world_api.media.process import ChildProcess, Message, ProcessGone
 from world_api.media.shared_memory import Slots, anonymous_file, read_frame
 
@@ -175,7 +175,7 @@ class SlotFrame(Frame):
 
     has_pixels = True
 
-    def __init__(self, message: Message, slots: Slots, process: DecoderProcess, *, scaler: Scaler) -> None:
+    def __init__(self, message: Message, slots: Slots, process: DecoderProcess) -> None:
         self._slots: Slots | None = slots
         self._process = process
         self._slot = int(message["slot"])
@@ -184,9 +184,7 @@ class SlotFrame(Frame):
         self._taken: VideoFrame | None = None
         height, width = message["shape"]
         stored = self._whole or {"height": height, "width": width, "turn": 0}
-        super().__init__(
-            message["t"], height=stored["height"], width=stored["width"], turn=stored["turn"], scaler=scaler
-        )
+        super().__init__(message["t"], height=stored["height"], width=stored["width"], turn=stored["turn"])
 
     def video_frame(self) -> VideoFrame:
         """The stored picture."""
@@ -198,7 +196,7 @@ class SlotFrame(Frame):
 
     def kept(self) -> Frame:
         """The same frame with a copy of its pixels."""
-        return DecodedFrame(self.video_frame(), time=self.time, scaler=self._scaler, turn=self.turn)
+        return DecodedFrame(self.video_frame(), time=self.time, turn=self.turn)
 
     def _convert(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
         """A picture that the decoding process made, else one of the stored picture."""
@@ -249,7 +247,6 @@ class VideoPass:
     count: int = 0  #: frames received
     _last_note: PassState | None = None
     _since_note: int = 0
-    _scaler: Scaler = field(default_factory=Scaler)
 
     def __iter__(self) -> Iterator[Frame]:
         if self.resume_from is not None:
@@ -282,9 +279,9 @@ class VideoPass:
         process = self.process = self.process or DecoderProcess(self.limits)
         slots = Slots.for_frames(self.source.width, self.source.height, handle=self.process.shared)
         request: Message = {
-            "do": "decode", "source": self.source.record(), "wants": [want.record() for want in self.wants],
-            "state": None if state is None else state.record(), "skip": skip, "after": self.last_time,
-            "settled": self.settled, "stops": self.stops, "slots": slots.record(),
+            "do": "decode", "source": asdict(self.source), "wants": [asdict(want) for want in self.wants],
+            "state": None if state is None else asdict(state), "skip": skip, "after": self.last_time,
+            "settled": self.settled, "stops": self.stops, "slots": {"count": slots.count, "size": slots.size},
         }  # fmt: skip
         for message, _ in process.stream(request):
             if "too_large" in message and not any(lost.code == "picture_too_large" for lost in self.lost):
@@ -297,8 +294,7 @@ class VideoPass:
                 self.last_time = float(message["t"])
                 self._since_note += 1
                 self.count += 1
-                has_pixels = "slot" in message
-                yield (SlotFrame(message, slots, process, scaler=self._scaler) if has_pixels else Frame(self.last_time))
+                yield SlotFrame(message, slots, process) if "slot" in message else Frame(self.last_time)
             elif "state" in message:
                 self._last_note, self._since_note = PassState.restored(message["state"]), 0
                 if not self.lost:
@@ -312,9 +308,9 @@ class VideoPass:
 
     def _current_state(self) -> PassState:
         """The state after the last frame that came, estimated from the last one that was sent."""
-        state = deepcopy(self._last_note or self.resume_from) or PassState(timeline=Timeline(start=self.source.start))
+        state = deepcopy(self._last_note or self.resume_from) or PassState(start=self.source.start)
         state.frames += self._since_note
-        state.last_time = state.timeline.last = max(0.0, self.last_time)
+        state.last_time = max(0.0, self.last_time)
         state.last_duration = state.last_duration or 1 / max(self.source.frame_rate, 1.0)
         return state
 

@@ -17,7 +17,6 @@ from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
 from world_api.media.audio import read_audio
 from world_api.media.container import (
-    DEFAULT_LIMITS,
     Limits,
     Probe,
     check_file,
@@ -28,8 +27,8 @@ from world_api.media.container import (
     probe,
     video_stream,
 )
-from world_api.media.decode_pass import DecodePass, PassState, Timeline
-from world_api.media.frames import DecodedFrame, Fitter, Frame, Scaler, Want, last_end
+from world_api.media.decode_pass import DecodePass, PassState
+from world_api.media.frames import DecodedFrame, Fitter, Frame, Want
 from world_api.media.growing_file import GrowingFile, capture
 from world_api.media.process import Message, Silent, Wire
 from world_api.media.shared_memory import Slots, write_frame
@@ -95,7 +94,7 @@ class DecoderServer:
         else:
             with closing(self._growing(path, settled)) as file:
                 found = probe(path, limits=self._limits, file=cast("IO[bytes]", file))
-        return {"probe": found.record()}, b""
+        return {"probe": asdict(found)}, b""
 
     def _frames(self, request: Message) -> Answer:
         path = Path(request["path"])
@@ -109,13 +108,11 @@ class DecoderServer:
         return {}, samples.tobytes()
 
     def _texts(self, request: Message) -> Answer:
-        inside = look_inside(Path(request["path"]), limits=self._limits)
-        texts = [{**asdict(source), "path": str(source.path)} for source in inside.texts]
-        return {"texts": texts, "has_sound": inside.has_sound, "language": inside.language}, b""
+        return asdict(look_inside(Path(request["path"]), limits=self._limits)), b""
 
     def _cues(self, request: Message) -> Answer:
         read = read_stream(Path(request["path"]), request["stream"], self._show_life, limits=self._limits)
-        return {"left_out": read.left_out, "is_cut": read.is_cut}, json.dumps([asdict(c) for c in read.cues]).encode()
+        return {}, json.dumps(asdict(read)).encode()
 
     def _capture(self, request: Message) -> Answer:
         seconds = capture(request["address"], Path(request["path"]), limits=self._limits, alive=self._send_life)
@@ -142,7 +139,8 @@ class DecoderServer:
     def _send_frames(self, decode: DecodePass, request: Message) -> Message:
         """Send the frames that are wanted, and sometimes the state of the pass; return how it ended."""
         wants = [Want.restored(record) for record in request["wants"]]
-        enough = last_end(wants) if request["stops"] else math.inf
+        ends = [end for want in wants for _, end in want.spans] if request["stops"] else [math.inf]
+        enough = max(ends, default=0.0)
         previous = decode.state.last_time if decode.state.frames else None
         sent = decode.state.last_time
         for frame in decode:
@@ -154,12 +152,12 @@ class DecoderServer:
             previous = now
             if now // _STATE_EVERY > sent // _STATE_EVERY:
                 sent = now
-                self._wire.send({"state": decode.state.record()})
+                self._wire.send({"state": asdict(decode.state)})
             if now >= enough:
                 return {"stopped": True}
             if now > self._limits.duration:
-                return {"end": decode.state.record(), "cut": True}
-        return {"end": decode.state.record(), "cut": False}
+                return {"end": asdict(decode.state), "cut": True}
+        return {"end": asdict(decode.state), "cut": False}
 
     def _sent(self, frame: Frame, wants: list[Want]) -> Message:
         """The message about a frame; the wanted pictures are written into a slot."""
@@ -207,18 +205,20 @@ def serve(wire: Wire, limits: str, shared: str) -> DecoderServer:
 
 
 class FrameFinder:
-    """Finds the frames of one video file that are on screen at given times. The file is opened at each call."""
+    """Finds the frames of one video file that are on screen at given times. The file is opened at each call.
 
-    def __init__(
-        self, path: Path, *, limits: Limits = DEFAULT_LIMITS, alive: Callable[[], None] = lambda: None
-    ) -> None:
+    Raises:
+        MediaFault: ``source_missing``; as :func:`world_api.media.container.probe`.
+    """
+
+    def __init__(self, path: Path, *, limits: Limits, alive: Callable[[], None]) -> None:
         self._path = path
         self._limits = limits
         self._alive = alive
-        self._probe: Probe | None = None
-        self._clock_leaps = False
-        self._scaler = Scaler()
-        self._fitter: Fitter | None = None
+        self._check_present()
+        self._source = probe(path, limits=limits)
+        self._fitter = Fitter(self._source.width, self._source.height)
+        self._clock_leaps = self._has_leaps()
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
         """The frames on screen at several times in rising order, none larger than ``longest_side`` pixels; decoded in one go.
@@ -230,36 +230,31 @@ class FrameFinder:
         Raises:
             MediaFault: ``source_missing``, ``undecodable``.
         """
-        source = self._probed()
+        self._check_present()
         found: dict[float, Image] = {}  #: by requested time
         for back_off in () if self._clock_leaps else _BACK_OFF:
             if missing := [seconds for seconds in times if seconds not in found]:
-                self._seek(missing, source.start, back_off, longest_side, found)
+                self._seek(missing, back_off, longest_side, found)
         for seconds in times:
             if seconds not in found:
                 found[seconds] = self._decode_up_to(seconds).picture(longest_side)
         return [found[seconds] for seconds in times]
 
-    def _probed(self) -> Probe:
+    def _check_present(self) -> None:
         if not self._path.is_file():
             raise MediaFault(
                 "source_missing",
                 f"the video file {self._path.name} is no longer where it was when the world was built",
                 hint="put the file back, or build the world again",
             )
-        if self._probe is None:
-            self._probe = probe(self._path, limits=self._limits)
-            self._fitter = Fitter(self._probe.width, self._probe.height)
-            self._clock_leaps = self._has_leaps()
-        return self._probe
 
     def _seek(
-        self, times: Sequence[float], start: float, back_off: float, longest_side: int | None, found: dict[float, Image]
+        self, times: Sequence[float], back_off: float, longest_side: int | None, found: dict[float, Image]
     ) -> None:
         """Find pictures by seeking the first and decoding from there; times that a seek ends after stay without one."""
         import av
 
-        wanted = deque((max(0.0, seconds) + start + _HALF_MILLISECOND, seconds) for seconds in times)
+        wanted = deque((max(0.0, seconds) + self._source.start + _HALF_MILLISECOND, seconds) for seconds in times)
         with open_video(self._path, limits=self._limits) as container, suppress(av.FFmpegError):
             stream = video_stream(container, self._path, limits=self._limits)
             while wanted and stream.time_base:
@@ -289,13 +284,13 @@ class FrameFinder:
             return decode_pictures(packet)
 
         for raw in decoded(container, stream, decode):
-            frame = DecodedFrame(raw, time=frame_time(raw), scaler=self._scaler, fitter=self._fitter)
+            frame = DecodedFrame(raw, time=frame_time(raw), fitter=self._fitter)
             yield frame if raw.pts is not None else None
 
     def _decode_up_to(self, seconds: float) -> Frame:
         """The frame at a project time, found by decoding from the start as the build did: slow, and right for any clock."""
         found = None
-        for frame in DecodePass(source=self._probed(), limits=self._limits):
+        for frame in DecodePass(source=self._source, limits=self._limits):
             self._alive()
             if found is not None and frame.time > max(0.0, seconds) + _HALF_MILLISECOND:
                 break
@@ -317,12 +312,10 @@ class FrameFinder:
             if Flags.ts_discont not in Flags(container.format.flags):
                 return False
             stream = video_stream(container, self._path, limits=self._limits)
-            timeline = Timeline(start=0.0)
-            try:
+            clock = PassState(start=0.0)
+            with suppress(av.FFmpegError):  # of a damaged end; the clock up to there is known
                 for packet in container.demux(stream):
                     self._alive()
                     if packet.dts is not None and packet.time_base is not None:
-                        timeline.place(float(packet.dts * packet.time_base), step=0.0)
-            except av.FFmpegError:
-                pass  # a damaged end: the clock up to there is known
-            return timeline.leaps > 0
+                        clock.place(float(packet.dts * packet.time_base), step=0.0)
+            return clock.leaps.count > 0
