@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -158,18 +158,18 @@ class DecodeLog:
         last = self.states[-1].last_time if self.states else 0.0
         if state.can_resume and state.last_time - last >= CLIP_SECONDS:
             self.states.append(state)
-            self._write({"state": state.record()})
+            self._write({"state": asdict(state)})
 
     def finish(self, state: PassState, lost: Sequence[LossNote]) -> None:
         """Log the end of the video, and what was lost with decoders that died."""
         self.final, self.lost = state, list(lost)
-        self._write({"final": state.record(), "lost": [vars(one) for one in lost]})
+        self._write({"final": asdict(state), "lost": [vars(one) for one in lost]})
 
     def adopt(self, source_hash: str, limits: Limits) -> None:
         """Rewrite the log as that of the same video under another hash."""
         self._identity, self._is_begun = _identity(source_hash, limits), False
         for state in self.states:
-            self._write({"state": state.record()})
+            self._write({"state": asdict(state)})
         if self.final is not None:
             self.finish(self.final, self.lost)
 

@@ -11,10 +11,10 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Thread
 from time import monotonic, sleep
 from uuid import uuid4
 
@@ -26,7 +26,7 @@ from world_api.build.stage import CLIP_SECONDS, Stage, clip_count, keys_of, no_s
 from world_api.core.faults import MediaFault, VideoWorldError
 from world_api.core.files import hash_bytes, link, not_writable, write_atomically
 from world_api.media.container import Probe
-from world_api.media.decode_pass import PassState, Timeline
+from world_api.media.decode_pass import PassState
 from world_api.media.decoder import MediaWorker, VideoPass
 from world_api.media.growing_file import being_written, is_being_written
 from world_api.world.manifest import write_manifest
@@ -187,7 +187,7 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
         if not publishes or clips <= published:
             return
         published, seconds = clips, clips * CLIP_SECONDS
-        state = PassState(timeline=Timeline(start=source.start), frames=decode.count, last_time=seconds)
+        state = PassState(start=source.start, frames=decode.count, last_time=seconds)
         files = rows.files(clips) + old.committed(stages, growth.token)
         manifest = describe(job, subject, state, files=files, source_bytes=growth.note(clips), complete=False)
         write_manifest(folder, manifest)
@@ -239,55 +239,37 @@ def follow_stream(job: Job, address: str, following: Following) -> BuildReport:
     Raises:
         MediaFault: ``network_not_allowed``, ``stream_not_reached``, ``recording_exists``; as following a file.
     """
-    recording = _Recording(job, address)
-    recording.start()
+    path = job.video
+    if not job.limits.network:
+        raise MediaFault(
+            "network_not_allowed", f"{address} is on the network, which is not allowed", hint="add --allow-network"
+        )
+    if path.exists():
+        raise MediaFault(
+            "recording_exists", f"{path} is there already", hint="name another file with --record, or remove it"
+        )
     try:
-        return follow_world(job, following)
-    except VideoWorldError:
-        if recording.fault is not None:
-            raise recording.fault from None
-        raise
-    finally:
-        recording.stop()
-
-
-class _Recording(Thread):
-    """Writes the stream until it ends."""
-
-    def __init__(self, job: Job, address: str) -> None:
-        super().__init__(name="recording", daemon=True)
-        self.fault: VideoWorldError | None = None
-        self._address = address
-        self._path = job.video
-        self._worker = MediaWorker(job.limits)
-        if not job.limits.network:
-            raise MediaFault(
-                "network_not_allowed", f"{address} is on the network, which is not allowed", hint="add --allow-network"
-            )
-        if self._path.exists():
-            raise MediaFault(
-                "recording_exists",
-                f"{self._path} is there already",
-                hint="name another file with --record, or remove it",
-            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        being_written(path).touch()
+    except OSError as error:
+        raise not_writable(path, error) from error
+    with closing(MediaWorker(job.limits)) as worker, ThreadPoolExecutor(1, thread_name_prefix="recording") as executor:
+        worker.start()  # so that there is a process to kill, however early the recording is stopped
+        recording = executor.submit(_record, worker, address, path)
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            being_written(self._path).touch()
-        except OSError as error:
-            raise not_writable(self._path, error) from error
-        self._worker.start()  # so that there is a process to kill, however early the recording is stopped
-
-    def run(self) -> None:
-        """Record; the file is complete afterwards in any case."""
-        try:
-            self._worker.ask({"do": "capture", "address": self._address}, self._path)
-        except VideoWorldError as fault:
-            self.fault = fault
+            return follow_world(job, following)
+        except VideoWorldError:
+            fault = recording.exception() if recording.done() else None
+            if isinstance(fault, VideoWorldError):
+                raise fault from None
+            raise
         finally:
-            being_written(self._path).unlink(missing_ok=True)
+            worker.kill()
 
-    def stop(self) -> None:
-        """End the recording, if it is running."""
-        with closing(self._worker):
-            self._worker.kill()
-        self.join()
+
+def _record(worker: MediaWorker, address: str, path: Path) -> None:
+    """Write a stream until it ends; the file is complete afterwards in any case."""
+    try:
+        worker.ask({"do": "capture", "address": address}, path)
+    finally:
+        being_written(path).unlink(missing_ok=True)

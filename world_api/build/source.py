@@ -203,9 +203,11 @@ def recording_of(store: Path, video_id: str) -> Path:
 
 def find_beside(store: Path) -> Beside:
     """List what a store keeps beside its worlds; nothing if there is no store."""
-    recordings = tuple(_files(store / RECORDINGS))
+    recordings = tuple(_entries(store / RECORDINGS, Path.is_file))
     needed = {remembered_source(folder) for folder in _entries(store, Path.is_dir)} if recordings else set()
-    answers = tuple(path for folder in _entries(store / ON_DEMAND, Path.is_dir) for path in _files(folder))
+    answers = tuple(
+        path for folder in _entries(store / ON_DEMAND, Path.is_dir) for path in _entries(folder, Path.is_file)
+    )
     spare = tuple(path for path in recordings if path.resolve() not in needed and _is_spare(path, store))
     return Beside(answers=answers, recordings=recordings, spare=spare)
 
@@ -268,11 +270,6 @@ def _remove_recording(path: Path, store: Path) -> bool:
         if fault.code != "world_locked":
             raise
         return False
-
-
-def _files(parent: Path) -> list[Path]:
-    """The regular files in a folder, in order; links are not followed."""
-    return _entries(parent, Path.is_file)
 
 
 def _entries(parent: Path, is_wanted: Callable[[Path], bool]) -> list[Path]:

@@ -139,9 +139,9 @@ def _decoder_fault(gone: ProcessGone, name: str) -> MediaFault:
 class VideoFrames:
     """Random access to the frames of one video (``FrameSource``, ``PictureSource``)."""
 
-    def __init__(self, path: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._worker = MediaWorker(limits)
+        self._worker = MediaWorker()
 
     def frame_played_at(self, seconds: float) -> Image:
         """The frame on screen at that time: the last one whose presentation time is not after it.
