@@ -7,7 +7,7 @@ import math
 import resource
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
@@ -66,10 +66,6 @@ class DecoderServer:
         self._slots: Slots | None = None
         self._free: list[int] = []
         self._finder: tuple[Path, FrameFinder] | None = None
-        self._tasks: dict[str, Callable[[Message], Answer]] = {
-            "probe": self._probe, "decode": self._decode, "frames": self._frames, "audio": self._audio,
-            "texts": self._texts, "cues": self._cues, "capture": self._capture,
-        }  # fmt: skip
 
     def answer(self, request: Message, payload: bytes = b"") -> Answer | None:
         """Answer one request.
@@ -78,52 +74,47 @@ class DecoderServer:
             MediaFault: as the task names it; ``decoder_out_of_memory``.
             Closed: the other side is gone.
         """
-        if "free" in request:
-            return None  # slots of a pass that is over
         try:
-            return self._tasks[request["do"]](request)
+            return self._answer(request)
         except MemoryError:
             raise MediaFault(
                 "decoder_out_of_memory", "decoding it takes too much memory", hint="scale the video down"
             ) from None
 
-    def _probe(self, request: Message) -> Answer:
-        path = Path(request["path"])
-        if (settled := request.get("settled")) is None:
-            found = probe(path, limits=self._limits)
-        else:
-            with closing(self._growing(path, settled)) as file:
-                found = probe(path, limits=self._limits, file=cast("IO[bytes]", file))
-        return {"probe": asdict(found)}, b""
+    def _answer(self, request: Message) -> Answer | None:
+        path, limits = Path(request.get("path", "")), self._limits
+        match request.get("do"):
+            case "probe":
+                with self._growing(path, request.get("settled")) as file:
+                    return {"probe": asdict(probe(path, limits=limits, file=cast("IO[bytes] | None", file)))}, b""
+            case "decode":
+                return self._decode(request)
+            case "frames":
+                return self._frames(path, request)
+            case "audio":
+                return {}, read_audio(path, request["start"], request["end"], limits=limits).tobytes()
+            case "texts":
+                return asdict(look_inside(path, limits=limits)), b""
+            case "cues":
+                read = read_stream(path, request["stream"], self._show_life, limits=limits)
+                return {}, json.dumps(asdict(read)).encode()
+            case "capture":
+                capture(request["address"], path, limits=limits, alive=self._send_life)
+                return {}, b""
+        return None  # slots of a pass that is over
 
-    def _frames(self, request: Message) -> Answer:
-        path = Path(request["path"])
+    def _frames(self, path: Path, request: Message) -> Answer:
         if self._finder is None or self._finder[0] != path:
             self._finder = path, FrameFinder(path, limits=self._limits, alive=self._show_life)
         pictures = self._finder[1].pictures_played_at(request["times"], request["longest_side"])
         return {"shapes": [picture.shape for picture in pictures]}, b"".join(picture.tobytes() for picture in pictures)
 
-    def _audio(self, request: Message) -> Answer:
-        samples = read_audio(Path(request["path"]), request["start"], request["end"], limits=self._limits)
-        return {}, samples.tobytes()
-
-    def _texts(self, request: Message) -> Answer:
-        return asdict(look_inside(Path(request["path"]), limits=self._limits)), b""
-
-    def _cues(self, request: Message) -> Answer:
-        read = read_stream(Path(request["path"]), request["stream"], self._show_life, limits=self._limits)
-        return {}, json.dumps(asdict(read)).encode()
-
-    def _capture(self, request: Message) -> Answer:
-        seconds = capture(request["address"], Path(request["path"]), limits=self._limits, alive=self._send_life)
-        return {"seconds": seconds}, b""
-
     def _decode(self, request: Message) -> Answer:
         """Send every frame later than ``after``, with the wanted pictures in a slot."""
         slots = self._slots = Slots(handle=self._shared, **request["slots"])
         self._free = list(range(slots.count))
-        source, settled, state = Probe.restored(request["source"]), request["settled"], request["state"]
-        with closing(self._growing(source.path, settled)) if settled is not None else nullcontext() as file:
+        source, state = Probe.restored(request["source"]), request["state"]
+        with self._growing(source.path, request["settled"]) as file:
             decode = DecodePass(
                 source=source,
                 limits=self._limits,
@@ -181,9 +172,12 @@ class DecoderServer:
             self._free.extend(message["free"])
         return self._free.pop()
 
-    def _growing(self, path: Path, settled: float) -> GrowingFile:
+    def _growing(self, path: Path, settled: float | None) -> AbstractContextManager[GrowingFile | None]:
+        """A file that is being written, until it has not grown for ``settled`` seconds; None for one that is not."""
+        if settled is None:
+            return nullcontext()
         check_file(path)
-        return GrowingFile(path, settled=settled, waiting=self._send_life)
+        return closing(GrowingFile(path, settled=settled, waiting=self._send_life))
 
     def _show_life(self) -> None:
         """Send a sign of life if nothing was sent for a while."""

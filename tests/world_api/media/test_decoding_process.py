@@ -262,8 +262,8 @@ def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
         # No more frames than there are slots, so that none is waited for.
         want = Want(fps=5.0, spans=((0.0, end),), picture=(32, "bgr"))
         request: Message = {
-            "do": "decode", "source": source.record(), "wants": [want.record()], "state": None, "skip": 0.0, "after": -1.0,
-            "settled": None, "stops": stops, "slots": slots.record(),
+            "do": "decode", "source": asdict(source), "wants": [asdict(want)], "state": None, "skip": 0.0, "after": -1.0,
+            "settled": None, "stops": stops, "slots": {"count": slots.count, "size": slots.size},
         }  # fmt: skip
         answer = DecoderServer(wire, json.dumps(asdict(limits)), str(handle)).answer(request)
         assert answer is not None
