@@ -165,14 +165,6 @@ class DecodeLog:
         self.final, self.lost = state, list(lost)
         self._write({"final": asdict(state), "lost": [vars(one) for one in lost]})
 
-    def adopt(self, source_hash: str, limits: Limits) -> None:
-        """Rewrite the log as that of the same video under another hash."""
-        self._identity, self._is_begun = _identity(source_hash, limits), False
-        for state in self.states:
-            self._write({"state": asdict(state)})
-        if self.final is not None:
-            self.finish(self.final, self.lost)
-
     def _read(self) -> bool:
         """Read the log of this very video; return whether it can be appended to. A damaged line ends it."""
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from world_api.build.builder import BuildReport, Job, Subject, build_locked, des
 from world_api.build.checkpoint import DECODE_LOG, DecodeLog, RowStore
 from world_api.build.scheduler import Scheduler, opencv_on_one_thread
 from world_api.build.source import hash_source, remember_source, source_errors, stamp_of
-from world_api.build.stage import CLIP_SECONDS, Stage, clip_count, keys_of, no_sound
+from world_api.build.stage import CLIP_SECONDS, clip_count, keys_of, no_sound
 from world_api.core.faults import MediaFault, VideoWorldError
 from world_api.core.files import hash_bytes, link, not_writable, write_atomically
 from world_api.media.container import Probe
@@ -134,11 +134,9 @@ def follow_world(job: Job, following: Following) -> BuildReport:
             followed = _build_growing(job, following, source, worker)
         subject = Subject.examined(job, worker)
         # Rows count only if they were made of these very bytes, and of the same facts about the video.
-        adopts = followed is not None and followed.read == subject.source_hash and followed.has_facts_of(subject.source)
+        adopts = followed is not None and followed.is_of(subject)
         if followed is not None and adopts:
-            provisional = keys_of(subject.stages, row_source(followed.token, job.limits))
-            _adopt(job.folder, subject.stages, provisional, subject.keys)
-            followed.log.adopt(subject.source_hash, job.limits)
+            followed.adopt(job, subject)
         report = build_locked(
             job, subject, worker, started=started, reuse=adopts or not job.force,
             is_followed=followed is not None and followed.is_published,
@@ -149,17 +147,30 @@ def follow_world(job: Job, following: Following) -> BuildReport:
 
 @dataclass(frozen=True, kw_only=True)
 class _Followed:
-    """A file that was followed to its end; ``read`` is the SHA-256 of the bytes read. ``is_published``: a world was written."""
+    """A file whose decode pass came to its end, as far as it was written. ``is_published``: a world was written."""
 
-    source: Probe
-    read: str | None
+    decode: VideoPass
     token: str
-    log: DecodeLog
     is_published: bool
 
-    def has_facts_of(self, whole: Probe) -> bool:
-        """Whether stages make the same rows of the whole file."""
-        return all(getattr(self.source, name) == getattr(whole, name) for name in _FACTS)
+    def is_of(self, subject: Subject) -> bool:
+        """Whether all of these bytes were read, and stages make the same rows of the whole file."""
+        source, decode = subject.source, self.decode
+        is_same = all(getattr(decode.source, name) == getattr(source, name) for name in _FACTS)
+        return is_same and not decode.lost and decode.read == subject.source_hash
+
+    def adopt(self, job: Job, subject: Subject) -> None:
+        """Link rows under the names that a build of the whole file looks for, and log that the file was decoded."""
+        provisional = keys_of(subject.stages, row_source(self.token, job.limits))
+        for spec in (stage.spec for stage in subject.stages):
+            for table in spec.tables:
+                for clip, entry in find_rows(job.folder, table=table, key=provisional[spec.name]).items():
+                    place = job.folder / rows_path(table, clip, subject.keys[spec.name], entry.sha256)
+                    if not place.exists():
+                        link(job.folder / entry.path, place)
+        if self.decode.final is not None:
+            log = DecodeLog(job.folder / DECODE_LOG, source_hash=subject.source_hash, limits=job.limits, reuse=False)
+            log.finish(self.decode.final, [])
 
 
 def _build_growing(job: Job, following: Following, source: Probe, worker: MediaWorker) -> _Followed:
@@ -177,7 +188,6 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
         stamp=stamp_of(job.video),
     )  # fmt: skip
     rows = RowStore(folder, source, keys, reuse=not job.force, audio=no_sound, most=growth.clips)
-    log = DecodeLog(folder / DECODE_LOG, source_hash=growth.token, limits=job.limits, reuse=False)
     publishes = old.is_same_growing or not old.exists  # another world stays until this one is complete
     published = 0
 
@@ -196,8 +206,7 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
 
     scheduler = Scheduler(stages=stages, rows=rows, progress=job.progress, expected=0.0, clip_done=publish)
     decode = VideoPass(
-        source=source, limits=job.limits, wants=scheduler.wants(None), noted=log.note,
-        settled=following.settled, process=worker.detach(),
+        source=source, limits=job.limits, wants=scheduler.wants(None), settled=following.settled, process=worker.detach(),
     )  # fmt: skip
     try:
         with opencv_on_one_thread():
@@ -206,23 +215,11 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
                 duration = decode.final.duration
                 # The file may grow again; then the last clips and those that look ahead into them are made again.
                 growth.bound(max(0, clip_count(duration) - _LAST))
-                log.finish(decode.final, decode.lost)
                 scheduler.finish(duration)
     finally:
         decode.close()
         scheduler.stop()
-    read = None if decode.lost else decode.read
-    return _Followed(source=source, read=read, token=growth.token, log=log, is_published=published > 0)
-
-
-def _adopt(folder: Path, stages: Sequence[Stage], provisional: Mapping[str, str], final: Mapping[str, str]) -> None:
-    """Link rows under the names that a build of the whole file looks for; both have the key of every stage."""
-    for spec in (stage.spec for stage in stages):
-        for table in spec.tables:
-            for clip, entry in find_rows(folder, table=table, key=provisional[spec.name]).items():
-                place = folder / rows_path(table, clip, final[spec.name], entry.sha256)
-                if not place.exists():
-                    link(folder / entry.path, place)
+    return _Followed(decode=decode, token=growth.token, is_published=published > 0)
 
 
 def is_address(video: str) -> bool:

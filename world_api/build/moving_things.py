@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -52,14 +53,10 @@ class Notes:
         self._clip = clip
         self._people = people
         self._appearance = appearance
-        self._followed: dict[int, Followed] = {}
+        self.followed: defaultdict[int, Followed] = defaultdict(Followed)  #: by the number of the thing
         self._names = 0
         self.sightings: list[Record] = []
         self.looks: list[Record] = []
-
-    def of(self, number: int) -> Followed:
-        """The notes about the thing of that number."""
-        return self._followed.setdefault(number, Followed())
 
     def next_name(self) -> str:
         """The next free track name of the clip."""
@@ -68,7 +65,7 @@ class Notes:
 
     def vote(self, number: int, blob: Blob, frame: Frame, picture: Image) -> None:
         """Vote on whether it is a person, when that is due."""
-        votes = self.of(number).votes
+        votes = self.followed[number].votes
         if frame.time < votes.next_look:
             return
         is_small = blob.box.height < _TALL_ENOUGH
@@ -85,7 +82,7 @@ class Notes:
 
         If the thing shares its blob, ``among_others`` is its box, and nothing else is noted: the blob's colours are not its own.
         """
-        followed, time = self.of(number), frame.time
+        followed, time = self.followed[number], frame.time
         if among_others is None and blob is not followed.last_blob:
             if time >= followed.next_colours:
                 followed.colours = colour_words(picture[blob.place], blob.mask)
@@ -102,7 +99,7 @@ class Notes:
 
     def release(self, number: int, time: float) -> None:
         """Write the notes of a confirmed thing: known from now on, with the category voted so far."""
-        followed = self.of(number)
+        followed = self.followed[number]
         if not followed.pending:
             return
         followed.name = followed.name or self.next_name()
@@ -285,7 +282,7 @@ class MovingThingsWorker:
         for track in list(self._tracker.alive):
             if track.last_blob is None or track.seen < time:
                 continue
-            lasts = track.shared is not None or self._notes.of(track.number).votes.is_person
+            lasts = track.shared is not None or self._notes.followed[track.number].votes.is_person
             stays = _PERSON_STAYS if lasts else _THING_STAYS
             if track in undecided or time - track.moved_at > stays:
                 _absorb(track.last_blob, self._picture, background)

@@ -11,7 +11,14 @@ from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, Any, cast
+
+import av
+from av.container import InputContainer
+from av.format import Flags
+from av.packet import Packet
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
 
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
@@ -33,12 +40,6 @@ from world_api.media.growing_file import GrowingFile, capture
 from world_api.media.process import Message, Silent, Wire
 from world_api.media.shared_memory import Slots, write_frame
 from world_api.media.subtitles import look_inside, read_stream
-
-if TYPE_CHECKING:
-    from av.container import InputContainer
-    from av.packet import Packet
-    from av.video.frame import VideoFrame
-    from av.video.stream import VideoStream
 
 #: Seconds of video between two states that a pass sends.
 _STATE_EVERY = 10.0
@@ -246,8 +247,6 @@ class FrameFinder:
         self, times: Sequence[float], back_off: float, longest_side: int | None, found: dict[float, Image]
     ) -> None:
         """Find pictures by seeking the first and decoding from there; times that a seek ends after stay without one."""
-        import av
-
         wanted = deque((max(0.0, seconds) + self._source.start + _HALF_MILLISECOND, seconds) for seconds in times)
         with open_video(self._path, limits=self._limits) as container, suppress(av.FFmpegError):
             stream = video_stream(container, self._path, limits=self._limits)
@@ -299,9 +298,6 @@ class FrameFinder:
 
     def _has_leaps(self) -> bool:
         """Whether the file's clock restarts inside it, in formats made to be joined (transport streams and the like)."""
-        import av
-        from av.format import Flags
-
         with open_video(self._path, limits=self._limits) as container:
             if Flags.ts_discont not in Flags(container.format.flags):
                 return False

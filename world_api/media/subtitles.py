@@ -16,7 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import av
+from av.stream import Disposition
+from av.subtitles.stream import SubtitleStream
 
 from world_api.core.faults import MediaFault
 from world_api.core.files import open_regular
@@ -24,10 +28,6 @@ from world_api.core.identifiers import printable
 from world_api.media.container import DEFAULT_LIMITS, Limits, open_video
 from world_api.media.decode_pass import LossNote, loss
 from world_api.media.decoder import MediaWorker
-
-if TYPE_CHECKING:
-    from av.subtitles.stream import SubtitleStream
-
 
 _ARROW = "-->"
 _TIME = r"(-?)(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})[.,](\d{1,3})"
@@ -224,8 +224,6 @@ def look_inside(video: Path, *, limits: Limits = DEFAULT_LIMITS) -> Inside:
     Raises:
         MediaFault: as :func:`world_api.media.container.open_video`.
     """
-    from av.stream import Disposition
-
     with open_video(video, limits=limits) as container:
         texts = [stream for stream in container.streams.subtitles if _is_text(stream)]
         texts.sort(key=lambda stream: not stream.disposition & Disposition.default)
@@ -261,8 +259,6 @@ def read_stream(
     Raises:
         MediaFault: as :func:`world_api.media.container.open_video`.
     """
-    import av
-
     made: list[Cue | None] = []
     with open_video(video, limits=limits) as container:
         stream = next((s for s in container.streams.subtitles if s.index == index and _is_text(s)), None)
