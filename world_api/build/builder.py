@@ -241,7 +241,7 @@ def _make_rows(
         if known is None or begins:
             decode = VideoPass(
                 source=source, limits=job.limits, wants=wants, resume_from=log.before(min(begins, default=0.0)),
-                stops=known is not None, noted=log.note, died=log.lose, process=worker.detach(),
+                noted=log.note, died=log.lose, process=worker.detach(),
             )  # fmt: skip
             scheduler.run_pass(decode)
             if decode.final is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -145,27 +144,23 @@ _CAMERA_STEP = 1.0
 
 
 class MovingThings:
-    """Tracks of moving things with boxes, colour words, vectors of appearance and a category.
+    """Tracks of moving things with boxes, colour words, vectors of appearance and a category."""
 
-    ``people`` and ``appearance`` make the adapters.
-    """
-
-    def __init__(self, people: Callable[[], PersonScorer], appearance: Callable[[], AppearanceEmbedder]) -> None:
+    def __init__(self, people: PersonScorer, appearance: AppearanceEmbedder) -> None:
         self._people = people
         self._appearance = appearance
-        adapters = (people(), appearance())
         self.spec = StageSpec(
             name="moving_things",
             version=4,
             tables=("sightings", "track_looks", "camera"),
             sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE, warm_up=_WARM_UP, look_ahead=_LOOK_AHEAD),
-            parameters={"people": adapters[0].producer, "appearance": adapters[1].producer},
-            modules=tuple(type(adapter).__module__ for adapter in adapters),
+            parameters={"people": people.producer, "appearance": appearance.producer},
+            modules=(type(people).__module__, type(appearance).__module__),
         )
 
     def open(self, clip: Clip) -> MovingThingsWorker:
         """A fresh worker."""
-        return MovingThingsWorker(clip, self._people(), self._appearance())
+        return MovingThingsWorker(clip, self._people, self._appearance)
 
 
 class MovingThingsWorker:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -180,20 +180,11 @@ RECORDINGS = ".recordings"
 
 @dataclass(frozen=True, kw_only=True)
 class Beside:
-    """The files beside the worlds of a store. ``spare`` are the recordings that no world needs and no process writes."""
+    """The files beside the worlds of a store, with their bytes. ``spare``: recordings that no world needs and no process writes."""
 
-    answers: tuple[Path, ...]
-    recordings: tuple[Path, ...]
-    spare: tuple[Path, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cleared:
-    """What was removed: count of cached answers, recording paths, bytes in total."""
-
-    answers: int
-    recordings: tuple[Path, ...]
-    size: int
+    answers: dict[Path, int]
+    recordings: dict[Path, int]
+    spare: dict[Path, int]
 
 
 def recording_of(store: Path, video_id: str) -> Path:
@@ -203,17 +194,15 @@ def recording_of(store: Path, video_id: str) -> Path:
 
 def find_beside(store: Path) -> Beside:
     """List what a store keeps beside its worlds; nothing if there is no store."""
-    recordings = tuple(_entries(store / RECORDINGS, Path.is_file))
+    recordings = _entries(store / RECORDINGS, Path.is_file)
     needed = {remembered_source(folder) for folder in _entries(store, Path.is_dir)} if recordings else set()
-    answers = tuple(
-        path for folder in _entries(store / ON_DEMAND, Path.is_dir) for path in _entries(folder, Path.is_file)
-    )
-    spare = tuple(path for path in recordings if path.resolve() not in needed and _is_spare(path, store))
-    return Beside(answers=answers, recordings=recordings, spare=spare)
+    answers = [path for folder in _entries(store / ON_DEMAND, Path.is_dir) for path in _entries(folder, Path.is_file)]
+    spare = [path for path in recordings if path.resolve() not in needed and _is_spare(path, store)]
+    return Beside(answers=_sizes(answers), recordings=_sizes(recordings), spare=_sizes(spare))
 
 
-def clear_beside(store: Path) -> Cleared:
-    """Remove the answers on demand and the spare recordings.
+def clear_beside(store: Path) -> Beside:
+    """Remove the answers on demand and the spare recordings; return what was removed.
 
     An open session computes its answers again. Files that a build is writing, or whose lock it holds, stay.
 
@@ -221,9 +210,8 @@ def clear_beside(store: Path) -> Cleared:
         StoreFault: ``store_not_writable``.
     """
     found = find_beside(store)
-    sizes = {path: bytes_of((path,)) for path in (*found.answers, *found.spare)}
     try:
-        recordings = tuple(path for path in found.spare if _remove_recording(path, store))
+        recordings = {path: size for path, size in found.spare.items() if _remove_recording(path, store)}
         for path in found.answers:
             path.unlink(missing_ok=True)
         for folder in _entries(store / ON_DEMAND, Path.is_dir):
@@ -231,17 +219,16 @@ def clear_beside(store: Path) -> Cleared:
                 folder.rmdir()
     except OSError as error:
         raise not_writable(store, error) from error
-    size = sum(sizes[path] for path in (*found.answers, *recordings))
-    return Cleared(answers=len(found.answers), recordings=recordings, size=size)
+    return Beside(answers=found.answers, recordings=recordings, spare=recordings)
 
 
-def bytes_of(paths: tuple[Path, ...]) -> int:
-    """The bytes of all files together; a missing file counts as 0."""
-    total = 0
+def _sizes(paths: Iterable[Path]) -> dict[Path, int]:
+    """The bytes of each file that is still there."""
+    sizes = {}
     for path in paths:
         with suppress(FileNotFoundError):
-            total += path.stat().st_size
-    return total
+            sizes[path] = path.stat().st_size
+    return sizes
 
 
 def _is_spare(path: Path, store: Path) -> bool:

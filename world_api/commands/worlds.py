@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from world_api.build.source import bytes_of, clear_beside, find_beside
+from world_api.build.source import clear_beside, find_beside
 from world_api.commands.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
@@ -71,7 +71,7 @@ def worlds(
 def _list(store: Path, as_json: bool) -> None:
     entries = [_entry(store, video_id) for video_id in list_worlds(store)]
     found = find_beside(store)
-    answers, recordings, spare = map(bytes_of, (found.answers, found.recordings, found.spare))
+    answers, recordings, spare = (sum(sizes.values()) for sizes in (found.answers, found.recordings, found.spare))
     lines = [_entry_line(entry) for entry in entries] or [f"no worlds in {store}; `videoworld build VIDEO` makes one"]
     if answers or recordings:
         kept = f"beside the worlds: answers made on demand {_megabytes(answers)}, recordings {_megabytes(recordings)}"
@@ -104,10 +104,11 @@ def _entry_line(entry: dict[str, Any]) -> str:
 
 def _clean(store: Path, as_json: bool) -> None:
     removed = clear_beside(store)
-    names = [path.name for path in removed.recordings]
-    record = {"store": str(store), "answers": removed.answers, "recordings": names, "bytes": removed.size}
-    what = f"{removed.answers} answers made on demand and {len(names)} recordings"
-    show(record, as_json=as_json, text=lambda: f"removed {what} ({_megabytes(removed.size)})")
+    answers, names = len(removed.answers), [path.name for path in removed.recordings]
+    size = sum((removed.answers | removed.recordings).values())
+    record = {"store": str(store), "answers": answers, "recordings": names, "bytes": size}
+    what = f"{answers} answers made on demand and {len(names)} recordings"
+    show(record, as_json=as_json, text=lambda: f"removed {what} ({_megabytes(size)})")
 
 
 def _megabytes(count: int) -> str:

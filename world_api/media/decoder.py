@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
-from itertools import accumulate
 from math import prod
 from pathlib import Path
 from threading import RLock
@@ -159,11 +158,9 @@ class VideoFrames:
         request = {"do": "frames", "times": list(times), "longest_side": longest_side}
         message, payload = self._worker.ask(request, self._path)
         shapes = message["shapes"]
-        places = accumulate((prod(shape) for shape in shapes), initial=0)
-        return [
-            np.frombuffer(payload, dtype=np.uint8, count=prod(shape), offset=at).reshape(shape)
-            for shape, at in zip(shapes, places, strict=False)
-        ]
+        ends = np.cumsum([prod(shape) for shape in shapes])
+        pictures = np.split(np.frombuffer(payload, dtype=np.uint8), ends[:-1])
+        return [picture.reshape(shape) for picture, shape in zip(pictures, shapes, strict=False)]
 
     def close(self) -> None:
         """End the process. The next request starts another."""
@@ -223,10 +220,10 @@ class VideoPass:
     Attributes:
         resume_from: Continue after the frame of this state of an earlier pass.
         settled: Follow a file that grows, until it has not grown for this many seconds.
-        stops: End once no stage wants a frame any more.
+
         process: A decoding process that runs already; the pass ends it.
         noted, died: Called with states on the way, and with the loss of every decoder that died.
-        final: Afterwards, the state at the end of the video; None if the pass stopped before.
+        final: Afterwards, the state at the end of the video.
         lost: Afterwards, what was lost with processes that died, or left out.
         read: Afterwards, the SHA-256 of a growing file as it was read to its end.
     """
@@ -236,7 +233,7 @@ class VideoPass:
     wants: Sequence[Want]
     resume_from: PassState | None = None
     settled: float | None = None
-    stops: bool = False
+
     process: DecoderProcess | None = None
     read: str | None = None
     died: Callable[[LossNote], None] = lambda lost: None
@@ -281,7 +278,7 @@ class VideoPass:
         request: Message = {
             "do": "decode", "source": asdict(self.source), "wants": [asdict(want) for want in self.wants],
             "state": None if state is None else asdict(state), "skip": skip, "after": self.last_time,
-            "settled": self.settled, "stops": self.stops, "slots": {"count": slots.count, "size": slots.size},
+            "settled": self.settled, "slots": {"count": slots.count, "size": slots.size},
         }  # fmt: skip
         for message, _ in process.stream(request):
             if "too_large" in message and not any(lost.code == "picture_too_large" for lost in self.lost):

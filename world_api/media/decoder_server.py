@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import resource
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -124,15 +123,13 @@ class DecoderServer:
                 file=cast("IO[bytes] | None", file),
             )
             ended = self._send_frames(decode, request)
-            if "end" in ended and file is not None:
+            if file is not None:
                 ended["read"] = None if ended["cut"] else file.digest()
             return ended, b""
 
     def _send_frames(self, decode: DecodePass, request: Message) -> Message:
         """Send the frames that are wanted, and sometimes the state of the pass; return how it ended."""
         wants = [Want.restored(record) for record in request["wants"]]
-        ends = [end for want in wants for _, end in want.spans] if request["stops"] else [math.inf]
-        enough = max(ends, default=0.0)
         previous = decode.state.last_time if decode.state.frames else None
         sent = decode.state.last_time
         for frame in decode:
@@ -145,8 +142,7 @@ class DecoderServer:
             if now // _STATE_EVERY > sent // _STATE_EVERY:
                 sent = now
                 self._wire.send({"state": asdict(decode.state)})
-            if now >= enough:
-                return {"stopped": True}
+
             if now > self._limits.duration:
                 return {"end": asdict(decode.state), "cut": True}
         return {"end": asdict(decode.state), "cut": False}
