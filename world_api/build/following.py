@@ -198,7 +198,7 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
             return
         published, seconds = clips, clips * CLIP_SECONDS
         state = PassState(start=source.start, frames=decode.count, last_time=seconds)
-        files = rows.files(clips) + old.committed(stages, growth.token)
+        files = rows.files(clips) + old.committed(growth.token)
         manifest = describe(job, subject, state, files=files, source_bytes=growth.note(clips), complete=False)
         write_manifest(folder, manifest)
         remember_source(folder, job.video)

@@ -12,7 +12,7 @@ import math
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import cv2
 import numpy as np
@@ -21,13 +21,9 @@ from numpy.typing import NDArray
 
 from world_api.build.descriptors import Look, look_of
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
-from world_api.core.ports import Vectors
+from world_api.core.ports import Image, Vectors
 from world_api.core.spans import TimeSpan, known_time, round_time
 from world_api.media.frames import Frame
-
-if TYPE_CHECKING:
-    from world_api.core.ports import Image
-
 
 ChangeKind = Literal["cut", "fade"]
 
@@ -145,22 +141,6 @@ class _Seen:
         return look_of(self._picture)
 
 
-class Cuts:
-    """Hard cuts and fades through black."""
-
-    spec = StageSpec(
-        name="cuts",
-        version=3,
-        tables=("cuts",),
-        sampling=Sampling(fps=_MAX_FPS, max_side=_MAX_SIDE, warm_up=4.0, look_ahead=2.0, picture=(_MAX_SIDE, "bgr")),
-        libraries=("scenedetect-headless",),
-    )
-
-    def open(self, clip: Clip) -> CutsWorker:
-        """A fresh worker."""
-        return CutsWorker(clip)
-
-
 class CutsWorker:
     """Detects cuts in the window of one clip."""
 
@@ -228,6 +208,19 @@ class CutsWorker:
         before = [seen for seen in earlier if seen.time >= at - _COMES_BACK] or earlier[-1:]
         alike = np.stack([seen.look for seen in before]) @ np.stack([seen.look for seen in after]).T
         return None if float(alike.max()) >= _SAME_LOOK else float(before[-1].look @ after[0].look)
+
+
+class Cuts:
+    """Hard cuts and fades through black."""
+
+    spec = StageSpec(
+        name="cuts",
+        version=3,
+        tables=("cuts",),
+        sampling=Sampling(fps=_MAX_FPS, max_side=_MAX_SIDE, warm_up=4.0, look_ahead=2.0, picture=(_MAX_SIDE, "bgr")),
+        libraries=("scenedetect-headless",),
+    )
+    open = CutsWorker
 
 
 #: A scene continues if a picture of the last this many seconds comes back within the next this many: the shot between was a

@@ -11,19 +11,17 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from world_api.build.stage import Clip, FrameStage, Records, RowStage, Stage, StageSpec, Worker, clip_span
 from world_api.core.faults import BackendFault
+from world_api.core.ports import Image
 from world_api.media.container import Limits, Probe
 from world_api.media.decoder import MediaWorker
 from world_api.media.frames import Frame, PixelFormat
 from world_api.media.process import ChildProcess, Message, ProcessGone, Wire
-
-if TYPE_CHECKING:
-    from world_api.core.ports import Image
 
 
 class RemoteStage:
