@@ -116,11 +116,7 @@ class Subject:
 
     @classmethod
     def examined(cls, job: Job, worker: MediaWorker) -> Subject:
-        """Examine a job's video.
-
-        Raises:
-            MediaFault: as :func:`build_world`.
-        """
+        """Examine a job's video; raises as :func:`build_world`."""
         stamp = stamp_of(job.video)
         source, stages = worker.probe(job.video), job.recipe.stages(job.video, worker)
         source_hash = hash_source(job.video)
@@ -244,9 +240,10 @@ def _make_rows(
             scheduler.run_pass(decode)
             if decode.final is not None:
                 log.finish(decode.final, decode.lost)
-        final = log.ended()
-        scheduler.finish(final.duration)
-        return final
+        if log.final is None:
+            raise RuntimeError("the decode pass has not come to the end of the video")
+        scheduler.finish(log.final.duration)
+        return log.final
     finally:
         if decode is not None:
             decode.close()

@@ -143,12 +143,6 @@ class DecodeLog:
         """The last state before a time (seconds)."""
         return next((state for state in reversed(self.states) if state.last_time < time), None)
 
-    def ended(self) -> PassState:
-        """The state at the end of the video, once a pass has come to it."""
-        if self.final is None:
-            raise RuntimeError("the decode pass has not ended")
-        return self.final
-
     def lose(self, lost: LossNote) -> None:
         """Log that a decoder died: rows made from now on may lack frames, so they are kept only if the pass ends."""
         self._write({"died": vars(lost)})

@@ -112,11 +112,7 @@ class Following:
 
 
 def follow_world(job: Job, following: Following) -> BuildReport:
-    """Build the world of a video while it is being written; return when it is complete.
-
-    Raises:
-        MediaFault, StoreFault, BackendFault: as :func:`world_api.build.builder.build_world`.
-    """
+    """Build the world of a video while it is being written; return when it is complete. Raises as ``build_world``."""
     started = job.clock.monotonic()
     until = monotonic() + following.settled
     # It is about to be written, or being recorded; probing reports a file that does not appear.

@@ -37,11 +37,7 @@ _HEAD, _SHORTEST_HEAD = 1 << 16, 1 << 12
 
 
 def stamp_of(video: Path) -> Stamp:
-    """The state of a file.
-
-    Raises:
-        MediaFault: as :func:`world_api.media.container.check_file`.
-    """
+    """The state of a file; raises as :func:`world_api.media.container.check_file`."""
     check_file(video)
     with source_errors(video):
         return Stamp.at(video)
@@ -149,12 +145,7 @@ def find_source(folder: Path, manifest: Manifest) -> Path | None:
 
 
 def _read_local(folder: Path) -> _Local:
-    """Read ``local.json``.
-
-    Raises:
-        OSError: it cannot be read, or is no regular file.
-        ValueError: it is damaged.
-    """
+    """Read ``local.json``; raises ``OSError`` if it is no regular file that can be read, ``ValueError`` if it is damaged."""
     with open_regular(folder / LOCAL) as file:
         text = file.read(_MOST_BYTES)
     try:

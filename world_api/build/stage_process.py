@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from world_api.build.stage import Clip, FrameStage, Records, RowStage, Stage, StageSpec, Worker, clip_span
+from world_api.build.stage import Clip, FrameStage, Records, Stage, StageSpec, Worker, clip_span
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Image
 from world_api.media.container import Limits, Probe
@@ -98,12 +98,10 @@ class BuildProcesses:
 
     def place(self, stages: Sequence[Stage]) -> list[Stage]:
         """Return the stages, with a ``RemoteStage`` for each that has a process."""
-        placed = list(stages)
-        for place, stage in enumerate(stages):
-            if not isinstance(stage, RowStage) and (remote := self._stages.get(stage.spec.name)) is not None:
+        for stage in stages:
+            if (remote := self._stages.get(stage.spec.name)) is not None:
                 remote.spec = stage.spec
-                placed[place] = remote
-        return placed
+        return [self._stages.get(stage.spec.name, stage) for stage in stages]
 
     def close(self) -> None:
         """End the processes."""

@@ -172,7 +172,6 @@ def _records(truth: Truth) -> dict[str, list[Record]]:
     """The records of the truth by table."""
     scene_starts = {scene.start for scene in truth.scenes if scene.start > 0}
     captions = [_Caption(start=item.start, end=item.end, text=item.caption) for item in truth.scenes if item.caption]
-
     sure = {"confidence": 1.0}
     return {
         "cuts": [

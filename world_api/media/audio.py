@@ -29,10 +29,7 @@ def read_audio(path: Path, start: float, end: float, *, limits: Limits = DEFAULT
 
     Returns float32 samples in -1..1, mono, :data:`SAMPLE_RATE` a second; sample k is at ``start + k / SAMPLE_RATE``.
     Samples are zero in gaps, at damage, before the start and after the end; a file without a sound stream gives an empty
-    array. All channels are mixed.
-
-    Raises:
-        MediaFault: as :func:`world_api.media.container.probe`, if the file cannot be opened.
+    array. All channels are mixed. Raises as :func:`world_api.media.container.open_video`.
     """
     with open_video(path, limits=limits) as container:
         best = container.streams.best("audio")

@@ -104,18 +104,16 @@ def open_video(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] |
     except (av.FFmpegError, ValueError) as error:
         raise not_a_video(path, f"it cannot be opened ({_reason(error)})") from error
     name = container.format.name
-    fault = None
     if name in _TEXT_CONTAINERS or name.endswith(_PICTURE_CONTAINERS):
-        fault = not_a_video(path, f"it is a {name} file")
-    elif len(container.streams) > limits.streams:
-        fault = MediaFault(
+        container.close()
+        raise not_a_video(path, f"it is a {name} file")
+    if len(container.streams) > limits.streams:
+        container.close()
+        raise MediaFault(
             "too_many_streams",
             f"{path.name} has more than {limits.streams} streams",
             hint="copy the streams that matter into a file of their own",
         )
-    if fault is not None:
-        container.close()
-        raise fault
     return container
 
 

@@ -62,7 +62,7 @@ class MediaWorker:
         """Return the answer to a request about a file, and its raw bytes.
 
         Raises:
-            MediaFault: named by the process; ``decoder_died``, ``decoder_stalled``.
+            MediaFault: named by the process, as :func:`world_api.media.container.probe` does; ``decoder_died``, ``decoder_stalled``.
         """
         with self._lock:
             try:
@@ -87,20 +87,12 @@ class MediaWorker:
             return process
 
     def probe(self, path: Path, *, settled: float | None = None) -> Probe:
-        """Describe a file. With ``settled`` the process waits for a file that is being written.
-
-        Raises:
-            MediaFault: as :func:`world_api.media.container.probe`; ``decoder_died``, ``decoder_stalled``.
-        """
+        """Describe a file. With ``settled`` the process waits for a file that is being written. Raises as :meth:`ask`."""
         message, _ = self.ask({"do": "probe", "settled": settled}, path)
         return Probe.restored(message["probe"])
 
     def sound(self, source: Probe, span: TimeSpan) -> Samples:
-        """The sound of a span of project time; empty if the video has none.
-
-        Raises:
-            MediaFault: as probing names it; ``decoder_died``, ``decoder_stalled``.
-        """
+        """The sound of a span of project time; empty if the video has none. Raises as :meth:`ask`."""
         request = {"do": "audio", "start": span.start + source.start, "end": span.end + source.start}
         return np.frombuffer(self.ask(request, source.path)[1], dtype=np.float32)
 
@@ -220,7 +212,6 @@ class VideoPass:
     Attributes:
         resume_from: Continue after the frame of this state of an earlier pass.
         settled: Follow a file that grows, until it has not grown for this many seconds.
-
         process: A decoding process that runs already; the pass ends it.
         noted, died: Called with states on the way, and with the loss of every decoder that died.
         final: Afterwards, the state at the end of the video.
@@ -233,7 +224,6 @@ class VideoPass:
     wants: Sequence[Want]
     resume_from: PassState | None = None
     settled: float | None = None
-
     process: DecoderProcess | None = None
     read: str | None = None
     died: Callable[[LossNote], None] = lambda lost: None
@@ -256,8 +246,12 @@ class VideoPass:
             except ProcessGone as gone:
                 tries = tries + 1 if self.last_time <= died_at else 0
                 died_at = self.last_time
-                if tries == len(_SKIPS) or (self.last_time < 0 and tries > 0):
-                    self._give_up(gone)
+                if self.last_time < 0 and tries > 0:
+                    raise _decoder_fault(gone, self.source.path.name) from gone
+                if tries == len(_SKIPS):
+                    message = f"the decoder died again and again ({gone.reason}); what comes after is not decoded"
+                    self._lose("decoder_died", message)
+                    self.final = self._current_state()
                     return
                 verb = "came to a halt" if gone.stalled else "died"
                 self._lose("decoder_died", f"the decoder {verb} ({gone.reason}) and was started again")
@@ -310,12 +304,6 @@ class VideoPass:
         state.last_time = max(0.0, self.last_time)
         state.last_duration = state.last_duration or 1 / max(self.source.frame_rate, 1.0)
         return state
-
-    def _give_up(self, gone: ProcessGone) -> None:
-        if self.last_time < 0:
-            raise _decoder_fault(gone, self.source.path.name) from gone
-        self._lose("decoder_died", f"the decoder died again and again ({gone.reason}); what comes after is not decoded")
-        self.final = self._current_state()
 
     def _lose(self, code: str, message: str) -> None:
         self.lost.append(loss(code, message, max(0.0, self.last_time)))

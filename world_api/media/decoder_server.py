@@ -63,8 +63,7 @@ class DecoderServer:
         self._wire = wire
         self._limits = Limits(**json.loads(limits))
         self._shared = int(shared)
-        self._slots: Slots | None = None
-        self._free: list[int] = []
+        self._free: list[int] = []  #: slots that no stage uses
         self._finder: tuple[Path, FrameFinder] | None = None
 
     def answer(self, request: Message, payload: bytes = b"") -> Answer | None:
@@ -111,7 +110,7 @@ class DecoderServer:
 
     def _decode(self, request: Message) -> Answer:
         """Send every frame later than ``after``, with the wanted pictures in a slot."""
-        slots = self._slots = Slots(handle=self._shared, **request["slots"])
+        slots = Slots(handle=self._shared, **request["slots"])
         self._free = list(range(slots.count))
         source, state = Probe.restored(request["source"]), request["state"]
         with self._growing(source.path, request["settled"]) as file:
@@ -122,12 +121,12 @@ class DecoderServer:
                 skip=request["skip"],
                 file=cast("IO[bytes] | None", file),
             )
-            ended = self._send_frames(decode, request)
+            ended = self._send_frames(decode, slots, request)
             if file is not None:
                 ended["read"] = None if ended["cut"] else file.digest()
             return ended, b""
 
-    def _send_frames(self, decode: DecodePass, request: Message) -> Message:
+    def _send_frames(self, decode: DecodePass, slots: Slots, request: Message) -> Message:
         """Send the frames that are wanted, and sometimes the state of the pass; return how it ended."""
         wants = [Want.restored(record) for record in request["wants"]]
         previous = decode.state.last_time if decode.state.frames else None
@@ -135,24 +134,23 @@ class DecoderServer:
         for frame in decode:
             now = frame.time
             if now > request["after"]:
-                self._wire.send(self._sent(frame, [want for want in wants if want.takes(now, previous)]))
+                self._wire.send(self._sent(frame, slots, [want for want in wants if want.takes(now, previous)]))
             else:
                 self._show_life()
             previous = now
             if now // _STATE_EVERY > sent // _STATE_EVERY:
                 sent = now
                 self._wire.send({"state": asdict(decode.state)})
-
             if now > self._limits.duration:
                 return {"end": asdict(decode.state), "cut": True}
         return {"end": asdict(decode.state), "cut": False}
 
-    def _sent(self, frame: Frame, wants: list[Want]) -> Message:
+    def _sent(self, frame: Frame, slots: Slots, wants: list[Want]) -> Message:
         """The message about a frame; the wanted pictures are written into a slot."""
-        if not wants or self._slots is None:
+        if not wants:
             return {"t": frame.time}
         number = self._free_slot()
-        written = write_frame(frame, self._slots.slots[number], wants)
+        written = write_frame(frame, slots.slots[number], wants)
         if written is None:
             self._free.append(number)
             return {"t": frame.time, "too_large": frame.shape}
@@ -196,11 +194,7 @@ def serve(wire: Wire, limits: str, shared: str) -> DecoderServer:
 
 
 class FrameFinder:
-    """Finds the frames of one video file that are on screen at given times. The file is opened at each call.
-
-    Raises:
-        MediaFault: ``source_missing``; as :func:`world_api.media.container.probe`.
-    """
+    """Finds the frames of one video file that are on screen at given times. The file is opened at each call."""
 
     def __init__(self, path: Path, *, limits: Limits, alive: Callable[[], None]) -> None:
         self._path = path
@@ -219,7 +213,7 @@ class FrameFinder:
         API rounds times to milliseconds.
 
         Raises:
-            MediaFault: ``source_missing``, ``undecodable``.
+            MediaFault: ``source_missing``, ``undecodable``; a finder is not made of a file that cannot be probed.
         """
         self._check_present()
         found: dict[float, Image] = {}  #: by requested time

@@ -219,11 +219,7 @@ def find_sidecars(video: Path) -> tuple[list[SubtitleSource], list[Path]]:
 
 
 def look_inside(video: Path, *, limits: Limits = DEFAULT_LIMITS) -> Inside:
-    """List the text streams inside a video, and describe its sound.
-
-    Raises:
-        MediaFault: as :func:`world_api.media.container.open_video`.
-    """
+    """List the text streams inside a video, and describe its sound; raises as :func:`open_video`."""
     with open_video(video, limits=limits) as container:
         texts = [stream for stream in container.streams.subtitles if _is_text(stream)]
         texts.sort(key=lambda stream: not stream.disposition & Disposition.default)
@@ -254,10 +250,7 @@ def read_stream(
 ) -> CueList:
     """Read the cues of a text stream inside a video.
 
-    The whole file is read, which may take minutes: ``each`` is called now and then.
-
-    Raises:
-        MediaFault: as :func:`world_api.media.container.open_video`.
+    The whole file is read, which may take minutes: ``each`` is called now and then. Raises as :func:`open_video`.
     """
     made: list[Cue | None] = []
     with open_video(video, limits=limits) as container:
@@ -450,22 +443,14 @@ class Subtitles:
 
 
 def look_into(video: Path, worker: MediaWorker) -> Inside:
-    """Look into a video by a decoding process.
-
-    Raises:
-        MediaFault: as probing names it; ``decoder_died``, ``decoder_stalled``.
-    """
+    """Look into a video by a decoding process; raises as :meth:`MediaWorker.ask`."""
     message, _ = worker.ask({"do": "texts"}, video)
     texts = tuple(SubtitleSource(**record | {"path": video}) for record in message["texts"])
     return Inside(texts=texts, has_sound=message["has_sound"], language=message["language"])
 
 
 def read_source(source: SubtitleSource, worker: MediaWorker) -> CueList:
-    """Read one source.
-
-    Raises:
-        MediaFault: ``decoder_died``, ``decoder_stalled``.
-    """
+    """Read one source; raises as :meth:`MediaWorker.ask`."""
     if source.kind == "sidecar":
         return read_subtitles(source.path)
     record = json.loads(worker.ask({"do": "cues", "stream": source.stream}, source.path)[1])

@@ -212,14 +212,12 @@ class SphinxRecogniser:
     """Recognises English with the model inside pocketsphinx: no download, and poor words.
 
     A last resort, used only if it is named. Its lines have a low confidence.
+
+    Raises:
+        BackendFault: ``speech_model_missing``.
     """
 
     def __init__(self) -> None:
-        """Check that the package is there.
-
-        Raises:
-            BackendFault: ``speech_model_missing``.
-        """
         self.producer = f"{SPHINX}-{_version_of(SPHINX, 'speech-lite')}/1"
 
     def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
