@@ -34,11 +34,7 @@ class RemoteStage:
         self._process = ChildProcess("world_api.build.stage_process:serve", maker)
 
     def open(self, clip: Clip) -> Worker:
-        """A fresh worker for one clip.
-
-        Raises:
-            VideoWorldError: raised by the stage, here and in its worker; ``stage_died``.
-        """
+        """A fresh worker for one clip. Both raise the faults of the stage, and ``stage_died``."""
         self.ask({"open": clip.number, "source": asdict(clip.source)})
         return RemoteWorker(number=clip.number, stage=self)
 
@@ -140,11 +136,7 @@ class StageServer:
         self._frame: Frame | None = None
 
     def answer(self, request: Message, _payload: bytes) -> tuple[Message, bytes]:
-        """Answer one request.
-
-        Raises:
-            Closed: the other side is gone.
-        """
+        """Answer one request; raises ``Closed`` if the other side is gone."""
         if "see" in request:
             if self._frame is None or self._frame.time != request["t"]:  # several clips may want the same frame
                 self._frame = RemoteFrame(self._wire, time=request["t"], shape=request["shape"])

@@ -93,7 +93,8 @@ class PassState:
     @classmethod
     def restored(cls, record: dict[str, Any]) -> PassState:
         """The inverse of ``asdict``."""
-        return cls(**{name: Tally(**value) if isinstance(value, dict) else value for name, value in record.items()})
+        fields: dict[str, Any] = {name: Tally(**v) if isinstance(v, dict) else v for name, v in record.items()}
+        return cls(**fields)
 
     def place(self, own_time: float, *, step: float) -> bool:
         """Advance to the next frame, unless it must be left out; return whether it was placed.
