@@ -150,7 +150,7 @@ def screen_text(video: Path) -> Figures:
     reader = TimedReader(RapidOcrReader())
     reader.locate(np.zeros((180, 320, 3), np.uint8))  # its models are loaded now
     reader.glances, reader.glancing = 0, 0.0
-    duration = _build(video, Recipe(profile="classical", stages=lambda *_: [ScreenTexts(lambda: reader)]))
+    duration = _build(video, Recipe(profile="classical", stages=lambda *_: [ScreenTexts(reader)]))
     return {
         "duration": duration,
         "frames": reader.frames,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,14 @@ from world_api.commands.vision import confirm
 from world_api.core import BackendFault
 
 pytestmark = pytest.mark.media
+
+
+class Terminal(io.StringIO):
+    """A terminal with what is typed at it, or what is shown on it."""
+
+    def isatty(self) -> bool:
+        return True
+
 
 PROFILE = ("--profile", "endpoint", "--vision-model", "eye-1")
 Run = Callable[..., Outcome]
@@ -88,11 +97,14 @@ def test_every_command_that_may_look_has_the_same_options(cli: Cli, command: tup
 @pytest.mark.parametrize(
     ("typed", "agreed"), [("yes\n", True), ("Y\n", True), ("", False), ("no\n", False), ("\n", False)]
 )
-def test_only_yes_is_a_yes(typed: str, agreed: bool, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_yes_is_a_yes(typed: str, agreed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Terminal()
+    monkeypatch.setattr("sys.stdin", Terminal(typed))
+    monkeypatch.setattr("sys.stderr", shown)
     if agreed:
-        confirm("an estimate", yes=False, answer=lambda: typed)
+        confirm("an estimate", yes=False)
     else:
         with pytest.raises(BackendFault) as caught:
-            confirm("an estimate", yes=False, answer=lambda: typed)
+            confirm("an estimate", yes=False)
         assert caught.value.code == "consent_refused"
-    assert "an estimate" in capsys.readouterr().err
+    assert "an estimate" in shown.getvalue()

@@ -5,8 +5,7 @@ The stage of spoken words uses subtitles, or a speech recogniser if there is one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from functools import partial
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +66,7 @@ def _classical(video: Path, worker: MediaWorker, *, listening: Listening) -> lis
         Looks(),
         KeyFrames(),
         moving_things(),
-        ScreenTexts(partial(adapter, "text_reader")),
+        ScreenTexts(adapter("text_reader")),
         SceneCuts(),
         Stitches(),
         LookLinks(),
@@ -79,7 +78,7 @@ def moving_things() -> FrameStage:
     """Return the stage that tracks moving things."""
     from world_api.build.moving_things import MovingThings
 
-    return MovingThings(partial(adapter, "people"), partial(adapter, "appearance"))
+    return MovingThings(adapter("people"), adapter("appearance"))
 
 
 def _oracle(video: Path) -> list[Stage]:
@@ -128,15 +127,15 @@ def _recognised(listening: Listening) -> Stage:
         )
     chosen = (listening.model or None, listening.compute)
     recogniser = adapter(SPHINX) if listening.speech == SPHINX else adapter_class(WHISPER)(*chosen)
-    return RecognisedSpeech(lambda: recogniser, _voice_detector(), language=listening.language)
+    return RecognisedSpeech(recogniser, _voice_detector(), language=listening.language)
 
 
-def _voice_detector() -> Callable[[], VoiceDetector]:
+def _voice_detector() -> VoiceDetector:
     """The Silero detector if faster-whisper brings it, else our own."""
     from world_api.perception.speech import whisper_is_installed
 
-    made: Callable[[], VoiceDetector] = adapter_class("voices_with_whisper" if whisper_is_installed() else "voices")
-    return made
+    detector: VoiceDetector = adapter("voices_with_whisper" if whisper_is_installed() else "voices")
+    return detector
 
 
 def _unheard(video: Path, fault: BackendFault, worker: MediaWorker) -> list[LossNote]:

@@ -18,7 +18,7 @@ from world_api.build.stage import Stage
 from world_api.core import Image
 from world_api.media.container import DEFAULT_LIMITS, probe
 from world_api.media.decoder import VideoPass
-from world_api.media.frames import DecodedFrame, Frame, Scaler
+from world_api.media.frames import DecodedFrame, Frame
 
 Draw = Callable[[float], Image]
 
@@ -92,11 +92,10 @@ def with_block(
 
 def sampled(draw: Draw, *, start: float, end: float, rate: float = 5.0) -> list[Frame]:
     """Frames as a stage is fed them, without encoding."""
-    scaler = Scaler()
     frames = []
     for number in range(round(start * rate), round(end * rate)):
         raw = av.VideoFrame.from_ndarray(np.ascontiguousarray(draw(number / rate)), format="bgr24")
-        frames.append(DecodedFrame(raw, time=number / rate, scaler=scaler))
+        frames.append(DecodedFrame(raw, time=number / rate))
     return frames
 
 

@@ -7,6 +7,7 @@ one until its manifest replaces the old one's.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import asdict, dataclass
@@ -53,10 +54,7 @@ from world_api.world.manifest import (
 )
 from world_api.world.storage import read_table
 from world_api.world.store import world_folder, world_hash
-from world_api.world.tables import SCHEMA_VERSION
-
-#: Tables that sessions write; no build can make their rows again.
-_BY_SESSIONS = ("memories", "registrations")
+from world_api.world.tables import SCHEMA_VERSION, SESSION_TABLES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,11 +116,7 @@ class Subject:
 
     @classmethod
     def examined(cls, job: Job, worker: MediaWorker) -> Subject:
-        """Examine a job's video.
-
-        Raises:
-            MediaFault: as :func:`build_world`.
-        """
+        """Examine a job's video; raises as :func:`build_world`."""
         stamp = stamp_of(job.video)
         source, stages = worker.probe(job.video), job.recipe.stages(job.video, worker)
         source_hash = hash_source(job.video)
@@ -186,7 +180,7 @@ def build_locked(
     with opencv_on_one_thread():
         state = _make_rows(job, subject.source, placed or stages, rows, log, worker)
     check_unchanged(job.video, subject.stamp)
-    files = rows.files(clip_count(state.duration)) + old.committed(stages, source_hash)
+    files = rows.files(clip_count(state.duration)) + old.committed(source_hash)
     manifest = describe(job, subject, state, files=files, lost=log.lost, source_bytes=subject.stamp.size)
     # Sessions and the video's path first: a build interrupted here leaves the old world without them, never the new one with
     # sessions of another video.
@@ -241,14 +235,15 @@ def _make_rows(
         if known is None or begins:
             decode = VideoPass(
                 source=source, limits=job.limits, wants=wants, resume_from=log.before(min(begins, default=0.0)),
-                stops=known is not None, noted=log.note, died=log.lose, process=worker.detach(),
+                noted=log.note, died=log.lose, process=worker.detach(),
             )  # fmt: skip
             scheduler.run_pass(decode)
             if decode.final is not None:
                 log.finish(decode.final, decode.lost)
-        final = log.ended()
-        scheduler.finish(final.duration)
-        return final
+        if log.final is None:
+            raise RuntimeError("the decode pass has not come to the end of the video")
+        scheduler.finish(log.final.duration)
+        return log.final
     finally:
         if decode is not None:
             decode.close()
@@ -364,7 +359,7 @@ class Predecessor:
         existing, is_same = self.manifest, self._is_of(source_hash)
         if existing is None:
             return
-        is_given_up = self.was_rewritten and not any(entry.table in _BY_SESSIONS for entry in existing.files)
+        is_given_up = self.was_rewritten and not any(entry.table in SESSION_TABLES for entry in existing.files)
         if (is_given_up or is_same) and existing.profile == profile:
             return
         name = existing.source.file_name
@@ -382,14 +377,11 @@ class Predecessor:
             hint="replace it with --force, or build under another --id",
         )
 
-    def committed(self, stages: Sequence[Stage], source_hash: str) -> list[FileEntry]:
+    def committed(self, source_hash: str) -> list[FileEntry]:
         """The files that sessions committed to the old world of the same video; the new world takes them over."""
-        existing = self.manifest
-        if existing is None or not self._is_of(source_hash):
+        if self.manifest is None or not self._is_of(source_hash):
             return []
-        built = {table for stage in stages for table in stage.spec.tables}
-        built.update(*(stage.tables for stage in existing.stages))
-        return [entry for entry in existing.files if entry.table not in built]
+        return [entry for entry in self.manifest.files if entry.table in SESSION_TABLES]
 
     def set_sessions_aside(self, source_hash: str) -> list[Loss]:
         """Rename the folder of sessions on another video, so that they are not taken for sessions on this one.
@@ -417,7 +409,7 @@ class Predecessor:
         named = {entry.path for entry in self.manifest.files} if self.manifest is not None else set()
         for path in (path for part in (ROWS, IMAGES) for path in sorted((self.folder / part).rglob("*"))):
             name = path.relative_to(self.folder).as_posix()
-            by_sessions = path.parent.name in _BY_SESSIONS
+            by_sessions = path.parent.name in SESSION_TABLES
             if path.is_file() and name not in wanted and (name in named or not by_sessions):
                 path.unlink(missing_ok=True)
 
@@ -456,5 +448,4 @@ def _source_hash(folder: Path) -> str | None:
         found = json.loads((folder / MANIFEST).read_bytes())["source"]["sha256"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    is_hash = isinstance(found, str) and len(found) == 64 and all(sign in "0123456789abcdef" for sign in found)
-    return found if is_hash else None
+    return found if isinstance(found, str) and re.fullmatch("[0-9a-f]{64}", found) else None

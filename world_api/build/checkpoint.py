@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -49,20 +49,21 @@ class RowStore:
     written: int = 0
     #: By table, clip and the stage's key.
     _files: dict[tuple[str, int, str], FileEntry] = field(default_factory=dict)
-    _found: dict[str, set[int]] = field(default_factory=dict)
+    _stored: dict[str, set[int]] = field(default_factory=dict)
+    _found: list[int] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
 
     def clips_of(self, stage: Stage) -> set[int]:
-        """The clips of a stage that existed at the start and are kept."""
+        """The stored clips of a stage: those that existed at the first call, and each that is added later."""
         name = stage.spec.name
-        with self._lock:
-            if name not in self._found:
-                self._found[name] = self._find(stage) if self.reuse else set()
-            return set(self._found[name])
+        if name not in self._stored:
+            self._stored[name] = self._find(stage) if self.reuse else set()
+            self._found.extend(self._stored[name])
+        return self._stored[name]
 
     def reused(self, clips: int) -> int:
         """How many clips of all stages were found, among the first ``clips`` of each."""
-        return sum(1 for found in self._found.values() for number in found if number < clips)
+        return sum(number < clips for number in self._found)
 
     def clip(self, number: int) -> Clip:
         """A clip for its stages."""
@@ -81,6 +82,7 @@ class RowStore:
                 self._files[table, number, key] = entry
         with self._lock:
             self.written += 1
+            self.clips_of(stage).add(number)
 
     def rows(self, table: str, span: TimeSpan) -> pa.Table:
         """The stored rows of a table whose time (or start) is in a span."""
@@ -141,12 +143,6 @@ class DecodeLog:
         """The last state before a time (seconds)."""
         return next((state for state in reversed(self.states) if state.last_time < time), None)
 
-    def ended(self) -> PassState:
-        """The state at the end of the video, once a pass has come to it."""
-        if self.final is None:
-            raise RuntimeError("the decode pass has not ended")
-        return self.final
-
     def lose(self, lost: LossNote) -> None:
         """Log that a decoder died: rows made from now on may lack frames, so they are kept only if the pass ends."""
         self._write({"died": vars(lost)})
@@ -156,20 +152,12 @@ class DecodeLog:
         last = self.states[-1].last_time if self.states else 0.0
         if state.can_resume and state.last_time - last >= CLIP_SECONDS:
             self.states.append(state)
-            self._write({"state": state.record()})
+            self._write({"state": asdict(state)})
 
     def finish(self, state: PassState, lost: Sequence[LossNote]) -> None:
         """Log the end of the video, and what was lost with decoders that died."""
         self.final, self.lost = state, list(lost)
-        self._write({"final": state.record(), "lost": [vars(one) for one in lost]})
-
-    def adopt(self, source_hash: str, limits: Limits) -> None:
-        """Rewrite the log as that of the same video under another hash."""
-        self._identity, self._is_begun = _identity(source_hash, limits), False
-        for state in self.states:
-            self._write({"state": state.record()})
-        if self.final is not None:
-            self.finish(self.final, self.lost)
+        self._write({"final": asdict(state), "lost": [vars(one) for one in lost]})
 
     def _read(self) -> bool:
         """Read the log of this very video; return whether it can be appended to. A damaged line ends it."""

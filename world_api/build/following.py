@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Thread
 from time import monotonic, sleep
 from uuid import uuid4
 
@@ -22,11 +22,11 @@ from world_api.build.builder import BuildReport, Job, Subject, build_locked, des
 from world_api.build.checkpoint import DECODE_LOG, DecodeLog, RowStore
 from world_api.build.scheduler import Scheduler, opencv_on_one_thread
 from world_api.build.source import hash_source, remember_source, source_errors, stamp_of
-from world_api.build.stage import CLIP_SECONDS, Stage, clip_count, keys_of, no_sound
+from world_api.build.stage import CLIP_SECONDS, clip_count, keys_of, no_sound
 from world_api.core.faults import MediaFault, VideoWorldError
 from world_api.core.files import hash_bytes, link, not_writable, write_atomically
 from world_api.media.container import Probe
-from world_api.media.decode_pass import PassState, Timeline
+from world_api.media.decode_pass import PassState
 from world_api.media.decoder import MediaWorker, VideoPass
 from world_api.media.growing_file import being_written, is_being_written
 from world_api.world.manifest import write_manifest
@@ -112,11 +112,7 @@ class Following:
 
 
 def follow_world(job: Job, following: Following) -> BuildReport:
-    """Build the world of a video while it is being written; return when it is complete.
-
-    Raises:
-        MediaFault, StoreFault, BackendFault: as :func:`world_api.build.builder.build_world`.
-    """
+    """Build the world of a video while it is being written; return when it is complete. Raises as ``build_world``."""
     started = job.clock.monotonic()
     until = monotonic() + following.settled
     # It is about to be written, or being recorded; probing reports a file that does not appear.
@@ -134,11 +130,9 @@ def follow_world(job: Job, following: Following) -> BuildReport:
             followed = _build_growing(job, following, source, worker)
         subject = Subject.examined(job, worker)
         # Rows count only if they were made of these very bytes, and of the same facts about the video.
-        adopts = followed is not None and followed.read == subject.source_hash and followed.has_facts_of(subject.source)
+        adopts = followed is not None and followed.is_of(subject)
         if followed is not None and adopts:
-            provisional = keys_of(subject.stages, row_source(followed.token, job.limits))
-            _adopt(job.folder, subject.stages, provisional, subject.keys)
-            followed.log.adopt(subject.source_hash, job.limits)
+            followed.adopt(job, subject)
         report = build_locked(
             job, subject, worker, started=started, reuse=adopts or not job.force,
             is_followed=followed is not None and followed.is_published,
@@ -149,17 +143,30 @@ def follow_world(job: Job, following: Following) -> BuildReport:
 
 @dataclass(frozen=True, kw_only=True)
 class _Followed:
-    """A file that was followed to its end; ``read`` is the SHA-256 of the bytes read. ``is_published``: a world was written."""
+    """A file whose decode pass came to its end, as far as it was written. ``is_published``: a world was written."""
 
-    source: Probe
-    read: str | None
+    decode: VideoPass
     token: str
-    log: DecodeLog
     is_published: bool
 
-    def has_facts_of(self, whole: Probe) -> bool:
-        """Whether stages make the same rows of the whole file."""
-        return all(getattr(self.source, name) == getattr(whole, name) for name in _FACTS)
+    def is_of(self, subject: Subject) -> bool:
+        """Whether all of these bytes were read, and stages make the same rows of the whole file."""
+        source, decode = subject.source, self.decode
+        is_same = all(getattr(decode.source, name) == getattr(source, name) for name in _FACTS)
+        return is_same and not decode.lost and decode.read == subject.source_hash
+
+    def adopt(self, job: Job, subject: Subject) -> None:
+        """Link rows under the names that a build of the whole file looks for, and log that the file was decoded."""
+        provisional = keys_of(subject.stages, row_source(self.token, job.limits))
+        for spec in (stage.spec for stage in subject.stages):
+            for table in spec.tables:
+                for clip, entry in find_rows(job.folder, table=table, key=provisional[spec.name]).items():
+                    place = job.folder / rows_path(table, clip, subject.keys[spec.name], entry.sha256)
+                    if not place.exists():
+                        link(job.folder / entry.path, place)
+        if self.decode.final is not None:
+            log = DecodeLog(job.folder / DECODE_LOG, source_hash=subject.source_hash, limits=job.limits, reuse=False)
+            log.finish(self.decode.final, [])
 
 
 def _build_growing(job: Job, following: Following, source: Probe, worker: MediaWorker) -> _Followed:
@@ -177,7 +184,6 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
         stamp=stamp_of(job.video),
     )  # fmt: skip
     rows = RowStore(folder, source, keys, reuse=not job.force, audio=no_sound, most=growth.clips)
-    log = DecodeLog(folder / DECODE_LOG, source_hash=growth.token, limits=job.limits, reuse=False)
     publishes = old.is_same_growing or not old.exists  # another world stays until this one is complete
     published = 0
 
@@ -187,8 +193,8 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
         if not publishes or clips <= published:
             return
         published, seconds = clips, clips * CLIP_SECONDS
-        state = PassState(timeline=Timeline(start=source.start), frames=decode.count, last_time=seconds)
-        files = rows.files(clips) + old.committed(stages, growth.token)
+        state = PassState(start=source.start, frames=decode.count, last_time=seconds)
+        files = rows.files(clips) + old.committed(growth.token)
         manifest = describe(job, subject, state, files=files, source_bytes=growth.note(clips), complete=False)
         write_manifest(folder, manifest)
         remember_source(folder, job.video)
@@ -196,8 +202,7 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
 
     scheduler = Scheduler(stages=stages, rows=rows, progress=job.progress, expected=0.0, clip_done=publish)
     decode = VideoPass(
-        source=source, limits=job.limits, wants=scheduler.wants(None), noted=log.note,
-        settled=following.settled, process=worker.detach(),
+        source=source, limits=job.limits, wants=scheduler.wants(None), settled=following.settled, process=worker.detach(),
     )  # fmt: skip
     try:
         with opencv_on_one_thread():
@@ -206,23 +211,11 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
                 duration = decode.final.duration
                 # The file may grow again; then the last clips and those that look ahead into them are made again.
                 growth.bound(max(0, clip_count(duration) - _LAST))
-                log.finish(decode.final, decode.lost)
                 scheduler.finish(duration)
     finally:
         decode.close()
         scheduler.stop()
-    read = None if decode.lost else decode.read
-    return _Followed(source=source, read=read, token=growth.token, log=log, is_published=published > 0)
-
-
-def _adopt(folder: Path, stages: Sequence[Stage], provisional: Mapping[str, str], final: Mapping[str, str]) -> None:
-    """Link rows under the names that a build of the whole file looks for; both have the key of every stage."""
-    for spec in (stage.spec for stage in stages):
-        for table in spec.tables:
-            for clip, entry in find_rows(folder, table=table, key=provisional[spec.name]).items():
-                place = folder / rows_path(table, clip, final[spec.name], entry.sha256)
-                if not place.exists():
-                    link(folder / entry.path, place)
+    return _Followed(decode=decode, token=growth.token, is_published=published > 0)
 
 
 def is_address(video: str) -> bool:
@@ -239,55 +232,37 @@ def follow_stream(job: Job, address: str, following: Following) -> BuildReport:
     Raises:
         MediaFault: ``network_not_allowed``, ``stream_not_reached``, ``recording_exists``; as following a file.
     """
-    recording = _Recording(job, address)
-    recording.start()
+    path = job.video
+    if not job.limits.network:
+        raise MediaFault(
+            "network_not_allowed", f"{address} is on the network, which is not allowed", hint="add --allow-network"
+        )
+    if path.exists():
+        raise MediaFault(
+            "recording_exists", f"{path} is there already", hint="name another file with --record, or remove it"
+        )
     try:
-        return follow_world(job, following)
-    except VideoWorldError:
-        if recording.fault is not None:
-            raise recording.fault from None
-        raise
-    finally:
-        recording.stop()
-
-
-class _Recording(Thread):
-    """Writes the stream until it ends."""
-
-    def __init__(self, job: Job, address: str) -> None:
-        super().__init__(name="recording", daemon=True)
-        self.fault: VideoWorldError | None = None
-        self._address = address
-        self._path = job.video
-        self._worker = MediaWorker(job.limits)
-        if not job.limits.network:
-            raise MediaFault(
-                "network_not_allowed", f"{address} is on the network, which is not allowed", hint="add --allow-network"
-            )
-        if self._path.exists():
-            raise MediaFault(
-                "recording_exists",
-                f"{self._path} is there already",
-                hint="name another file with --record, or remove it",
-            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        being_written(path).touch()
+    except OSError as error:
+        raise not_writable(path, error) from error
+    with closing(MediaWorker(job.limits)) as worker, ThreadPoolExecutor(1, thread_name_prefix="recording") as executor:
+        worker.start()  # so that there is a process to kill, however early the recording is stopped
+        recording = executor.submit(_record, worker, address, path)
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            being_written(self._path).touch()
-        except OSError as error:
-            raise not_writable(self._path, error) from error
-        self._worker.start()  # so that there is a process to kill, however early the recording is stopped
-
-    def run(self) -> None:
-        """Record; the file is complete afterwards in any case."""
-        try:
-            self._worker.ask({"do": "capture", "address": self._address}, self._path)
-        except VideoWorldError as fault:
-            self.fault = fault
+            return follow_world(job, following)
+        except VideoWorldError:
+            fault = recording.exception() if recording.done() else None
+            if isinstance(fault, VideoWorldError):
+                raise fault from None
+            raise
         finally:
-            being_written(self._path).unlink(missing_ok=True)
+            worker.kill()
 
-    def stop(self) -> None:
-        """End the recording, if it is running."""
-        with closing(self._worker):
-            self._worker.kill()
-        self.join()
+
+def _record(worker: MediaWorker, address: str, path: Path) -> None:
+    """Write a stream until it ends; the file is complete afterwards in any case."""
+    try:
+        worker.ask({"do": "capture", "address": address}, path)
+    finally:
+        being_written(path).unlink(missing_ok=True)

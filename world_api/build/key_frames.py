@@ -24,25 +24,10 @@ _SHARPNESS_SIDE = 288
 _BLANK = 2.0
 
 
-class Looks:
-    """One descriptor a second."""
-
-    spec = StageSpec(
-        name="looks",
-        version=2,
-        tables=("looks",),
-        sampling=Sampling(fps=1.0, max_side=LOOK_SIDE),
-    )
-
-    def open(self, _clip: Clip) -> LooksWorker:
-        """A fresh worker."""
-        return LooksWorker()
-
-
 class LooksWorker:
     """Describes every frame."""
 
-    def __init__(self) -> None:
+    def __init__(self, _clip: Clip) -> None:
         self._rows: list[Record] = []
 
     def see(self, frame: Frame) -> None:
@@ -55,19 +40,16 @@ class LooksWorker:
         return {"looks": self._rows}
 
 
-class KeyFrames:
-    """Sharp frames that look new, stored as JPEG."""
+class Looks:
+    """One descriptor a second."""
 
     spec = StageSpec(
-        name="key_frames",
-        version=4,
-        tables=("key_frames",),
-        sampling=Sampling(fps=_FPS, max_side=_KEPT_SIDE, warm_up=_MEMORY + _MOMENT),
+        name="looks",
+        version=2,
+        tables=("looks",),
+        sampling=Sampling(fps=1.0, max_side=LOOK_SIDE),
     )
-
-    def open(self, clip: Clip) -> KeyFramesWorker:
-        """A fresh worker."""
-        return KeyFramesWorker(clip)
+    open = LooksWorker
 
 
 class KeyFramesWorker:
@@ -121,6 +103,18 @@ class KeyFramesWorker:
             "sharpness": round(sharpness, 1),
             "known_at": known_time((best.time // _MOMENT + 1) * _MOMENT),
         }
+
+
+class KeyFrames:
+    """Sharp frames that look new, stored as JPEG."""
+
+    spec = StageSpec(
+        name="key_frames",
+        version=4,
+        tables=("key_frames",),
+        sampling=Sampling(fps=_FPS, max_side=_KEPT_SIDE, warm_up=_MEMORY + _MOMENT),
+    )
+    open = KeyFramesWorker
 
 
 def _kept(frame: Frame) -> Frame:

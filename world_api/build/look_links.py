@@ -7,8 +7,7 @@ what is known by then: once it has enough descriptors, or no further one has com
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from itertools import groupby
 
 import numpy as np
@@ -74,25 +73,19 @@ class _Thing:
     times: NDArray[np.float64]
     known: NDArray[np.float64]
     vectors: NDArray[np.float32]
+    looks: dict[int, _Look] = field(default_factory=dict)  #: by the number of descriptors known
 
     def at(self, moment: float) -> _Look:
-        """What was known of it at a moment."""
-        return (
-            self._whole if self.known[-1] <= moment else self._first(int(np.searchsorted(self.known, moment, "right")))
-        )
-
-    @cached_property
-    def _whole(self) -> _Look:
-        return self._first(len(self.known))
-
-    def _first(self, count: int) -> _Look:
-        """What its first ``count`` descriptors say; their median is the typical one."""
-        typical = np.median(self.vectors[:count], axis=0) if count >= _FEWEST else np.zeros(self.vectors.shape[1])
-        return _Look(
-            typical=(typical / max(float(np.linalg.norm(typical)), 1e-6)).astype(np.float32),
-            first=float(self.times[:count].min(initial=np.inf)),
-            last=float(self.times[:count].max(initial=-np.inf)),
-        )
+        """What was known of it at a moment; the median of its descriptors is the typical one."""
+        count = int(np.searchsorted(self.known, moment, "right"))
+        if count not in self.looks:
+            typical = np.median(self.vectors[:count], axis=0) if count >= _FEWEST else np.zeros(self.vectors.shape[1])
+            self.looks[count] = _Look(
+                typical=(typical / max(float(np.linalg.norm(typical)), 1e-6)).astype(np.float32),
+                first=float(self.times[:count].min(initial=np.inf)),
+                last=float(self.times[:count].max(initial=-np.inf)),
+            )
+        return self.looks[count]
 
     def judged_at(self) -> float | None:
         """The time at which it is compared with earlier things."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -52,14 +52,10 @@ class Notes:
         self._clip = clip
         self._people = people
         self._appearance = appearance
-        self._followed: dict[int, Followed] = {}
+        self.followed: defaultdict[int, Followed] = defaultdict(Followed)  #: by the number of the thing
         self._names = 0
         self.sightings: list[Record] = []
         self.looks: list[Record] = []
-
-    def of(self, number: int) -> Followed:
-        """The notes about the thing of that number."""
-        return self._followed.setdefault(number, Followed())
 
     def next_name(self) -> str:
         """The next free track name of the clip."""
@@ -68,7 +64,7 @@ class Notes:
 
     def vote(self, number: int, blob: Blob, frame: Frame, picture: Image) -> None:
         """Vote on whether it is a person, when that is due."""
-        votes = self.of(number).votes
+        votes = self.followed[number].votes
         if frame.time < votes.next_look:
             return
         is_small = blob.box.height < _TALL_ENOUGH
@@ -85,7 +81,7 @@ class Notes:
 
         If the thing shares its blob, ``among_others`` is its box, and nothing else is noted: the blob's colours are not its own.
         """
-        followed, time = self.of(number), frame.time
+        followed, time = self.followed[number], frame.time
         if among_others is None and blob is not followed.last_blob:
             if time >= followed.next_colours:
                 followed.colours = colour_words(picture[blob.place], blob.mask)
@@ -102,7 +98,7 @@ class Notes:
 
     def release(self, number: int, time: float) -> None:
         """Write the notes of a confirmed thing: known from now on, with the category voted so far."""
-        followed = self.of(number)
+        followed = self.followed[number]
         if not followed.pending:
             return
         followed.name = followed.name or self.next_name()
@@ -148,27 +144,23 @@ _CAMERA_STEP = 1.0
 
 
 class MovingThings:
-    """Tracks of moving things with boxes, colour words, vectors of appearance and a category.
+    """Tracks of moving things with boxes, colour words, vectors of appearance and a category."""
 
-    ``people`` and ``appearance`` make the adapters.
-    """
-
-    def __init__(self, people: Callable[[], PersonScorer], appearance: Callable[[], AppearanceEmbedder]) -> None:
+    def __init__(self, people: PersonScorer, appearance: AppearanceEmbedder) -> None:
         self._people = people
         self._appearance = appearance
-        adapters = (people(), appearance())
         self.spec = StageSpec(
             name="moving_things",
             version=4,
             tables=("sightings", "track_looks", "camera"),
             sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE, warm_up=_WARM_UP, look_ahead=_LOOK_AHEAD),
-            parameters={"people": adapters[0].producer, "appearance": adapters[1].producer},
-            modules=tuple(type(adapter).__module__ for adapter in adapters),
+            parameters={"people": people.producer, "appearance": appearance.producer},
+            modules=(type(people).__module__, type(appearance).__module__),
         )
 
     def open(self, clip: Clip) -> MovingThingsWorker:
         """A fresh worker."""
-        return MovingThingsWorker(clip, self._people(), self._appearance())
+        return MovingThingsWorker(clip, self._people, self._appearance)
 
 
 class MovingThingsWorker:
@@ -285,7 +277,7 @@ class MovingThingsWorker:
         for track in list(self._tracker.alive):
             if track.last_blob is None or track.seen < time:
                 continue
-            lasts = track.shared is not None or self._notes.of(track.number).votes.is_person
+            lasts = track.shared is not None or self._notes.followed[track.number].votes.is_person
             stays = _PERSON_STAYS if lasts else _THING_STAYS
             if track in undecided or time - track.moved_at > stays:
                 _absorb(track.last_blob, self._picture, background)

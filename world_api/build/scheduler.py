@@ -12,20 +12,17 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExec
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
 from typing import Protocol
 
 import cv2
 
 from world_api.build.checkpoint import RowStore
-from world_api.build.stage import CLIP_SECONDS, FrameStage, Records, RowStage, Stage, Worker, clip_count
+from world_api.build.stage import CLIP_SECONDS, FrameStage, RowStage, Stage, Worker, clip_count
 from world_api.media.decoder import VideoPass
 from world_api.media.frames import Frame, Want
 
 #: Seconds between two progress reports while waiting for stages.
 _TURN = 0.05
-
-Store = Callable[[Stage, int, Records], None]
 
 
 class Progress(Protocol):
@@ -41,7 +38,7 @@ class Progress(Protocol):
 class StageRunner:
     """A stage in the decode pass: opens a worker at the start of each clip's window and closes it at the end."""
 
-    def __init__(self, stage: FrameStage, stored: set[int], rows: RowStore, store: Store) -> None:
+    def __init__(self, stage: FrameStage, rows: RowStore) -> None:
         if stage.spec.sampling is None:
             raise TypeError(f"the stage {stage.spec.name!r} has neither a sampling nor a method make_rows")
         self.stage = stage
@@ -49,9 +46,8 @@ class StageRunner:
         self.time = 0.0  #: of the last frame it was fed, seconds
         self.executor = ThreadPoolExecutor(1, thread_name_prefix=self.name)
         self._sampling = stage.spec.sampling
-        self._stored = stored
         self._rows = rows
-        self._store = store
+        self._stored = rows.clips_of(stage)
         self._open: dict[int, Worker] = {}
         self._next = 0
         self._has_failed = False
@@ -85,7 +81,7 @@ class StageRunner:
                 self._close(number)
         for number in range(self._next, count):
             if number not in self._stored:
-                self._store(self.stage, number, self.stage.open(self._rows.clip(number)).finish())
+                self._rows.add(self.stage, number, self.stage.open(self._rows.clip(number)).finish())
         self.time = duration
 
     def _feed(self, frame: Frame) -> None:
@@ -105,7 +101,7 @@ class StageRunner:
             self._close(number)
 
     def _close(self, number: int) -> None:
-        self._store(self.stage, number, self._open.pop(number).finish())
+        self._rows.add(self.stage, number, self._open.pop(number).finish())
 
     def _window(self, number: int) -> tuple[float, float]:
         start = number * CLIP_SECONDS
@@ -131,16 +127,11 @@ class Scheduler:
     def __post_init__(self) -> None:
         self._stored = {stage.spec.name: self.rows.clips_of(stage) for stage in self.stages}
         self._without_gap = dict.fromkeys(self._stored, 0)  #: number of clips stored from the first on
-        self._lock = Lock()
-        self._frame_stages = [
-            StageRunner(stage, self.rows.clips_of(stage), self.rows, self._store)
-            for stage in self.stages
-            if not isinstance(stage, RowStage)
-        ]
+        self._frame_stages = [StageRunner(stage, self.rows) for stage in self.stages if not isinstance(stage, RowStage)]
         self._row_stages = [stage for stage in self.stages if isinstance(stage, RowStage)]
         self._row_executor = ThreadPoolExecutor(1, thread_name_prefix="rows")
         self._next = {stage.spec.name: 0 for stage in self._row_stages}  #: the next clip that each works on
-        self._pending: list[Future[None]] = []
+        self._pending: dict[Future[None], str] = {}  #: work that was submitted, and its stage
         self._complete = 0
 
     def wants(self, clips: int | None) -> list[Want]:
@@ -188,35 +179,21 @@ class Scheduler:
 
     def _submit(self, executor: Executor, name: str, work: Callable[[], None]) -> None:
         """Run work of a stage on its thread, after the work submitted before."""
-
-        def named() -> None:
-            try:
-                work()
-            except BaseException as failure:
-                failure.add_note(f"raised by the stage {name!r}")
-                raise
-
-        self._pending.append(executor.submit(named))
+        self._pending[executor.submit(work)] = name
 
     def _check(self) -> None:
         """Raise an error that a stage raised on its thread."""
-        done = [future for future in self._pending if future.done()]
-        if done:
-            self._pending = [future for future in self._pending if future not in done]
-        for future in done:
-            future.result()
-
-    def _store(self, stage: Stage, number: int, records: Records) -> None:
-        self.rows.add(stage, number, records)
-        with self._lock:
-            self._stored[stage.spec.name].add(number)
+        for future in [future for future in self._pending if future.done()]:
+            name = self._pending.pop(future)
+            if (failure := future.exception()) is not None:
+                failure.add_note(f"raised by the stage {name!r}")
+                raise failure
 
     def _up_to(self, name: str) -> int:
         """The number of clips from the first on that a stage has stored."""
-        with self._lock:
-            while self._without_gap[name] in self._stored[name]:
-                self._without_gap[name] += 1
-            return self._without_gap[name]
+        while self._without_gap[name] in self._stored[name]:
+            self._without_gap[name] += 1
+        return self._without_gap[name]
 
     def _advance(self, duration: float | None) -> None:
         """Submit the clips that row stages can work on, and report progress."""
@@ -242,7 +219,7 @@ class Scheduler:
                 self._submit(self._row_executor, name, partial(self._make_rows, stage, number))
 
     def _make_rows(self, stage: RowStage, number: int) -> None:
-        self._store(stage, number, stage.make_rows(self.rows.clip(number)))
+        self.rows.add(stage, number, stage.make_rows(self.rows.clip(number)))
 
     def _report(self, duration: float | None) -> None:
         done = {stage.name: stage.time for stage in self._frame_stages}

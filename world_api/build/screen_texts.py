@@ -15,7 +15,7 @@ only if it stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import cv2
@@ -104,18 +104,18 @@ _SLACK = 1e-6
 
 
 class ScreenTexts:
-    """Text on the screen. ``reader`` makes the text reader, which loads its models when the first frame needs them."""
+    """Text on the screen."""
 
-    def __init__(self, reader: Callable[[], TextReader]) -> None:
+    def __init__(self, reader: TextReader) -> None:
         self._reader = reader
         self.spec = StageSpec(
             name="screen_texts",
             version=4,
             tables=("screen_texts",),
             sampling=Sampling(fps=_FPS, max_side=_MAX_SIDE, warm_up=_WARM_UP),
-            parameters={"reader": reader().producer},
+            parameters={"reader": reader.producer},
             libraries=("rapidocr", "onnxruntime"),
-            modules=(type(reader()).__module__,),
+            modules=(type(reader).__module__,),
         )
 
     def open(self, clip: Clip) -> ScreenTextsWorker:
@@ -194,7 +194,7 @@ class _Ration:
 class ScreenTextsWorker:
     """Selects and reads frames of one clip."""
 
-    def __init__(self, clip: Clip, reader: Callable[[], TextReader]) -> None:
+    def __init__(self, clip: Clip, reader: TextReader) -> None:
         self._start = clip.span.start
         self._reader = reader
         self._reads = _Ration(self._start, _READS)
@@ -253,7 +253,7 @@ class ScreenTextsWorker:
         self._detections.spend()
         self._restless_since = None
         self._examined = [*self._examined, seen][-_REMEMBERED:]
-        places = self._reader().locate(frame.picture(_GLANCE_SIDE))
+        places = self._reader.locate(frame.picture(_GLANCE_SIDE))
         if not places:
             self._restless_again = max(self._restless_again, seen.time + (0.0 if still else _RETRY))
             if not self._present and (self._noted is None or self._rows[-1]["text"]):
@@ -282,7 +282,7 @@ class ScreenTextsWorker:
         picture = frame.picture(_MAX_SIDE)
         whole, small = frame.shape[1] / picture.shape[1], seen.gray.shape[1] / picture.shape[1]
         self._present = []
-        for line in self._reader().read(picture):
+        for line in self._reader.read(picture):
             place = line.box.scaled(small, small)
             row = self._row(seen.time, line.text, line.box.scaled(whole, whole), confidence=line.confidence)
             strokes = [part for other in found if (part := _shared(place, other)) is not None] or [place]

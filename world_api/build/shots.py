@@ -12,24 +12,17 @@ import math
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import cv2
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from world_api.build.descriptors import Look, look_of
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
-from world_api.core.ports import Vectors
+from world_api.core.ports import Image, Vectors
 from world_api.core.spans import TimeSpan, known_time, round_time
 from world_api.media.frames import Frame
-
-if TYPE_CHECKING:
-    from world_api.core.ports import Image
-
-
-ChangeKind = Literal["cut", "fade"]
 
 #: A difference that is certainly a cut; the ratio to its surroundings, and the least difference, of one by the adaptive rule.
 CONTENT, ADAPTIVE_RATIO, ADAPTIVE_CONTENT = 30.0, 3.0, 15.0
@@ -46,7 +39,7 @@ _NO_DIFFERENCE, _MOST = 1e-5, 255.0
 class Change:
     """The number of the first frame of a shot, by one of the rules."""
 
-    kind: ChangeKind
+    kind: Literal["cut", "fade"]
     number: int
 
 
@@ -145,22 +138,6 @@ class _Seen:
         return look_of(self._picture)
 
 
-class Cuts:
-    """Hard cuts and fades through black."""
-
-    spec = StageSpec(
-        name="cuts",
-        version=3,
-        tables=("cuts",),
-        sampling=Sampling(fps=_MAX_FPS, max_side=_MAX_SIDE, warm_up=4.0, look_ahead=2.0, picture=(_MAX_SIDE, "bgr")),
-        libraries=("scenedetect-headless",),
-    )
-
-    def open(self, clip: Clip) -> CutsWorker:
-        """A fresh worker."""
-        return CutsWorker(clip)
-
-
 class CutsWorker:
     """Detects cuts in the window of one clip."""
 
@@ -230,6 +207,19 @@ class CutsWorker:
         return None if float(alike.max()) >= _SAME_LOOK else float(before[-1].look @ after[0].look)
 
 
+class Cuts:
+    """Hard cuts and fades through black."""
+
+    spec = StageSpec(
+        name="cuts",
+        version=3,
+        tables=("cuts",),
+        sampling=Sampling(fps=_MAX_FPS, max_side=_MAX_SIDE, warm_up=4.0, look_ahead=2.0, picture=(_MAX_SIDE, "bgr")),
+        libraries=("scenedetect-headless",),
+    )
+    open = CutsWorker
+
+
 #: A scene continues if a picture of the last this many seconds comes back within the next this many: the shot between was a
 #: cutaway or a reverse shot.
 _HORIZON, _RETURN = 20.0, 6.0
@@ -255,7 +245,8 @@ class SceneCuts:
         span = clip.span
         looks = clip.rows("looks", TimeSpan(start=span.start - _SHORTEST - _HORIZON, end=span.end + _RETURN))
         cuts = clip.rows("cuts", TimeSpan(start=span.start - _SHORTEST, end=span.end)).to_pylist()
-        times, vectors = looks.column("time").to_numpy(), _matrix(looks)
+        times, size = looks.column("time").to_numpy(), looks.schema.field("vector").type.list_size
+        vectors = looks.column("vector").combine_chunks().flatten().to_numpy().reshape(-1, size)
         starts = [start for cut in cuts if (start := _judge(cut, times, vectors)) is not None]
         kept = [start for start in starts if span.contains(start["time"]) and not _is_held(start, starts)]
         return {"scene_cuts": kept}
@@ -279,9 +270,3 @@ def _is_held(start: Record, others: list[Record]) -> bool:
     """Whether a scene that began just before, and was known by then, includes this one."""
     time = start["time"]
     return any(time - _SHORTEST < one["time"] < time and one["known_at"] <= start["known_at"] for one in others)
-
-
-def _matrix(looks: pa.Table) -> Vectors:
-    values = looks.column("vector").combine_chunks().flatten().to_numpy()
-    matrix: Vectors = values.reshape(-1, looks.schema.field("vector").type.list_size)
-    return matrix

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,11 +37,7 @@ _HEAD, _SHORTEST_HEAD = 1 << 16, 1 << 12
 
 
 def stamp_of(video: Path) -> Stamp:
-    """The state of a file.
-
-    Raises:
-        MediaFault: as :func:`world_api.media.container.check_file`.
-    """
+    """The state of a file; raises as :func:`world_api.media.container.check_file`."""
     check_file(video)
     with source_errors(video):
         return Stamp.at(video)
@@ -149,12 +145,7 @@ def find_source(folder: Path, manifest: Manifest) -> Path | None:
 
 
 def _read_local(folder: Path) -> _Local:
-    """Read ``local.json``.
-
-    Raises:
-        OSError: it cannot be read, or is no regular file.
-        ValueError: it is damaged.
-    """
+    """Read ``local.json``; raises ``OSError`` if it is no regular file that can be read, ``ValueError`` if it is damaged."""
     with open_regular(folder / LOCAL) as file:
         text = file.read(_MOST_BYTES)
     try:
@@ -180,20 +171,11 @@ RECORDINGS = ".recordings"
 
 @dataclass(frozen=True, kw_only=True)
 class Beside:
-    """The files beside the worlds of a store. ``spare`` are the recordings that no world needs and no process writes."""
+    """The files beside the worlds of a store, with their bytes. ``spare``: recordings that no world needs and no process writes."""
 
-    answers: tuple[Path, ...]
-    recordings: tuple[Path, ...]
-    spare: tuple[Path, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cleared:
-    """What was removed: count of cached answers, recording paths, bytes in total."""
-
-    answers: int
-    recordings: tuple[Path, ...]
-    size: int
+    answers: dict[Path, int]
+    recordings: dict[Path, int]
+    spare: dict[Path, int]
 
 
 def recording_of(store: Path, video_id: str) -> Path:
@@ -203,15 +185,15 @@ def recording_of(store: Path, video_id: str) -> Path:
 
 def find_beside(store: Path) -> Beside:
     """List what a store keeps beside its worlds; nothing if there is no store."""
-    recordings = tuple(_files(store / RECORDINGS))
+    recordings = _entries(store / RECORDINGS, Path.is_file)
     needed = {remembered_source(folder) for folder in _entries(store, Path.is_dir)} if recordings else set()
-    answers = tuple(path for folder in _entries(store / ON_DEMAND, Path.is_dir) for path in _files(folder))
-    spare = tuple(path for path in recordings if path.resolve() not in needed and _is_spare(path, store))
-    return Beside(answers=answers, recordings=recordings, spare=spare)
+    answers = [path for folder in _entries(store / ON_DEMAND, Path.is_dir) for path in _entries(folder, Path.is_file)]
+    spare = [path for path in recordings if path.resolve() not in needed and _is_spare(path, store)]
+    return Beside(answers=_sizes(answers), recordings=_sizes(recordings), spare=_sizes(spare))
 
 
-def clear_beside(store: Path) -> Cleared:
-    """Remove the answers on demand and the spare recordings.
+def clear_beside(store: Path) -> Beside:
+    """Remove the answers on demand and the spare recordings; return what was removed.
 
     An open session computes its answers again. Files that a build is writing, or whose lock it holds, stay.
 
@@ -219,9 +201,8 @@ def clear_beside(store: Path) -> Cleared:
         StoreFault: ``store_not_writable``.
     """
     found = find_beside(store)
-    sizes = {path: bytes_of((path,)) for path in (*found.answers, *found.spare)}
     try:
-        recordings = tuple(path for path in found.spare if _remove_recording(path, store))
+        recordings = {path: size for path, size in found.spare.items() if _remove_recording(path, store)}
         for path in found.answers:
             path.unlink(missing_ok=True)
         for folder in _entries(store / ON_DEMAND, Path.is_dir):
@@ -229,17 +210,16 @@ def clear_beside(store: Path) -> Cleared:
                 folder.rmdir()
     except OSError as error:
         raise not_writable(store, error) from error
-    size = sum(sizes[path] for path in (*found.answers, *recordings))
-    return Cleared(answers=len(found.answers), recordings=recordings, size=size)
+    return Beside(answers=found.answers, recordings=recordings, spare=recordings)
 
 
-def bytes_of(paths: tuple[Path, ...]) -> int:
-    """The bytes of all files together; a missing file counts as 0."""
-    total = 0
+def _sizes(paths: Iterable[Path]) -> dict[Path, int]:
+    """The bytes of each file that is still there."""
+    sizes = {}
     for path in paths:
         with suppress(FileNotFoundError):
-            total += path.stat().st_size
-    return total
+            sizes[path] = path.stat().st_size
+    return sizes
 
 
 def _is_spare(path: Path, store: Path) -> bool:
@@ -268,11 +248,6 @@ def _remove_recording(path: Path, store: Path) -> bool:
         if fault.code != "world_locked":
             raise
         return False
-
-
-def _files(parent: Path) -> list[Path]:
-    """The regular files in a folder, in order; links are not followed."""
-    return _entries(parent, Path.is_file)
 
 
 def _entries(parent: Path, is_wanted: Callable[[Path], bool]) -> list[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -121,9 +121,7 @@ _SLACK = 1e-9
 class RecognisedSpeech:
     """Spoken lines and words from a recogniser. A line is known at the end of its whole utterance."""
 
-    def __init__(
-        self, recogniser: Callable[[], SpeechRecogniser], detector: Callable[[], VoiceDetector], *, language: str = ""
-    ) -> None:
+    def __init__(self, recogniser: SpeechRecogniser, detector: VoiceDetector, *, language: str = "") -> None:
         self._recogniser = recogniser
         self._detector = detector
         self._language = language
@@ -131,12 +129,10 @@ class RecognisedSpeech:
             name="recognised_speech",
             version=1,
             tables=("speech", "words"),
-            parameters={
-                "recogniser": recogniser().producer, "detector": detector().producer, "language": language,
-            },
+            parameters={"recogniser": recogniser.producer, "detector": detector.producer, "language": language},
             whole_file=True,
-            modules=("world_api.media.audio", type(recogniser()).__module__, type(detector()).__module__),
-        )  # fmt: skip
+            modules=("world_api.media.audio", type(recogniser).__module__, type(detector).__module__),
+        )
 
     def make_rows(self, clip: Clip) -> Records:
         """The lines that start in the clip's span, and their words."""
@@ -146,15 +142,14 @@ class RecognisedSpeech:
         samples = clip.audio(TimeSpan(start=start, end=clip.span.end + _AFTER))
         if not samples.any():
             return {"speech": lines, "words": words}
-        detector, recogniser = self._detector(), self._recogniser()
-        voiced = [TimeSpan(start=start + part.start, end=start + part.end) for part in detector.voiced(samples)]
+        voiced = [TimeSpan(start=start + part.start, end=start + part.end) for part in self._detector.voiced(samples)]
         for utterance in cut_utterances(voiced, samples, start):
             if not utterance.span.overlaps(clip.span):
                 continue
             shift = utterance.span.start
             first, last = (round((time - start) * SAMPLE_RATE) for time in (shift, utterance.span.end))
-            known = {"known_at": known_time(max(utterance.settled, utterance.span.end) + detector.hang_over)}
-            for line in recogniser.transcribe(samples[first:last], self._language):
+            known = {"known_at": known_time(max(utterance.settled, utterance.span.end) + self._detector.hang_over)}
+            for line in self._recogniser.transcribe(samples[first:last], self._language):
                 begin, end = round_time(shift + line.start), round_time(shift + line.end)
                 if not clip.span.contains(begin) or end <= begin + _SLACK:
                     continue

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from world_api.build.stage import Clip, FrameStage, Records, RowStage, Stage, StageSpec, Worker, clip_span
+from world_api.build.stage import Clip, FrameStage, Records, Stage, StageSpec, Worker, clip_span
 from world_api.core.faults import BackendFault
+from world_api.core.ports import Image
 from world_api.media.container import Limits, Probe
 from world_api.media.decoder import MediaWorker
 from world_api.media.frames import Frame, PixelFormat
 from world_api.media.process import ChildProcess, Message, ProcessGone, Wire
-
-if TYPE_CHECKING:
-    from world_api.core.ports import Image
 
 
 class RemoteStage:
@@ -36,12 +34,8 @@ class RemoteStage:
         self._process = ChildProcess("world_api.build.stage_process:serve", maker)
 
     def open(self, clip: Clip) -> Worker:
-        """A fresh worker for one clip.
-
-        Raises:
-            VideoWorldError: raised by the stage, here and in its worker; ``stage_died``.
-        """
-        self.ask({"open": clip.number, "source": clip.source.record()})
+        """A fresh worker for one clip. Both raise the faults of the stage, and ``stage_died``."""
+        self.ask({"open": clip.number, "source": asdict(clip.source)})
         return RemoteWorker(number=clip.number, stage=self)
 
     def ask(self, request: Message, frame: Frame | None = None) -> Message:
@@ -100,12 +94,10 @@ class BuildProcesses:
 
     def place(self, stages: Sequence[Stage]) -> list[Stage]:
         """Return the stages, with a ``RemoteStage`` for each that has a process."""
-        placed = list(stages)
-        for place, stage in enumerate(stages):
-            if not isinstance(stage, RowStage) and (remote := self._stages.get(stage.spec.name)) is not None:
+        for stage in stages:
+            if (remote := self._stages.get(stage.spec.name)) is not None:
                 remote.spec = stage.spec
-                placed[place] = remote
-        return placed
+        return [self._stages.get(stage.spec.name, stage) for stage in stages]
 
     def close(self) -> None:
         """End the processes."""
@@ -144,11 +136,7 @@ class StageServer:
         self._frame: Frame | None = None
 
     def answer(self, request: Message, _payload: bytes) -> tuple[Message, bytes]:
-        """Answer one request.
-
-        Raises:
-            Closed: the other side is gone.
-        """
+        """Answer one request; raises ``Closed`` if the other side is gone."""
         if "see" in request:
             if self._frame is None or self._frame.time != request["t"]:  # several clips may want the same frame
                 self._frame = RemoteFrame(self._wire, time=request["t"], shape=request["shape"])
@@ -161,8 +149,7 @@ class StageServer:
             )
             self._open[number] = self._stage.open(clip)
             return {}, b""
-        rows = self._open.pop(request["finish"]).finish()
-        return {"rows": {table: [_plain(row) for row in found] for table, found in rows.items()}}, b""
+        return {"rows": self._open.pop(request["finish"]).finish()}, b""
 
 
 def serve(wire: Wire, maker: str) -> StageServer:
@@ -176,8 +163,3 @@ def serve(wire: Wire, maker: str) -> StageServer:
 
 def _not_available(*_: object) -> Any:
     raise RuntimeError("a stage in a process of its own reads no rows and keeps no images")
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """The JSON form of a row; numbers of NumPy keep their exact value."""
-    return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in row.items()}

@@ -171,7 +171,7 @@ def _begins(record: Record) -> float:
 def _records(truth: Truth) -> dict[str, list[Record]]:
     """The records of the truth by table."""
     scene_starts = {scene.start for scene in truth.scenes if scene.start > 0}
-    captions = [(item, item.caption) for item in truth.scenes if item.caption]
+    captions = [_Caption(start=item.start, end=item.end, text=item.caption) for item in truth.scenes if item.caption]
     sure = {"confidence": 1.0}
     return {
         "cuts": [
@@ -191,20 +191,13 @@ def _records(truth: Truth) -> dict[str, list[Record]]:
             for item in truth.screen_text
             for time in (item.start + _TEXT_STEP * step for step in range(max(1, math.ceil((item.end - item.start) / _TEXT_STEP))))
         ],
-        "speech": [
-            {**_times(line), "text": line.text, "speaker": line.speaker, "language": "", "source": "truth", **sure}
-            for line in truth.speech
+        "speech": [{**vars(line), "language": "", "source": "truth", **sure} for line in truth.speech],
+        "actions": [
+            {"start": item.start, "end": item.end, "label": item.label, "subject": item.track, **sure}
+            for item in truth.actions
         ],
-        "actions": [{**_times(item), "label": item.label, "subject": item.track, **sure} for item in truth.actions],
-        "captions": [
-            {**_times(item), "text": text, **sure}
-            for item, text in (*captions, *((item, item.text) for item in truth.captions))
-        ],
+        "captions": [{**vars(item), **sure} for item in (*captions, *truth.captions)],
     }  # fmt: skip
-
-
-def _times(item: _Interval) -> Record:
-    return {"start": item.start, "end": item.end}
 
 
 def _corners(box: BoxNumbers) -> Record:

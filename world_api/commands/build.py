@@ -13,7 +13,8 @@ from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, comma
 from world_api.commands.vision import DEFAULT_VISION, VisionOptions, confirm, estimate_text, with_vision_options
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.identifiers import clock_text
-from world_api.media.container import DEFAULT_LIMITS
+from world_api.media.container import DEFAULT_LIMITS, Limits
+from world_api.options import BuildOptions, Listening
 
 if TYPE_CHECKING:
     from world_api.session.session import Session
@@ -100,8 +101,6 @@ def build(
     from world_api.api import build_world, vision_config
     from world_api.chat.usage import Prices
     from world_api.core.ports import SystemClock
-    from world_api.media.container import Limits
-    from world_api.options import BuildOptions, Listening
 
     if video_id is not None and len(videos) > 1:
         raise typer.BadParameter("names one world; give one video with it", param_hint="--id")

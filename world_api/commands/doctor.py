@@ -7,7 +7,6 @@ import platform
 import shutil
 import textwrap
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -108,7 +107,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def examine_installation(store: Path, *, which: Callable[[str], str | None] = shutil.which) -> dict[str, Any]:
+def examine_installation(store: Path) -> dict[str, Any]:
     """Report versions of packages, programs, the configured endpoint, the store, and problems with them."""
     packages = []
     for name, (purpose, extra) in PACKAGES.items():
@@ -118,17 +117,12 @@ def examine_installation(store: Path, *, which: Callable[[str], str | None] = sh
     problems = [package["advice"] for package in packages if not package["version"] and not package["extra"]]
     if store.exists() and not os.access(store, os.W_OK):
         problems.append(f"the store {store} cannot be written to; choose another --store")
-    if _version("opencv-python-headless"):
-        import cv2
-
-        if not (hasattr(cv2, "HOGDescriptor") and hasattr(cv2, "CascadeClassifier")):
-            problems.append("this OpenCV has no people detector; install opencv-python-headless below 5")
     return {
         "ok": not problems,
         "python": platform.python_version(),
         "project": project_version(),
         "packages": packages,
-        "programs": [{"name": name, "path": which(name), "for": purpose} for name, purpose in PROGRAMS.items()],
+        "programs": [{"name": name, "path": shutil.which(name), "for": purpose} for name, purpose in PROGRAMS.items()],
         "endpoint": {
             "base_url_set": bool(os.environ.get("OPENAI_BASE_URL")),
             "key_set": bool(os.environ.get("OPENAI_API_KEY")),

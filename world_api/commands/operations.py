@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Annotated, Literal
 
 import typer
 
+from world_api.api import open_session, vision_config
 from world_api.commands.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
@@ -25,6 +27,11 @@ from world_api.commands.cli import (
     to_json,
 )
 from world_api.commands.vision import DEFAULT_VISION, VisionOptions, spent_text, with_vision_options
+from world_api.core.cost import ledger
+from world_api.core.ports import SystemClock
+from world_api.operations import EVERY_OPERATION, operations_for, run
+from world_api.perception.endpoint import MAY_BE_REFUSED
+from world_api.schemas.formats import render
 
 app = command_app()
 ops_app = command_app()
@@ -49,14 +56,6 @@ def call(
     as_json: JsonOption = False,
 ) -> None:
     """Call one operation on a world, as a model would, and print its result."""
-    import os
-
-    from world_api.api import open_session, vision_config
-    from world_api.core.cost import ledger
-    from world_api.core.ports import SystemClock
-    from world_api.operations import EVERY_OPERATION, operations_for, run
-    from world_api.perception.endpoint import MAY_BE_REFUSED
-
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
     declared = EVERY_OPERATION.get(operation)
@@ -87,9 +86,6 @@ def ops(
     as_json: JsonOption = False,
 ) -> None:
     """Show the sixteen operations: as a table, JSON Schema, OpenAI tools or MCP tools."""
-    from world_api.operations import operations_for
-    from world_api.schemas.formats import render
-
     shown = "json-schema" if as_json and chosen == "table" else chosen
     text = render(shown, operations_for(groups or ())).rstrip("\n")
     show(None, as_json=False, text=lambda: text)

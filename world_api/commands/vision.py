@@ -164,25 +164,23 @@ def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, price
     return "\n".join(lines)
 
 
-def confirm(text: str, *, yes: bool, answer: Callable[[], str] | None = None) -> None:
-    """Show an estimate, and return only with ``--yes`` or if a person at a terminal agrees.
-
-    ``answer`` reads what the person types; None reads the terminal, if there is one.
+def confirm(text: str, *, yes: bool) -> None:
+    """Show an estimate, and return only with ``--yes`` or if a person at the terminal agrees.
 
     Raises BackendFault: ``consent_needed``: there is no terminal; ``consent_refused``.
     """
     note(text)
     if yes:
         return
-    if answer is None:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise BackendFault(
-                "consent_needed",
-                "nothing was sent: there is no terminal to ask at",
-                hint="add --yes to agree to this estimate",
-            )
-        answer = _typed
-    if answer().strip().lower() not in ("y", "yes"):
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise BackendFault(
+            "consent_needed",
+            "nothing was sent: there is no terminal to ask at",
+            hint="add --yes to agree to this estimate",
+        )
+    sys.stderr.write("Send that? Type yes to agree: ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise BackendFault("consent_refused", "nothing was sent", hint="choose fewer --frames or a smaller --side")
 
 
@@ -214,9 +212,3 @@ def spent_text(spent: Sequence[Spent], config: VisionConfig) -> str:
         f"sent to {config.host}: {plural(len(sent), 'request')} with {plural(frames, 'frame')}, "
         f"{about}{prompt:,} tokens; {written:,} written"
     )
-
-
-def _typed() -> str:
-    sys.stderr.write("Send that? Type yes to agree: ")
-    sys.stderr.flush()
-    return sys.stdin.readline()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from world_api.build.source import clear_beside, find_beside
 from world_api.commands.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
@@ -18,11 +19,15 @@ from world_api.commands.cli import (
 )
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import clock_text
-
-if TYPE_CHECKING:
-    from world_api.core.spans import TimeSpan
-    from world_api.world.manifest import Manifest
-    from world_api.world.store import World
+from world_api.core.spans import TimeSpan, round_time
+from world_api.operations.descriptions import brief
+from world_api.search import catalogue
+from world_api.session.overlay import commit_session, drop_session, list_sessions
+from world_api.world.derived import FOLDER as DERIVED
+from world_api.world.store import World, list_worlds, open_world
+from world_api.world.tables import TABLES
+from world_api.world.verification import check_apart
+from world_api.world.view import View
 
 app = command_app()
 inspect_app = command_app()
@@ -64,12 +69,9 @@ def worlds(
 
 
 def _list(store: Path, as_json: bool) -> None:
-    from world_api.build.source import bytes_of, find_beside
-    from world_api.world.store import list_worlds
-
     entries = [_entry(store, video_id) for video_id in list_worlds(store)]
     found = find_beside(store)
-    answers, recordings, spare = map(bytes_of, (found.answers, found.recordings, found.spare))
+    answers, recordings, spare = (sum(sizes.values()) for sizes in (found.answers, found.recordings, found.spare))
     lines = [_entry_line(entry) for entry in entries] or [f"no worlds in {store}; `videoworld build VIDEO` makes one"]
     if answers or recordings:
         kept = f"beside the worlds: answers made on demand {_megabytes(answers)}, recordings {_megabytes(recordings)}"
@@ -82,21 +84,12 @@ def _list(store: Path, as_json: bool) -> None:
 
 
 def _entry(store: Path, video_id: str) -> dict[str, Any]:
-    from world_api.world.store import open_world
-
     try:
         manifest = open_world(store, video_id).manifest
     except StoreFault as fault:
         return {"video_id": video_id, **fault.record()}
-    return {
-        "video_id": video_id,
-        "title": manifest.title,
-        "duration": manifest.video.duration,
-        "profile": manifest.profile,
-        "built_at": manifest.built_at,
-        "complete": manifest.complete,
-        "world_hash": manifest.world_hash,
-    }
+    facts = _fields(manifest, "profile", "built_at", "complete", "world_hash")
+    return {"video_id": video_id, "title": manifest.title, "duration": manifest.video.duration, **facts}
 
 
 def _entry_line(entry: dict[str, Any]) -> str:
@@ -110,13 +103,12 @@ def _entry_line(entry: dict[str, Any]) -> str:
 
 
 def _clean(store: Path, as_json: bool) -> None:
-    from world_api.build.source import clear_beside
-
     removed = clear_beside(store)
-    names = [path.name for path in removed.recordings]
-    record = {"store": str(store), "answers": removed.answers, "recordings": names, "bytes": removed.size}
-    what = f"{removed.answers} answers made on demand and {len(names)} recordings"
-    show(record, as_json=as_json, text=lambda: f"removed {what} ({_megabytes(removed.size)})")
+    answers, names = len(removed.answers), [path.name for path in removed.recordings]
+    size = sum((removed.answers | removed.recordings).values())
+    record = {"store": str(store), "answers": answers, "recordings": names, "bytes": size}
+    what = f"{answers} answers made on demand and {len(names)} recordings"
+    show(record, as_json=as_json, text=lambda: f"removed {what} ({_megabytes(size)})")
 
 
 def _megabytes(count: int) -> str:
@@ -124,9 +116,7 @@ def _megabytes(count: int) -> str:
 
 
 def _search(store: Path, query: str, as_json: bool) -> None:
-    from world_api.search.catalogue import search
-
-    hits = [vars(hit) for hit in search(store, query, _SEARCH_HITS)]
+    hits = [vars(hit) for hit in catalogue.search(store, query, _SEARCH_HITS)]
     record = {"store": str(store), "query": query, "segments": hits}
     lines = [
         f"{hit['video_id']:32} {clock_text(hit['start_time']):>9} - {clock_text(hit['end_time']):>9}  "
@@ -150,10 +140,6 @@ def inspect(
     as_json: JsonOption = False,
 ) -> None:
     """Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile."""
-    from world_api.world.derived import FOLDER as DERIVED
-    from world_api.world.store import open_world
-    from world_api.world.verification import check_apart
-
     if check and (damaged := check_apart(store, video_id)):
         only_derived = all(line.startswith(DERIVED) for line in damaged)
         raise StoreFault(
@@ -169,11 +155,6 @@ def inspect(
 
 def inspection(world: World, as_of: float | None) -> dict[str, Any]:
     """Return what a world holds behind a causal cut (or all of it) as JSON values; times in seconds."""
-    from world_api.core.spans import round_time
-    from world_api.operations.descriptions import brief
-    from world_api.world.tables import TABLES
-    from world_api.world.view import View
-
     view, manifest = View(world, as_of), world.manifest
     source, video = manifest.source.model_dump(mode="json"), manifest.video.model_dump(mode="json")
     # Reading all rows first names what is damaged before a size is taken.
@@ -187,13 +168,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         video |= {"duration": round_time(view.duration), "frames": None}
         sizes = None
     return {
-        "video_id": manifest.video_id,
-        "title": manifest.title,
-        "profile": manifest.profile,
-        "schema_version": manifest.schema_version,
-        "world_hash": manifest.world_hash,
-        "built_at": manifest.built_at,
-        "complete": manifest.complete,
+        **_fields(manifest, "video_id", "title", "profile", "schema_version", "world_hash", "built_at", "complete"),
         "as_of": as_of,
         "source": source,
         "video": video,
@@ -211,10 +186,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         ],
         "tracks": [
             {
-                "track_id": track.track_id,
-                "entity_id": track.entity_id,
-                "hint": track.hint,
-                "category": track.category,
+                **_fields(track, "track_id", "entity_id", "hint", "category"),
                 "colours": list(track.colours),
                 "confidence": track.confidence,
                 "sightings": len(track.times),
@@ -223,16 +195,10 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
             }
             for track in view.tracks
         ],
-        "screen_texts": [
-            {"text": text.text, "confidence": text.confidence, **_times(text.span)} for text in view.screen_texts
-        ],
+        "screen_texts": [{**_fields(text, "text", "confidence"), **_times(text.span)} for text in view.screen_texts],
         "speech": [
             {
-                "text": line.text,
-                "speaker": line.speaker,
-                "source": line.source,
-                "language": line.language,
-                "confidence": line.confidence,
+                **_fields(line, "text", "speaker", "source", "language", "confidence"),
                 "words": [{"word": word.text, **_times(word.span)} for word in line.words],
                 **_times(line.span),
             }
@@ -244,7 +210,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
 
 def _words_from(world: World) -> str:
     """Name the subtitles or the recogniser of the spoken words; empty if nothing is said before the video's end."""
-    manifest: Manifest = world.manifest
+    manifest = world.manifest
     starts = world.rows("speech").column("start").to_pylist()
     if not any(start < manifest.video.duration for start in starts):
         return ""
@@ -295,17 +261,17 @@ def inspection_text(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _times(span: TimeSpan) -> dict[str, float]:
-    from world_api.core.spans import round_time
+def _fields(item: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in names}
 
+
+def _times(span: TimeSpan) -> dict[str, float]:
     return {"start_time": round_time(span.start), "end_time": round_time(span.end)}
 
 
 @session_app.command("list")
 def list_command(video_id: IdArgument, store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
     """List the sessions of a world and how much each wrote."""
-    from world_api.session.overlay import list_sessions
-
     found = [{"name": name, "events": events} for name, events in list_sessions(store, video_id)]
     lines = [f"{item['name']:24} {item['events']} events" for item in found] or ["no session wrote anything"]
     show({"video_id": video_id, "sessions": found}, as_json=as_json, text=lambda: "\n".join(lines))
@@ -319,8 +285,6 @@ def commit(
     as_json: JsonOption = False,
 ) -> None:
     """Replay a session's writes onto the world, for every later session to see."""
-    from world_api.session.overlay import commit_session
-
     record: dict[str, Any] = commit_session(store, video_id, name).record()
     show(
         record,
@@ -340,8 +304,6 @@ def drop(
     as_json: JsonOption = False,
 ) -> None:
     """Forget what a session wrote. The world itself is not touched."""
-    from world_api.session.overlay import drop_session
-
     events = drop_session(store, video_id, name)
     show(
         {"video_id": video_id, "session": name, "events": events},

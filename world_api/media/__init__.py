@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from world_api.media.frames import DecodedFrame as DecodedFrame
     from world_api.media.frames import Frame as Frame
     from world_api.media.frames import PixelFormat as PixelFormat
-    from world_api.media.frames import Scaler as Scaler
     from world_api.media.frames import Want as Want
     from world_api.media.subtitles import Cue as Cue
     from world_api.media.subtitles import Subtitles as Subtitles

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import av
 import numpy as np
+from av.audio.frame import AudioFrame
+from av.audio.resampler import AudioResampler
+from av.audio.stream import AudioStream
+from av.container import InputContainer
+from av.packet import Packet
 
 from world_api.core.ports import SAMPLE_RATE, Samples
 from world_api.media.container import DEFAULT_LIMITS, Limits, decoded, open_video
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from av.audio.frame import AudioFrame
-    from av.audio.resampler import AudioResampler
-    from av.audio.stream import AudioStream
-    from av.container import InputContainer
-    from av.packet import Packet
 
 #: Decoding begins this long (seconds) before the interval: decoders of compressed sound need some packets to settle.
 _RUN_IN = 1.0
@@ -30,10 +29,7 @@ def read_audio(path: Path, start: float, end: float, *, limits: Limits = DEFAULT
 
     Returns float32 samples in -1..1, mono, :data:`SAMPLE_RATE` a second; sample k is at ``start + k / SAMPLE_RATE``.
     Samples are zero in gaps, at damage, before the start and after the end; a file without a sound stream gives an empty
-    array. All channels are mixed.
-
-    Raises:
-        MediaFault: as :func:`world_api.media.container.probe`, if the file cannot be opened.
+    array. All channels are mixed. Raises as :func:`world_api.media.container.open_video`.
     """
     with open_video(path, limits=limits) as container:
         best = container.streams.best("audio")
@@ -82,16 +78,12 @@ class _Track:
             self._resampler = None
 
     def _begin(self, time: float, kind: tuple[int, str, str]) -> None:
-        from av.audio.resampler import AudioResampler
-
         self.close()
         self._resampler = AudioResampler(format="flt", layout="mono", rate=SAMPLE_RATE)
         self._kind, self._next = kind, time
         self._place = round((time - self._start) * SAMPLE_RATE)
 
     def _put(self, frame: AudioFrame | None) -> None:
-        import av
-
         if self._resampler is None:
             return
         try:
@@ -113,13 +105,9 @@ def _time_of(frame: AudioFrame) -> float | None:
 
 def _frames(container: InputContainer, stream: AudioStream, begin: float) -> Iterator[AudioFrame]:
     """The decoded frames from about a time on; packets that cannot be decoded are left out."""
-    import av
-
-    try:
+    with suppress(av.FFmpegError):  # a file that cannot be searched is read from its start
         if begin > 0 and stream.time_base:
             container.seek(int(begin / stream.time_base), stream=stream, backward=True)
-    except av.FFmpegError:
-        pass  # a file that cannot be searched is read from its start
 
     def decode(packet: Packet[Any]) -> list[AudioFrame]:
         found: list[Any] = packet.decode()

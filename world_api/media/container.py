@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -104,18 +104,16 @@ def open_video(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] |
     except (av.FFmpegError, ValueError) as error:
         raise not_a_video(path, f"it cannot be opened ({_reason(error)})") from error
     name = container.format.name
-    fault = None
     if name in _TEXT_CONTAINERS or name.endswith(_PICTURE_CONTAINERS):
-        fault = not_a_video(path, f"it is a {name} file")
-    elif len(container.streams) > limits.streams:
-        fault = MediaFault(
+        container.close()
+        raise not_a_video(path, f"it is a {name} file")
+    if len(container.streams) > limits.streams:
+        container.close()
+        raise MediaFault(
             "too_many_streams",
             f"{path.name} has more than {limits.streams} streams",
             hint="copy the streams that matter into a file of their own",
         )
-    if fault is not None:
-        container.close()
-        raise fault
     return container
 
 
@@ -258,13 +256,9 @@ class Probe:
     declared_duration: float | None
     has_audio: bool
 
-    def record(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {**asdict(self), "path": str(self.path)}
-
     @classmethod
     def restored(cls, record: dict[str, Any]) -> Probe:
-        """The inverse of :meth:`record`."""
+        """The inverse of ``asdict``, also after a way through JSON."""
         return cls(**{**record, "path": Path(record["path"])})
 
 

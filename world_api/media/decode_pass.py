@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
 from world_api.media.container import (
@@ -15,10 +15,9 @@ from world_api.media.container import (
     decoded,
     frame_time,
     open_video,
-    quarter_turn,
     video_stream,
 )
-from world_api.media.frames import DecodedFrame, Fitter, Frame, Scaler
+from world_api.media.frames import DecodedFrame, Fitter, Frame
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -37,84 +36,48 @@ _RUN_UP = 2.0
 
 
 @dataclass(kw_only=True)
-class Timeline:
-    """Maps the frames' own times to project times, and counts leaps of the file's clock and frames left out.
+class Tally:
+    """How often something happened, and when (seconds) first and last."""
 
-    ``offset`` (seconds) is added to the file's own times at present; ``start`` is the first frame's own time.
-    """
+    count: int = 0
+    first: float = 0.0
+    last: float = 0.0
 
-    start: float
-    offset: float = 0.0
-    left_out: int = 0
-    leaps: int = 0
-    first_leap: float | None = None
-    first_left_out: float | None = None
-    last: float | None = None
-
-    def place(self, own_time: float, *, step: float) -> float | None:
-        """Return the project time of the next frame, or None if the frame must be left out.
-
-        ``step`` is how long (seconds) the frame before is shown; it is used where the clock leaps.
-        """
-        time, last = own_time - self.start + self.offset, self.last
-        if last is None:
-            self.last = max(0.0, time)
-            return self.last
-        if time < last - _STEP_BACK or time > last + _LEAP:
-            self.leaps += 1
-            self.first_leap = last if self.first_leap is None else self.first_leap
-            self.offset += last + step - time
-            time = last + step
-        if time <= last + _SAME:
-            self.left_out += 1
-            self.first_left_out = last if self.first_left_out is None else self.first_left_out
-            return None
-        self.last = time
-        return time
-
-
-@dataclass(kw_only=True)
-class Damage:
-    """What a pass could not decode: refused packets, frames marked corrupt, and the times (seconds) between which they are.
-
-    ``resized`` counts frames of another size than the first frame, which were fitted into its size; ``size`` is the width and
-    height of the first of them.
-    """
-
-    packets: int = 0
-    frames: int = 0
-    first: float | None = None
-    last: float | None = None
-    resized: int = 0
-    size: tuple[int, int] = (0, 0)
-    first_resized: float | None = None
-    last_resized: float | None = None
-
-    def note(self, time: float) -> None:
-        """Widen the damaged span to include a time."""
-        self.first = time if self.first is None else min(self.first, time)
-        self.last = time if self.last is None else max(self.last, time)
-
-    def note_size(self, raw: VideoFrame, time: float) -> None:
-        """Count a frame of another size."""
-        if not self.resized:
-            turned = quarter_turn(raw) in (90, 270)
-            self.size = (raw.height, raw.width) if turned else (raw.width, raw.height)
-            self.first_resized = time
-        self.resized += 1
-        self.last_resized = time
+    def add(self, time: float) -> None:
+        """Count it once more."""
+        self.first = min(self.first, time) if self.count else time
+        self.last = max(self.last, time) if self.count else time
+        self.count += 1
 
 
 @dataclass(kw_only=True)
 class PassState:
-    """The state of a pass after a frame. ``last_pts`` is that frame's own timestamp, None if the file gives none."""
+    """The state of a pass after a frame: the project time, and what was lost so far.
 
-    timeline: Timeline
-    damage: Damage = field(default_factory=Damage)
+    Attributes:
+        start: The first frame's own time (seconds).
+        offset: Seconds that are added to the file's own times at present.
+        frames: Frames so far.
+        last_time, last_duration: When the frame is shown, and for how long (seconds).
+        last_pts: The frame's own timestamp, None if the file gives none.
+        leaps, left_out: Leaps of the file's clock, and frames whose times are not after those of earlier ones.
+        refused, corrupt: Packets that could not be decoded, and frames marked corrupt.
+        resized: Frames of another size than the first frame, which were fitted into its size.
+        other_size: Width and height of the first of those.
+    """
+
+    start: float
+    offset: float = 0.0
     frames: int = 0
     last_time: float = 0.0
     last_duration: float = 0.0
     last_pts: int | None = None
+    leaps: Tally = field(default_factory=Tally)
+    left_out: Tally = field(default_factory=Tally)
+    refused: Tally = field(default_factory=Tally)
+    corrupt: Tally = field(default_factory=Tally)
+    resized: Tally = field(default_factory=Tally)
+    other_size: tuple[int, int] = (0, 0)
 
     @property
     def duration(self) -> float:
@@ -124,17 +87,33 @@ class PassState:
     @property
     def can_resume(self) -> bool:
         """Whether a pass can resume after this frame with the same frames as before: the file had no fault up to it."""
-        faults = self.timeline.leaps or self.timeline.left_out or self.damage.packets or self.damage.frames
+        faults = self.leaps.count or self.left_out.count or self.refused.count or self.corrupt.count
         return self.last_pts is not None and not faults
-
-    def record(self) -> dict[str, Any]:
-        """The JSON form."""
-        return asdict(self)
 
     @classmethod
     def restored(cls, record: dict[str, Any]) -> PassState:
-        """The inverse of :meth:`record`."""
-        return cls(**{**record, "timeline": Timeline(**record["timeline"]), "damage": Damage(**record["damage"])})
+        """The inverse of ``asdict``."""
+        fields: dict[str, Any] = {name: Tally(**v) if isinstance(v, dict) else v for name, v in record.items()}
+        return cls(**fields)
+
+    def place(self, own_time: float, *, step: float) -> bool:
+        """Advance to the next frame, unless it must be left out; return whether it was placed.
+
+        ``step`` is how long (seconds) the frame before is shown; it is used where the clock leaps.
+        """
+        time, last = own_time - self.start + self.offset, self.last_time
+        if not self.frames:
+            time = max(0.0, time)
+        elif time < last - _STEP_BACK or time > last + _LEAP:
+            self.leaps.add(last)
+            self.offset += last + step - time
+            time = last + step
+        if self.frames and time <= last + _SAME:
+            self.left_out.add(last)
+            return False
+        self.last_time = time
+        self.frames += 1
+        return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,29 +134,30 @@ def loss(code: str, message: str, start: float | None = None, end: float | None 
 
 def losses(source: Probe, state: PassState) -> list[LossNote]:
     """What a pass over a video lost up to its state."""
-    timeline, damage, found = state.timeline, state.damage, []
-    if timeline.left_out:
-        message = f"{timeline.left_out} frames were left out: their times are before those of earlier frames"
-        found.append(loss("times_step_back", message, timeline.first_left_out))
-    if timeline.leaps:
+    found = []
+    if state.left_out.count:
+        message = f"{state.left_out.count} frames were left out: their times are before those of earlier frames"
+        found.append(loss("times_step_back", message, state.left_out.first))
+    if state.leaps.count:
         message = (
-            f"the file's clock leaps {timeline.leaps} times; the time was carried on from the last frame, so"
+            f"the file's clock leaps {state.leaps.count} times; the time was carried on from the last frame, so"
             " subtitles may be off after the first leap, and so may single frames looked up in the file"
         )
-        found.append(loss("times_leap", message, timeline.first_leap))
-    if damage.packets or damage.frames:
-        message = f"{damage.packets} packets could not be decoded and {damage.frames} frames are damaged"
-        found.append(loss("damaged_frames", message, damage.first, damage.last))
-    if damage.resized:
-        size, other = f"{source.width}x{source.height}", "{}x{}".format(*damage.size)
+        found.append(loss("times_leap", message, state.leaps.first))
+    if damage := [tally for tally in (state.refused, state.corrupt) if tally.count]:
+        message = f"{state.refused.count} packets could not be decoded and {state.corrupt.count} frames are damaged"
+        first, last = min(tally.first for tally in damage), max(tally.last for tally in damage)
+        found.append(loss("damaged_frames", message, first, last))
+    if state.resized.count:
+        size, other = f"{source.width}x{source.height}", "{}x{}".format(*state.other_size)
         message = (
-            f"the picture changes its size from {size} to {other} pixels at {damage.first_resized or 0.0:.1f} s;"
-            f" {damage.resized} frames of other sizes were scaled to fit {size}, with black borders where their proportions"
-            " differ, and boxes are pixels of that"
+            f"the picture changes its size from {size} to {other} pixels at {state.resized.first:.1f} s;"
+            f" {state.resized.count} frames of other sizes were scaled to fit {size}, with black borders where their"
+            " proportions differ, and boxes are pixels of that"
         )
-        found.append(loss("picture_size_changes", message, damage.first_resized, damage.last_resized))
+        found.append(loss("picture_size_changes", message, state.resized.first, state.resized.last))
     # What the header says means nothing if the clock leaps.
-    declared = None if timeline.leaps else source.declared_duration
+    declared = None if state.leaps.count else source.declared_duration
     if declared is not None and declared - state.duration > max(_ENDS_EARLY, 2 * state.last_duration):
         message = f"the file says {declared:.1f} s but its frames end at {state.duration:.1f} s"
         found.append(loss("ends_early", message, state.duration, declared))
@@ -208,15 +188,14 @@ class DecodePass:
     file: IO[bytes] | None = None
 
     def __post_init__(self) -> None:
-        self.state = deepcopy(self.resume_from) or PassState(timeline=Timeline(start=self.source.start))
-        self._scaler = Scaler()
+        self.state = deepcopy(self.resume_from) or PassState(start=self.source.start)
         self._fitter = Fitter(self.source.width, self.source.height)
 
     def __iter__(self) -> Iterator[Frame]:
         try:
             yield from self._frames()
         except _ResumeFailed:
-            self.resume_from, self.state = None, PassState(timeline=Timeline(start=self.source.start))
+            self.resume_from, self.state = None, PassState(start=self.source.start)
             yield from self._frames()
 
     def _frames(self) -> Iterator[Frame]:
@@ -231,23 +210,23 @@ class DecodePass:
             else:
                 frames = self._after(container, stream, self.resume_from)
             for raw in frames:
-                time = self._time_of(raw)
-                if time is None:
+                if not self._place(raw):
                     continue
+                time = state.last_time
                 if raw.is_corrupt:
-                    state.damage.frames += 1
-                    state.damage.note(time)
+                    state.corrupt.add(time)
                 # The same number as by fractions, which cost more than everything else that is done with a frame.
                 shown = raw.duration * tick.numerator / tick.denominator if tick else 0.0
                 if 0.0 < shown <= _LEAP:
                     state.last_duration = shown
                 elif rate > 0:
                     state.last_duration = 1 / rate
-                state.last_time, state.last_pts = time, raw.pts
-                state.frames += 1
+                state.last_pts = raw.pts
                 if not self._fitter.fits(raw):
-                    state.damage.note_size(raw, time)
-                yield DecodedFrame(raw, time=time, scaler=self._scaler, fitter=self._fitter)
+                    if not state.resized.count:
+                        state.other_size = DecodedFrame(raw, time=time).shape[::-1]
+                    state.resized.add(time)
+                yield DecodedFrame(raw, time=time, fitter=self._fitter)
 
     def _all(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
         for picture in decoded(container, stream, decode_pictures, refused=self._refuse):
@@ -270,7 +249,7 @@ class DecodePass:
         found = next((raw.pts for raw in frames if raw.pts is not None and raw.pts >= state.last_pts), None)
         if found != state.last_pts:
             raise _ResumeFailed
-        self.state.damage = deepcopy(state.damage)  # packets refused before that frame say nothing
+        self.state.refused = Tally()  # packets refused before that frame say nothing
         yield from frames
 
     def _beyond(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
@@ -288,14 +267,14 @@ class DecodePass:
                 yield raw
 
     def _refuse(self) -> None:
-        self.state.damage.packets += 1
-        self.state.damage.note(self.state.last_time)
+        self.state.refused.add(self.state.last_time)
 
-    def _time_of(self, raw: VideoFrame) -> float | None:
+    def _place(self, raw: VideoFrame) -> bool:
+        """Advance the state to a frame, unless it must be left out."""
         state = self.state
         step = state.last_duration or 1 / max(self.source.frame_rate, 1.0)
         if raw.pts is not None:
             own = frame_time(raw)
         else:  # a frame without a time follows the one before
-            own = self.source.start - state.timeline.offset + (state.last_time + step if state.frames else 0.0)
-        return state.timeline.place(own, step=step)
+            own = self.source.start - state.offset + (state.last_time + step if state.frames else 0.0)
+        return state.place(own, step=step)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
-from itertools import accumulate
 from math import prod
 from pathlib import Path
 from threading import RLock
@@ -20,8 +19,8 @@ from world_api.core.faults import MediaFault
 from world_api.core.ports import Image, Samples
 from world_api.core.spans import TimeSpan
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe
-from world_api.media.decode_pass import LossNote, PassState, Timeline, loss
-from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Scaler, Want
+from world_api.media.decode_pass import LossNote, PassState, loss
+from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Want
 from world_api.media.process import ChildProcess, Message, ProcessGone
 from world_api.media.shared_memory import Slots, anonymous_file, read_frame
 
@@ -63,7 +62,7 @@ class MediaWorker:
         """Return the answer to a request about a file, and its raw bytes.
 
         Raises:
-            MediaFault: named by the process; ``decoder_died``, ``decoder_stalled``.
+            MediaFault: named by the process, as :func:`world_api.media.container.probe` does; ``decoder_died``, ``decoder_stalled``.
         """
         with self._lock:
             try:
@@ -88,20 +87,12 @@ class MediaWorker:
             return process
 
     def probe(self, path: Path, *, settled: float | None = None) -> Probe:
-        """Describe a file. With ``settled`` the process waits for a file that is being written.
-
-        Raises:
-            MediaFault: as :func:`world_api.media.container.probe`; ``decoder_died``, ``decoder_stalled``.
-        """
+        """Describe a file. With ``settled`` the process waits for a file that is being written. Raises as :meth:`ask`."""
         message, _ = self.ask({"do": "probe", "settled": settled}, path)
         return Probe.restored(message["probe"])
 
     def sound(self, source: Probe, span: TimeSpan) -> Samples:
-        """The sound of a span of project time; empty if the video has none.
-
-        Raises:
-            MediaFault: as probing names it; ``decoder_died``, ``decoder_stalled``.
-        """
+        """The sound of a span of project time; empty if the video has none. Raises as :meth:`ask`."""
         request = {"do": "audio", "start": span.start + source.start, "end": span.end + source.start}
         return np.frombuffer(self.ask(request, source.path)[1], dtype=np.float32)
 
@@ -139,9 +130,9 @@ def _decoder_fault(gone: ProcessGone, name: str) -> MediaFault:
 class VideoFrames:
     """Random access to the frames of one video (``FrameSource``, ``PictureSource``)."""
 
-    def __init__(self, path: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._worker = MediaWorker(limits)
+        self._worker = MediaWorker()
 
     def frame_played_at(self, seconds: float) -> Image:
         """The frame on screen at that time: the last one whose presentation time is not after it.
@@ -159,11 +150,9 @@ class VideoFrames:
         request = {"do": "frames", "times": list(times), "longest_side": longest_side}
         message, payload = self._worker.ask(request, self._path)
         shapes = message["shapes"]
-        places = accumulate((prod(shape) for shape in shapes), initial=0)
-        return [
-            np.frombuffer(payload, dtype=np.uint8, count=prod(shape), offset=at).reshape(shape)
-            for shape, at in zip(shapes, places, strict=False)
-        ]
+        ends = np.cumsum([prod(shape) for shape in shapes])
+        pictures = np.split(np.frombuffer(payload, dtype=np.uint8), ends[:-1])
+        return [picture.reshape(shape) for picture, shape in zip(pictures, shapes, strict=False)]
 
     def close(self) -> None:
         """End the process. The next request starts another."""
@@ -175,7 +164,7 @@ class SlotFrame(Frame):
 
     has_pixels = True
 
-    def __init__(self, message: Message, slots: Slots, process: DecoderProcess, *, scaler: Scaler) -> None:
+    def __init__(self, message: Message, slots: Slots, process: DecoderProcess) -> None:
         self._slots: Slots | None = slots
         self._process = process
         self._slot = int(message["slot"])
@@ -184,9 +173,7 @@ class SlotFrame(Frame):
         self._taken: VideoFrame | None = None
         height, width = message["shape"]
         stored = self._whole or {"height": height, "width": width, "turn": 0}
-        super().__init__(
-            message["t"], height=stored["height"], width=stored["width"], turn=stored["turn"], scaler=scaler
-        )
+        super().__init__(message["t"], height=stored["height"], width=stored["width"], turn=stored["turn"])
 
     def video_frame(self) -> VideoFrame:
         """The stored picture."""
@@ -198,7 +185,7 @@ class SlotFrame(Frame):
 
     def kept(self) -> Frame:
         """The same frame with a copy of its pixels."""
-        return DecodedFrame(self.video_frame(), time=self.time, scaler=self._scaler, turn=self.turn)
+        return DecodedFrame(self.video_frame(), time=self.time, turn=self.turn)
 
     def _convert(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
         """A picture that the decoding process made, else one of the stored picture."""
@@ -225,10 +212,9 @@ class VideoPass:
     Attributes:
         resume_from: Continue after the frame of this state of an earlier pass.
         settled: Follow a file that grows, until it has not grown for this many seconds.
-        stops: End once no stage wants a frame any more.
         process: A decoding process that runs already; the pass ends it.
         noted, died: Called with states on the way, and with the loss of every decoder that died.
-        final: Afterwards, the state at the end of the video; None if the pass stopped before.
+        final: Afterwards, the state at the end of the video.
         lost: Afterwards, what was lost with processes that died, or left out.
         read: Afterwards, the SHA-256 of a growing file as it was read to its end.
     """
@@ -238,7 +224,6 @@ class VideoPass:
     wants: Sequence[Want]
     resume_from: PassState | None = None
     settled: float | None = None
-    stops: bool = False
     process: DecoderProcess | None = None
     read: str | None = None
     died: Callable[[LossNote], None] = lambda lost: None
@@ -249,7 +234,6 @@ class VideoPass:
     count: int = 0  #: frames received
     _last_note: PassState | None = None
     _since_note: int = 0
-    _scaler: Scaler = field(default_factory=Scaler)
 
     def __iter__(self) -> Iterator[Frame]:
         if self.resume_from is not None:
@@ -262,8 +246,12 @@ class VideoPass:
             except ProcessGone as gone:
                 tries = tries + 1 if self.last_time <= died_at else 0
                 died_at = self.last_time
-                if tries == len(_SKIPS) or (self.last_time < 0 and tries > 0):
-                    self._give_up(gone)
+                if self.last_time < 0 and tries > 0:
+                    raise _decoder_fault(gone, self.source.path.name) from gone
+                if tries == len(_SKIPS):
+                    message = f"the decoder died again and again ({gone.reason}); what comes after is not decoded"
+                    self._lose("decoder_died", message)
+                    self.final = self._current_state()
                     return
                 verb = "came to a halt" if gone.stalled else "died"
                 self._lose("decoder_died", f"the decoder {verb} ({gone.reason}) and was started again")
@@ -282,9 +270,9 @@ class VideoPass:
         process = self.process = self.process or DecoderProcess(self.limits)
         slots = Slots.for_frames(self.source.width, self.source.height, handle=self.process.shared)
         request: Message = {
-            "do": "decode", "source": self.source.record(), "wants": [want.record() for want in self.wants],
-            "state": None if state is None else state.record(), "skip": skip, "after": self.last_time,
-            "settled": self.settled, "stops": self.stops, "slots": slots.record(),
+            "do": "decode", "source": asdict(self.source), "wants": [asdict(want) for want in self.wants],
+            "state": None if state is None else asdict(state), "skip": skip, "after": self.last_time,
+            "settled": self.settled, "slots": {"count": slots.count, "size": slots.size},
         }  # fmt: skip
         for message, _ in process.stream(request):
             if "too_large" in message and not any(lost.code == "picture_too_large" for lost in self.lost):
@@ -297,8 +285,7 @@ class VideoPass:
                 self.last_time = float(message["t"])
                 self._since_note += 1
                 self.count += 1
-                has_pixels = "slot" in message
-                yield (SlotFrame(message, slots, process, scaler=self._scaler) if has_pixels else Frame(self.last_time))
+                yield SlotFrame(message, slots, process) if "slot" in message else Frame(self.last_time)
             elif "state" in message:
                 self._last_note, self._since_note = PassState.restored(message["state"]), 0
                 if not self.lost:
@@ -312,17 +299,11 @@ class VideoPass:
 
     def _current_state(self) -> PassState:
         """The state after the last frame that came, estimated from the last one that was sent."""
-        state = deepcopy(self._last_note or self.resume_from) or PassState(timeline=Timeline(start=self.source.start))
+        state = deepcopy(self._last_note or self.resume_from) or PassState(start=self.source.start)
         state.frames += self._since_note
-        state.last_time = state.timeline.last = max(0.0, self.last_time)
+        state.last_time = max(0.0, self.last_time)
         state.last_duration = state.last_duration or 1 / max(self.source.frame_rate, 1.0)
         return state
-
-    def _give_up(self, gone: ProcessGone) -> None:
-        if self.last_time < 0:
-            raise _decoder_fault(gone, self.source.path.name) from gone
-        self._lose("decoder_died", f"the decoder died again and again ({gone.reason}); what comes after is not decoded")
-        self.final = self._current_state()
 
     def _lose(self, code: str, message: str) -> None:
         self.lost.append(loss(code, message, max(0.0, self.last_time)))

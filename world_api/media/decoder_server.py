@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
-import math
 import resource
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, Any, cast
+
+import av
+from av.container import InputContainer
+from av.format import Flags
+from av.packet import Packet
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
 
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image
 from world_api.media.audio import read_audio
 from world_api.media.container import (
-    DEFAULT_LIMITS,
     Limits,
     Probe,
     check_file,
@@ -28,18 +33,12 @@ from world_api.media.container import (
     probe,
     video_stream,
 )
-from world_api.media.decode_pass import DecodePass, PassState, Timeline
-from world_api.media.frames import DecodedFrame, Fitter, Frame, Scaler, Want, last_end
+from world_api.media.decode_pass import DecodePass, PassState
+from world_api.media.frames import DecodedFrame, Fitter, Frame, Want
 from world_api.media.growing_file import GrowingFile, capture
 from world_api.media.process import Message, Silent, Wire
 from world_api.media.shared_memory import Slots, write_frame
 from world_api.media.subtitles import look_inside, read_stream
-
-if TYPE_CHECKING:
-    from av.container import InputContainer
-    from av.packet import Packet
-    from av.video.frame import VideoFrame
-    from av.video.stream import VideoStream
 
 #: Seconds of video between two states that a pass sends.
 _STATE_EVERY = 10.0
@@ -64,13 +63,8 @@ class DecoderServer:
         self._wire = wire
         self._limits = Limits(**json.loads(limits))
         self._shared = int(shared)
-        self._slots: Slots | None = None
-        self._free: list[int] = []
+        self._free: list[int] = []  #: slots that no stage uses
         self._finder: tuple[Path, FrameFinder] | None = None
-        self._tasks: dict[str, Callable[[Message], Answer]] = {
-            "probe": self._probe, "decode": self._decode, "frames": self._frames, "audio": self._audio,
-            "texts": self._texts, "cues": self._cues, "capture": self._capture,
-        }  # fmt: skip
 
     def answer(self, request: Message, payload: bytes = b"") -> Answer | None:
         """Answer one request.
@@ -79,54 +73,47 @@ class DecoderServer:
             MediaFault: as the task names it; ``decoder_out_of_memory``.
             Closed: the other side is gone.
         """
-        if "free" in request:
-            return None  # slots of a pass that is over
         try:
-            return self._tasks[request["do"]](request)
+            return self._answer(request)
         except MemoryError:
             raise MediaFault(
                 "decoder_out_of_memory", "decoding it takes too much memory", hint="scale the video down"
             ) from None
 
-    def _probe(self, request: Message) -> Answer:
-        path = Path(request["path"])
-        if (settled := request.get("settled")) is None:
-            found = probe(path, limits=self._limits)
-        else:
-            with closing(self._growing(path, settled)) as file:
-                found = probe(path, limits=self._limits, file=cast("IO[bytes]", file))
-        return {"probe": found.record()}, b""
+    def _answer(self, request: Message) -> Answer | None:
+        path, limits = Path(request.get("path", "")), self._limits
+        match request.get("do"):
+            case "probe":
+                with self._growing(path, request.get("settled")) as file:
+                    return {"probe": asdict(probe(path, limits=limits, file=cast("IO[bytes] | None", file)))}, b""
+            case "decode":
+                return self._decode(request)
+            case "frames":
+                return self._frames(path, request)
+            case "audio":
+                return {}, read_audio(path, request["start"], request["end"], limits=limits).tobytes()
+            case "texts":
+                return asdict(look_inside(path, limits=limits)), b""
+            case "cues":
+                read = read_stream(path, request["stream"], self._show_life, limits=limits)
+                return {}, json.dumps(asdict(read)).encode()
+            case "capture":
+                capture(request["address"], path, limits=limits, alive=self._send_life)
+                return {}, b""
+        return None  # slots of a pass that is over
 
-    def _frames(self, request: Message) -> Answer:
-        path = Path(request["path"])
+    def _frames(self, path: Path, request: Message) -> Answer:
         if self._finder is None or self._finder[0] != path:
             self._finder = path, FrameFinder(path, limits=self._limits, alive=self._show_life)
         pictures = self._finder[1].pictures_played_at(request["times"], request["longest_side"])
         return {"shapes": [picture.shape for picture in pictures]}, b"".join(picture.tobytes() for picture in pictures)
 
-    def _audio(self, request: Message) -> Answer:
-        samples = read_audio(Path(request["path"]), request["start"], request["end"], limits=self._limits)
-        return {}, samples.tobytes()
-
-    def _texts(self, request: Message) -> Answer:
-        inside = look_inside(Path(request["path"]), limits=self._limits)
-        texts = [{**asdict(source), "path": str(source.path)} for source in inside.texts]
-        return {"texts": texts, "has_sound": inside.has_sound, "language": inside.language}, b""
-
-    def _cues(self, request: Message) -> Answer:
-        read = read_stream(Path(request["path"]), request["stream"], self._show_life, limits=self._limits)
-        return {"left_out": read.left_out, "is_cut": read.is_cut}, json.dumps([asdict(c) for c in read.cues]).encode()
-
-    def _capture(self, request: Message) -> Answer:
-        seconds = capture(request["address"], Path(request["path"]), limits=self._limits, alive=self._send_life)
-        return {"seconds": seconds}, b""
-
     def _decode(self, request: Message) -> Answer:
         """Send every frame later than ``after``, with the wanted pictures in a slot."""
-        slots = self._slots = Slots(handle=self._shared, **request["slots"])
+        slots = Slots(handle=self._shared, **request["slots"])
         self._free = list(range(slots.count))
-        source, settled, state = Probe.restored(request["source"]), request["settled"], request["state"]
-        with closing(self._growing(source.path, settled)) if settled is not None else nullcontext() as file:
+        source, state = Probe.restored(request["source"]), request["state"]
+        with self._growing(source.path, request["settled"]) as file:
             decode = DecodePass(
                 source=source,
                 limits=self._limits,
@@ -134,39 +121,36 @@ class DecoderServer:
                 skip=request["skip"],
                 file=cast("IO[bytes] | None", file),
             )
-            ended = self._send_frames(decode, request)
-            if "end" in ended and file is not None:
+            ended = self._send_frames(decode, slots, request)
+            if file is not None:
                 ended["read"] = None if ended["cut"] else file.digest()
             return ended, b""
 
-    def _send_frames(self, decode: DecodePass, request: Message) -> Message:
+    def _send_frames(self, decode: DecodePass, slots: Slots, request: Message) -> Message:
         """Send the frames that are wanted, and sometimes the state of the pass; return how it ended."""
         wants = [Want.restored(record) for record in request["wants"]]
-        enough = last_end(wants) if request["stops"] else math.inf
         previous = decode.state.last_time if decode.state.frames else None
         sent = decode.state.last_time
         for frame in decode:
             now = frame.time
             if now > request["after"]:
-                self._wire.send(self._sent(frame, [want for want in wants if want.takes(now, previous)]))
+                self._wire.send(self._sent(frame, slots, [want for want in wants if want.takes(now, previous)]))
             else:
                 self._show_life()
             previous = now
             if now // _STATE_EVERY > sent // _STATE_EVERY:
                 sent = now
-                self._wire.send({"state": decode.state.record()})
-            if now >= enough:
-                return {"stopped": True}
+                self._wire.send({"state": asdict(decode.state)})
             if now > self._limits.duration:
-                return {"end": decode.state.record(), "cut": True}
-        return {"end": decode.state.record(), "cut": False}
+                return {"end": asdict(decode.state), "cut": True}
+        return {"end": asdict(decode.state), "cut": False}
 
-    def _sent(self, frame: Frame, wants: list[Want]) -> Message:
+    def _sent(self, frame: Frame, slots: Slots, wants: list[Want]) -> Message:
         """The message about a frame; the wanted pictures are written into a slot."""
-        if not wants or self._slots is None:
+        if not wants:
             return {"t": frame.time}
         number = self._free_slot()
-        written = write_frame(frame, self._slots.slots[number], wants)
+        written = write_frame(frame, slots.slots[number], wants)
         if written is None:
             self._free.append(number)
             return {"t": frame.time, "too_large": frame.shape}
@@ -183,9 +167,12 @@ class DecoderServer:
             self._free.extend(message["free"])
         return self._free.pop()
 
-    def _growing(self, path: Path, settled: float) -> GrowingFile:
+    def _growing(self, path: Path, settled: float | None) -> AbstractContextManager[GrowingFile | None]:
+        """A file that is being written, until it has not grown for ``settled`` seconds; None for one that is not."""
+        if settled is None:
+            return nullcontext()
         check_file(path)
-        return GrowingFile(path, settled=settled, waiting=self._send_life)
+        return closing(GrowingFile(path, settled=settled, waiting=self._send_life))
 
     def _show_life(self) -> None:
         """Send a sign of life if nothing was sent for a while."""
@@ -209,16 +196,14 @@ def serve(wire: Wire, limits: str, shared: str) -> DecoderServer:
 class FrameFinder:
     """Finds the frames of one video file that are on screen at given times. The file is opened at each call."""
 
-    def __init__(
-        self, path: Path, *, limits: Limits = DEFAULT_LIMITS, alive: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, path: Path, *, limits: Limits, alive: Callable[[], None]) -> None:
         self._path = path
         self._limits = limits
         self._alive = alive
-        self._probe: Probe | None = None
-        self._clock_leaps = False
-        self._scaler = Scaler()
-        self._fitter: Fitter | None = None
+        self._check_present()
+        self._source = probe(path, limits=limits)
+        self._fitter = Fitter(self._source.width, self._source.height)
+        self._clock_leaps = self._has_leaps()
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
         """The frames on screen at several times in rising order, none larger than ``longest_side`` pixels; decoded in one go.
@@ -228,38 +213,31 @@ class FrameFinder:
         API rounds times to milliseconds.
 
         Raises:
-            MediaFault: ``source_missing``, ``undecodable``.
+            MediaFault: ``source_missing``, ``undecodable``; a finder is not made of a file that cannot be probed.
         """
-        source = self._probed()
+        self._check_present()
         found: dict[float, Image] = {}  #: by requested time
         for back_off in () if self._clock_leaps else _BACK_OFF:
             if missing := [seconds for seconds in times if seconds not in found]:
-                self._seek(missing, source.start, back_off, longest_side, found)
+                self._seek(missing, back_off, longest_side, found)
         for seconds in times:
             if seconds not in found:
                 found[seconds] = self._decode_up_to(seconds).picture(longest_side)
         return [found[seconds] for seconds in times]
 
-    def _probed(self) -> Probe:
+    def _check_present(self) -> None:
         if not self._path.is_file():
             raise MediaFault(
                 "source_missing",
                 f"the video file {self._path.name} is no longer where it was when the world was built",
                 hint="put the file back, or build the world again",
             )
-        if self._probe is None:
-            self._probe = probe(self._path, limits=self._limits)
-            self._fitter = Fitter(self._probe.width, self._probe.height)
-            self._clock_leaps = self._has_leaps()
-        return self._probe
 
     def _seek(
-        self, times: Sequence[float], start: float, back_off: float, longest_side: int | None, found: dict[float, Image]
+        self, times: Sequence[float], back_off: float, longest_side: int | None, found: dict[float, Image]
     ) -> None:
         """Find pictures by seeking the first and decoding from there; times that a seek ends after stay without one."""
-        import av
-
-        wanted = deque((max(0.0, seconds) + start + _HALF_MILLISECOND, seconds) for seconds in times)
+        wanted = deque((max(0.0, seconds) + self._source.start + _HALF_MILLISECOND, seconds) for seconds in times)
         with open_video(self._path, limits=self._limits) as container, suppress(av.FFmpegError):
             stream = video_stream(container, self._path, limits=self._limits)
             while wanted and stream.time_base:
@@ -289,13 +267,13 @@ class FrameFinder:
             return decode_pictures(packet)
 
         for raw in decoded(container, stream, decode):
-            frame = DecodedFrame(raw, time=frame_time(raw), scaler=self._scaler, fitter=self._fitter)
+            frame = DecodedFrame(raw, time=frame_time(raw), fitter=self._fitter)
             yield frame if raw.pts is not None else None
 
     def _decode_up_to(self, seconds: float) -> Frame:
         """The frame at a project time, found by decoding from the start as the build did: slow, and right for any clock."""
         found = None
-        for frame in DecodePass(source=self._probed(), limits=self._limits):
+        for frame in DecodePass(source=self._source, limits=self._limits):
             self._alive()
             if found is not None and frame.time > max(0.0, seconds) + _HALF_MILLISECOND:
                 break
@@ -310,19 +288,14 @@ class FrameFinder:
 
     def _has_leaps(self) -> bool:
         """Whether the file's clock restarts inside it, in formats made to be joined (transport streams and the like)."""
-        import av
-        from av.format import Flags
-
         with open_video(self._path, limits=self._limits) as container:
             if Flags.ts_discont not in Flags(container.format.flags):
                 return False
             stream = video_stream(container, self._path, limits=self._limits)
-            timeline = Timeline(start=0.0)
-            try:
+            clock = PassState(start=0.0)
+            with suppress(av.FFmpegError):  # of a damaged end; the clock up to there is known
                 for packet in container.demux(stream):
                     self._alive()
                     if packet.dts is not None and packet.time_base is not None:
-                        timeline.place(float(packet.dts * packet.time_base), step=0.0)
-            except av.FFmpegError:
-                pass  # a damaged end: the clock up to there is known
-            return timeline.leaps > 0
+                        clock.place(float(packet.dts * packet.time_base), step=0.0)
+            return clock.leaps.count > 0

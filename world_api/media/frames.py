@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -27,24 +28,22 @@ _QUICK_SIDE = 128
 _AV_FORMATS = {"bgr": "bgr24", "gray": "gray"}
 
 
-class Scaler:
-    """Scales and converts frames. FFmpeg's tables are kept by size, format and thread: they cost more than the pixels."""
+def _scaled(raw: VideoFrame, width: int, height: int, pixel_format: PixelFormat) -> Image:
+    """The stored (not yet rotated) picture in that size."""
+    tables = _scaling_tables(get_ident(), width, height, pixel_format)
+    interpolation = "FAST_BILINEAR" if max(width, height) <= _QUICK_SIDE else "AREA"
+    # One thread: small pictures cost more to split than to scale, and the result is the same on every machine.
+    scaled = tables.reformat(raw, width, height, _AV_FORMATS[pixel_format], interpolation=interpolation, threads=1)
+    # A picture that needed no conversion shares its memory with the frame.
+    return np.array(scaled.to_ndarray(), dtype=np.uint8, copy=scaled is raw or None)
 
-    def __init__(self) -> None:
-        self._tables: dict[tuple[int, int, int, PixelFormat], VideoReformatter] = {}
 
-    def convert(self, raw: VideoFrame, *, width: int, height: int, pixel_format: PixelFormat) -> Image:
-        """The stored (not yet rotated) picture in that size."""
-        key = (get_ident(), width, height, pixel_format)
-        if (tables := self._tables.get(key)) is None:
-            from av.video.reformatter import VideoReformatter
+@lru_cache(maxsize=64)
+def _scaling_tables(_thread: int, _width: int, _height: int, _pixel_format: PixelFormat) -> VideoReformatter:
+    """FFmpeg's tables for one thread, size and format: they cost more than the pixels."""
+    from av.video.reformatter import VideoReformatter
 
-            tables = self._tables[key] = VideoReformatter()
-        interpolation = "FAST_BILINEAR" if max(width, height) <= _QUICK_SIDE else "AREA"
-        # One thread: small pictures cost more to split than to scale, and the result is the same on every machine.
-        scaled = tables.reformat(raw, width, height, _AV_FORMATS[pixel_format], interpolation=interpolation, threads=1)
-        # A picture that needed no conversion shares its memory with the frame.
-        return np.array(scaled.to_ndarray(), dtype=np.uint8, copy=scaled is raw or None)
+    return VideoReformatter()
 
 
 class Frame:
@@ -62,11 +61,8 @@ class Frame:
 
     has_pixels = False
 
-    def __init__(
-        self, time: float, *, height: int = 0, width: int = 0, turn: int = 0, scaler: Scaler | None = None
-    ) -> None:
+    def __init__(self, time: float, *, height: int = 0, width: int = 0, turn: int = 0) -> None:
         self.time = time
-        self._scaler = scaler or Scaler()
         self.turn = turn
         self.shape = (width, height) if turn in (90, 270) else (height, width)  #: of the displayed picture
         self._pictures: dict[tuple[int | None, PixelFormat], Image] = {}
@@ -122,7 +118,7 @@ class Frame:
         if max_side is not None:
             scale = max_side / max(width, height)
             width, height = max(2, round(width * scale)), max(2, round(height * scale))
-        picture = self._scaler.convert(raw, width=width, height=height, pixel_format=pixel_format)
+        picture = _scaled(raw, width, height, pixel_format)
         return np.ascontiguousarray(np.rot90(picture, self.turn // 90)) if self.turn else picture
 
 
@@ -131,13 +127,11 @@ class DecodedFrame(Frame):
 
     has_pixels = True
 
-    def __init__(
-        self, raw: VideoFrame, *, time: float, scaler: Scaler, fitter: Fitter | None = None, turn: int | None = None
-    ) -> None:
+    def __init__(self, raw: VideoFrame, *, time: float, fitter: Fitter | None = None, turn: int | None = None) -> None:
         turn = quarter_turn(raw) if turn is None else turn
         self._fitter = None if fitter is None or fitter.fits(raw) else fitter
         width, height = (raw.width, raw.height) if self._fitter is None else self._fitter.stored_size(turn)
-        super().__init__(time, height=height, width=width, turn=turn, scaler=scaler)
+        super().__init__(time, height=height, width=width, turn=turn)
         self._raw = raw
 
     def video_frame(self) -> VideoFrame:
@@ -222,19 +216,8 @@ class Want:
                 return math.floor(time * self.fps + 1e-6) > math.floor(previous * self.fps + 1e-6)
         return False
 
-    def record(self) -> dict[str, Any]:
-        """The JSON form; the end of an open span is None."""
-        spans = [[start, end if math.isfinite(end) else None] for start, end in self.spans]
-        return {"fps": self.fps, "spans": spans, "picture": self.picture}
-
     @classmethod
     def restored(cls, record: dict[str, Any]) -> Want:
-        """The inverse of :meth:`record`."""
-        spans = tuple((start, math.inf if end is None else end) for start, end in record["spans"])
+        """The inverse of ``asdict``, also after a way through JSON, which makes lists of tuples."""
         picture = record["picture"]
-        return cls(fps=record["fps"], spans=spans, picture=None if picture is None else (picture[0], picture[1]))
-
-
-def last_end(wants: Sequence[Want]) -> float:
-    """The time (seconds) from which on no frame is wanted."""
-    return max((span[1] for want in wants for span in want.spans), default=0.0)
+        return cls(fps=record["fps"], spans=tuple(map(tuple, record["spans"])), picture=picture and tuple(picture))

@@ -77,10 +77,8 @@ class GrowingFile:
 _SIGN = 1.0  #: seconds between two signs of life
 
 
-def capture(address: str, path: Path, *, limits: Limits, alive: Callable[[], None]) -> float:
-    """Copy the best video and audio of a stream into a Matroska file; return the seconds of video received.
-
-    If the stream breaks off, the file ends there.
+def capture(address: str, path: Path, *, limits: Limits, alive: Callable[[], None]) -> None:
+    """Copy the best video and audio of a stream into a Matroska file. If the stream breaks off, the file ends there.
 
     Raises:
         MediaFault: ``stream_not_reached``, ``no_video_stream``.
@@ -114,4 +112,3 @@ def capture(address: str, path: Path, *, limits: Limits, alive: Callable[[], Non
                     shown = monotonic()
                     being_written(path).touch()
                     alive()
-    return last

@@ -68,7 +68,7 @@ class Wire:
             Closed: the other side has ended.
         """
         whole = {**message, "bytes": len(payload)} if payload else message
-        data = memoryview(json.dumps(whole).encode() + b"\n" + payload)
+        data = memoryview(json.dumps(whole, default=_plain).encode() + b"\n" + payload)
         self.sent_at = monotonic()
         try:
             while data:
@@ -108,6 +108,11 @@ class Wire:
         if not data:
             raise Closed
         self._buffer += data
+
+
+def _plain(value: Any) -> Any:
+    """The JSON form of a path, or of a number or an array of NumPy, which keeps its exact value."""
+    return value.tolist() if hasattr(value, "tolist") else os.fspath(value)
 
 
 def process_environment(environment: Mapping[str, str], *, network: bool = False) -> dict[str, str]:

@@ -28,7 +28,10 @@ Bytes = NDArray[np.uint8]
 
 
 class Slots:
-    """A file of equal slots, mapped by both processes. A slot holds the wanted pictures of one frame."""
+    """A file of equal slots, mapped by both processes. A slot holds the wanted pictures of one frame.
+
+    ``handle`` is the file's descriptor; each process has its own.
+    """
 
     def __init__(self, *, handle: int, count: int, size: int) -> None:
         self.count, self.size = count, size
@@ -44,10 +47,6 @@ class Slots:
         size = -(-max(_LEAST, _HEADROOM * frame) // mmap.PAGESIZE) * mmap.PAGESIZE
         os.ftruncate(handle, count * size)
         return cls(handle=handle, count=count, size=size)
-
-    def record(self) -> dict[str, int]:
-        """The JSON form, without the handle: each process has a descriptor of its own."""
-        return {"count": self.count, "size": self.size}
 
 
 def anonymous_file() -> int:

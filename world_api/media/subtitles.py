@@ -12,22 +12,22 @@ import html
 import json
 import os
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import av
+from av.stream import Disposition
+from av.subtitles.stream import SubtitleStream
 
 from world_api.core.faults import MediaFault
+from world_api.core.files import open_regular
 from world_api.core.identifiers import printable
 from world_api.media.container import DEFAULT_LIMITS, Limits, open_video
 from world_api.media.decode_pass import LossNote, loss
 from world_api.media.decoder import MediaWorker
-
-if TYPE_CHECKING:
-    from av.subtitles.stream import SubtitleStream
-
 
 _ARROW = "-->"
 _TIME = r"(-?)(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})[.,](\d{1,3})"
@@ -211,20 +211,15 @@ def find_sidecars(video: Path) -> tuple[list[SubtitleSource], list[Path]]:
     with suppress(OSError):
         beside = sorted(path for path in video.parent.iterdir() if path.suffix.lower() in SUFFIXES)
     homes = {video.parent.resolve(), video.resolve().parent}
-    sources = [source for path in beside if (source := _sidecar(path, video)) is not None and _is_regular(path)]
+    readable = (path for path in beside if os.access(path, os.R_OK) and path.is_file())
+    sources = [source for path in readable if (source := _sidecar(path, video)) is not None]
     found = [source for source in sources if source.path.resolve().parent in homes]
     found.sort(key=lambda source: (source.language != "", SUFFIXES.index(source.path.suffix.lower())))
     return found, [source.path for source in sources if source.path.resolve().parent not in homes]
 
 
 def look_inside(video: Path, *, limits: Limits = DEFAULT_LIMITS) -> Inside:
-    """List the text streams inside a video, and describe its sound.
-
-    Raises:
-        MediaFault: as :func:`world_api.media.container.open_video`.
-    """
-    from av.stream import Disposition
-
+    """List the text streams inside a video, and describe its sound; raises as :func:`open_video`."""
     with open_video(video, limits=limits) as container:
         texts = [stream for stream in container.streams.subtitles if _is_text(stream)]
         texts.sort(key=lambda stream: not stream.disposition & Disposition.default)
@@ -243,9 +238,8 @@ def look_inside(video: Path, *, limits: Limits = DEFAULT_LIMITS) -> Inside:
 def read_subtitles(path: Path) -> CueList:
     """Read the cues of a subtitle file in any encoding; none unless it is a regular file."""
     data = b""
-    if _is_regular(path):
-        with suppress(OSError), path.open("rb") as file:
-            data = file.read(_LARGEST_FILE + 1)
+    with suppress(OSError), open_regular(path) as file:
+        data = file.read(_LARGEST_FILE + 1)
     text = decode(data[:_LARGEST_FILE])
     lines = text.count("\n") + text.count("\r") - text.count("\r\n")
     return _listed(parse_cues(text), is_cut=len(data) > _LARGEST_FILE or lines >= MOST_LINES)
@@ -256,13 +250,8 @@ def read_stream(
 ) -> CueList:
     """Read the cues of a text stream inside a video.
 
-    The whole file is read, which may take minutes: ``each`` is called now and then.
-
-    Raises:
-        MediaFault: as :func:`world_api.media.container.open_video`.
+    The whole file is read, which may take minutes: ``each`` is called now and then. Raises as :func:`open_video`.
     """
-    import av
-
     made: list[Cue | None] = []
     with open_video(video, limits=limits) as container:
         stream = next((s for s in container.streams.subtitles if s.index == index and _is_text(s)), None)
@@ -312,13 +301,6 @@ def _sidecar(path: Path, video: Path) -> SubtitleSource | None:
         kind="sidecar", name=printable(path.name), language=language_code(language), path=path,
         is_partial=(part or "").lower() == ".forced",
     )  # fmt: skip
-
-
-def _is_regular(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(path.stat().st_mode) and os.access(path, os.R_OK)
-    except OSError:
-        return False
 
 
 def _is_text(stream: SubtitleStream) -> bool:
@@ -461,27 +443,18 @@ class Subtitles:
 
 
 def look_into(video: Path, worker: MediaWorker) -> Inside:
-    """Look into a video by a decoding process.
-
-    Raises:
-        MediaFault: as probing names it; ``decoder_died``, ``decoder_stalled``.
-    """
+    """Look into a video by a decoding process; raises as :meth:`MediaWorker.ask`."""
     message, _ = worker.ask({"do": "texts"}, video)
-    texts = tuple(SubtitleSource(**{**record, "path": video}) for record in message["texts"])
+    texts = tuple(SubtitleSource(**record | {"path": video}) for record in message["texts"])
     return Inside(texts=texts, has_sound=message["has_sound"], language=message["language"])
 
 
 def read_source(source: SubtitleSource, worker: MediaWorker) -> CueList:
-    """Read one source.
-
-    Raises:
-        MediaFault: ``decoder_died``, ``decoder_stalled``.
-    """
+    """Read one source; raises as :meth:`MediaWorker.ask`."""
     if source.kind == "sidecar":
         return read_subtitles(source.path)
-    message, payload = worker.ask({"do": "cues", "stream": source.stream}, source.path)
-    cues = tuple(Cue(**record) for record in json.loads(payload))
-    return CueList(cues=cues, left_out=message["left_out"], is_cut=message["is_cut"])
+    record = json.loads(worker.ask({"do": "cues", "stream": source.stream}, source.path)[1])
+    return CueList(**record | {"cues": tuple(Cue(**cue) for cue in record["cues"])})
 
 
 def choose_subtitles(video: Path, wanted: str = AUTO, worker: MediaWorker | None = None) -> Subtitles:

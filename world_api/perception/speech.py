@@ -101,7 +101,7 @@ class SileroVoiceDetector:
     hang_over = (_SILERO_PAUSE + _SILERO_AROUND) / 1000
 
     def __init__(self) -> None:
-        self.producer = f"silero-{WHISPER}-{_whisper_version()}/1"
+        self.producer = f"silero-{WHISPER}-{version(WHISPER)}/1"
 
     def voiced(self, samples: Samples) -> Sequence[TimeSpan]:
         """Return the spans with speech: seconds from the first sample, disjoint and in order."""
@@ -140,7 +140,7 @@ def _model_folder(model: str) -> Path:
     Raises:
         BackendFault: ``speech_model_missing``.
     """
-    _whisper_version()
+    _version_of(WHISPER, "speech", ", and give a model with --speech-model")
     folder = Path(model).expanduser()
     if not folder.is_dir():
         if folder.parent != Path():
@@ -179,10 +179,6 @@ def _computing(wanted: str) -> tuple[str, str]:
     return device, chosen
 
 
-def _whisper_version() -> str:
-    return _version_of(WHISPER, "speech", ", and give a model with --speech-model")
-
-
 def _whisper_missing(why: str) -> BackendFault:
     return BackendFault(
         "speech_model_missing",
@@ -192,39 +188,36 @@ def _whisper_missing(why: str) -> BackendFault:
 
 
 def _line(segment: Any, language: str, duration: float) -> SpokenLine | None:
-    words = [
+    def within(time: float) -> float:
+        return min(duration, max(0.0, float(time)))
+
+    text = " ".join(segment.text.split())
+    if not text:
+        return None
+    words = tuple(
         SpokenWord(
-            start=_within(word.start, duration), end=_within(word.end, duration), text=word.word.strip(),
+            start=within(word.start), end=within(word.end), text=word.word.strip(),
             confidence=round(min(1.0, max(0.0, float(word.probability))), 3),
         )
         for word in segment.words or ()
         if word.word.strip()
-    ]  # fmt: skip
-    text = " ".join(segment.text.split())
-    start, end = (
-        (words[0].start, words[-1].end) if words else (_within(t, duration) for t in (segment.start, segment.end))
-    )
+    )  # fmt: skip
+    start = words[0].start if words else within(segment.start)
+    end = words[-1].end if words else within(segment.end)
     confidence = round(math.exp(min(0.0, float(segment.avg_logprob))), 3)
-    line = SpokenLine(start=start, end=end, text=text, language=language, confidence=confidence, words=tuple(words))
-    return line if text else None
-
-
-def _within(time: float, duration: float) -> float:
-    return min(duration, max(0.0, float(time)))
+    return SpokenLine(start=start, end=end, text=text, language=language, confidence=confidence, words=words)
 
 
 class SphinxRecogniser:
     """Recognises English with the model inside pocketsphinx: no download, and poor words.
 
     A last resort, used only if it is named. Its lines have a low confidence.
+
+    Raises:
+        BackendFault: ``speech_model_missing``.
     """
 
     def __init__(self) -> None:
-        """Check that the package is there.
-
-        Raises:
-            BackendFault: ``speech_model_missing``.
-        """
         self.producer = f"{SPHINX}-{_version_of(SPHINX, 'speech-lite')}/1"
 
     def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:

@@ -49,7 +49,7 @@ def answered(store: Path, world: str = "0123456789abcdef") -> Path:
 
 def test_a_store_that_is_not_there_keeps_nothing(tmp_path: Path) -> None:
     assert not find_beside(tmp_path / "gone").recordings
-    assert clear_beside(tmp_path / "gone").size == 0
+    assert not clear_beside(tmp_path / "gone").answers
     assert not (tmp_path / "gone").exists()
 
 
@@ -59,32 +59,32 @@ def test_answers_and_recordings_of_no_world_go(tmp_path: Path) -> None:
     mark.touch()
     aged(mark)
     cleared = clear_beside(tmp_path)
-    assert (cleared.answers, cleared.recordings, cleared.size) == (1, (recording,), 1002)
+    assert (list(cleared.answers.values()), cleared.recordings) == ([2], {recording: 1000})
     assert not answer.parent.exists()
     assert not recording.exists()
     assert not mark.exists()
-    assert clear_beside(tmp_path).size == 0
+    assert not clear_beside(tmp_path).recordings
 
 
 def test_a_recording_that_is_being_written_stays(tmp_path: Path) -> None:
     recording = recorded(tmp_path, "camera")
     being_written(recording).touch()
-    assert clear_beside(tmp_path).recordings == ()
+    assert not clear_beside(tmp_path).recordings
     assert recording.exists()
 
 
 def test_a_recording_that_has_just_been_written_stays(tmp_path: Path) -> None:
     recording = recorded(tmp_path, "camera")
     os.utime(recording)
-    assert find_beside(tmp_path).spare == ()
-    assert clear_beside(tmp_path).recordings == ()
+    assert not find_beside(tmp_path).spare
+    assert not clear_beside(tmp_path).recordings
     assert recording.exists()
 
 
 def test_a_recording_whose_world_is_being_built_stays(tmp_path: Path) -> None:
     recording = recorded(tmp_path, "camera")
     with world_lock(tmp_path, "camera"):
-        assert clear_beside(tmp_path).recordings == ()
+        assert not clear_beside(tmp_path).recordings
     assert recording.exists()
 
 
@@ -93,7 +93,7 @@ def test_a_recording_stays_while_there_is_anything_of_its_world(tmp_path: Path) 
     (tmp_path / "begun").mkdir()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "local.json").write_text(json.dumps({"source_path": str(named.resolve())}))
-    assert clear_beside(tmp_path).recordings == ()
+    assert not clear_beside(tmp_path).recordings
     assert begun.exists()
     assert named.exists()
 
@@ -109,7 +109,8 @@ def test_what_is_no_recording_of_ours_and_what_links_lead_to_stays(tmp_path: Pat
     (store / ON_DEMAND).mkdir()
     (store / ON_DEMAND / "linked").symlink_to(elsewhere)
     cleared = clear_beside(store)
-    assert (cleared.answers, cleared.recordings) == (0, ())
+    assert not cleared.answers
+    assert not cleared.recordings
     assert notes.exists()
     assert mine.exists()
 
@@ -139,7 +140,7 @@ def test_an_open_session_looks_again_at_what_was_cleared(two_shots: Path, tmp_pa
     session = open_session(store, video_id, name=None)
     asked = {"video_id": video_id, "timestamp": 11.0, "category": "person"}
     first = run(session, "detect_objects", asked)
-    assert clear_beside(store).answers == 1
+    assert len(clear_beside(store).answers) == 1
     assert run(session, "detect_objects", asked) == first
     assert len(find_beside(store).answers) == 1
 

@@ -198,7 +198,7 @@ class Judge:
 
 
 def stages_on_frames() -> list[Stage]:
-    return [Cuts(), Looks(), KeyFrames(), ScreenTexts(Reader), MovingThings(Judge, ColourAppearance)]
+    return [Cuts(), Looks(), KeyFrames(), ScreenTexts(Reader()), MovingThings(Judge(), ColourAppearance())]
 
 
 @pytest.mark.parametrize("name", [stage.spec.name for stage in stages_on_frames()])

@@ -169,7 +169,7 @@ def test_following_that_breaks_off_after_a_false_end_keeps_no_clip_that_was_cut_
         raise Broken
 
     with monkeypatch.context() as patch, pytest.raises(Broken):
-        patch.setattr("world_api.build.following.hash_source", break_off)
+        patch.setattr("world_api.build.builder.hash_source", break_off)
         follow_world(job(growing, store), Following(settled=SETTLED))
     growing.write_bytes(data)
     report = follow_world(job(growing, store), Following(settled=SETTLED))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tests.support.building import made_clip, made_source, sampled_for
 from world_api.build import Clip, Cuts, KeyFrames, Looks, Records, RowStage, SceneCuts, Stage, Stitches, clip_span
 from world_api.core import Image
-from world_api.media import DecodedFrame, Frame, Scaler
+from world_api.media import DecodedFrame, Frame
 
 pytestmark = pytest.mark.media
 
@@ -133,7 +133,7 @@ def test_a_video_that_opens_in_black_begins_with_its_first_shot(make_frames: Mak
 def look_of(picture: Image) -> NDArray[np.float32]:
     """The descriptor that the stage makes of a picture."""
     raw = av.VideoFrame.from_ndarray(picture, format="bgr24")
-    (row,) = run(Looks(), [DecodedFrame(raw, time=0.0, scaler=Scaler())], clip())["looks"]
+    (row,) = run(Looks(), [DecodedFrame(raw, time=0.0)], clip())["looks"]
     return np.array(row["vector"], np.float32)
 
 

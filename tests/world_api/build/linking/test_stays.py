@@ -36,7 +36,7 @@ class Judge:
 
 def world_of(draw: Callable[[float], Image], end: int, make_frames: MakeFrames) -> dict[str, Rows]:
     """The rows of clips of thirty seconds, as builds make them."""
-    stage, links = MovingThings(Judge, ColourAppearance), Stitches()
+    stage, links = MovingThings(Judge(), ColourAppearance()), Stitches()
     stored: dict[str, Rows] = {name: [] for name in ("sightings", "track_looks", "camera", "track_links", "cuts")}
     for clip in range((end + 29) // 30):
         first, last = max(0, 30 * clip - 45), min(end, 30 * clip + 33)

@@ -64,7 +64,7 @@ def leaves(seed: int) -> Image:
 
 
 def run(reader: FakeReader, frames: Sequence[Frame], number: int = 0) -> list[dict[str, Any]]:
-    stage = ScreenTexts(lambda: reader)
+    stage = ScreenTexts(reader)
     worker = stage.open(made_clip(number))
     for frame in sampled_for(stage, frames):
         if reaches(stage, number, frame.time):
@@ -286,7 +286,7 @@ def test_real_titles_and_a_real_clock_are_found_in_few_readings(shared_data: Pat
     from world_api.perception import RapidOcrReader
 
     reader = CountingReader(RapidOcrReader())
-    stage = ScreenTexts(lambda: reader)
+    stage = ScreenTexts(reader)
     workers = [stage.open(made_clip(number)) for number in range(5)]
     for frame in sampled_for(stage, DecodePass(source=probe(shared_data / "video" / "composite_337s.mp4"))):
         if frame.time >= 150:

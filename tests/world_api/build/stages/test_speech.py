@@ -80,7 +80,7 @@ def sound(seconds: float, *parts: tuple[float, float]) -> Samples:
 
 
 def recognised(recogniser: Recogniser, heard: Samples, number: int = 0) -> Records:
-    return run(RecognisedSpeech(lambda: recogniser, Detector), clip(number, heard))
+    return run(RecognisedSpeech(recogniser, Detector()), clip(number, heard))
 
 
 def starts(records: Records) -> list[float]:
@@ -115,7 +115,7 @@ def test_silence_is_never_transcribed(heard: Samples) -> None:
 def test_noise_is_never_transcribed() -> None:
     recogniser = Recogniser()
     noise = np.random.default_rng(1).normal(0, 0.1, 40 * SAMPLE_RATE).astype(np.float32)
-    run(RecognisedSpeech(lambda: recogniser, EnergyVoiceDetector), clip(0, noise))
+    run(RecognisedSpeech(recogniser, EnergyVoiceDetector()), clip(0, noise))
     assert recogniser.given == []
 
 

@@ -50,7 +50,7 @@ def follow(empty_room: Image, draw_block: DrawBlock, make_frames: MakeFrames) ->
             )
             return draw_block(behind, second(time), colour=colours[1]) if -WIDTH < second(time) < 320 else behind
 
-        worker = MovingThings(Nobody, ColourAppearance).open(made_clip(0, source=made_source(rate=4.0)))
+        worker = MovingThings(Nobody(), ColourAppearance()).open(made_clip(0, source=made_source(rate=4.0)))
         for frame in make_frames(draw, start=0, end=end, rate=4.0):
             worker.see(frame)
         return worker.finish()
@@ -152,7 +152,7 @@ def test_what_somebody_puts_down_is_not_taken_for_them(
         room = draw_block(empty_room, 285, 90, size=(14, 30), colour=BLUE) if x > 275 else empty_room
         return draw_block(room, x, colour=RED) if -WIDTH < x < 320 else room
 
-    worker = MovingThings(Nobody, ColourAppearance).open(made_clip(0, source=made_source(rate=4.0)))
+    worker = MovingThings(Nobody(), ColourAppearance()).open(made_clip(0, source=made_source(rate=4.0)))
     for frame in make_frames(draw, start=0, end=25, rate=4.0):
         worker.see(frame)
     assert max(row["time"] for row in worker.finish()["sightings"]) <= 12.5

@@ -44,7 +44,7 @@ def follow(frames: list[Frame], *, clip: int = 0, people: NobodyIsAPerson | None
 
 def records(frames: list[Frame], *, clip: int = 0, people: NobodyIsAPerson | None = None) -> Records:
     scorer = people or NobodyIsAPerson()
-    stage = MovingThings(lambda: scorer, ColourAppearance)
+    stage = MovingThings(scorer, ColourAppearance())
     worker = stage.open(made_clip(clip, source=made_source(rate=5.0)))
     for frame in frames:
         worker.see(frame)
