@@ -258,17 +258,14 @@ _THREAD_LOCKS = tuple(threading.Lock() for _ in range(1024))
 
 
 @contextmanager
-def exclusive(folder: Path | None, name: str, *, owner: object = None) -> Iterator[None]:
+def exclusive(folder: Path, name: str) -> Iterator[None]:
     """Hold the right to make the item ``name`` (hexadecimal) in a folder, among threads and processes.
 
-    Without a folder only threads that share ``owner`` wait for each other. If the folder is not writable, processes could not
-    share what they make, so they do not wait. Not to be nested.
+    If the folder is not writable, processes could not share what they make, so they do not wait. Not to be nested.
     """
-    key = (folder if folder is not None else id(owner), name)
-    with _THREAD_LOCKS[hash(key) % len(_THREAD_LOCKS)], ExitStack() as held:
-        if folder is not None:
-            with suppress(StoreFault):
-                held.enter_context(file_lock(folder / LOCKS / name[:_BUCKET]))
+    with _THREAD_LOCKS[hash((folder, name)) % len(_THREAD_LOCKS)], ExitStack() as held:
+        with suppress(StoreFault):
+            held.enter_context(file_lock(folder / LOCKS / name[:_BUCKET]))
         yield
 
 

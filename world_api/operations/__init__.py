@@ -7,7 +7,7 @@ name; ``run`` calls an operation on a session. A new operation takes its argumen
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
 
-from world_api.operations import entities, inspection, memory, navigation, perception  # noqa: F401 - they declare
+from world_api.operations import entities, inspection, memory, navigation, perception  # they declare
 from world_api.operations.registry import (
     ALWAYS,
     CATEGORIES,

@@ -28,12 +28,6 @@ from world_api.world.tables import SESSION_TABLES, TABLES, matrix
 from world_api.world.timeline import Positions, ranges
 from world_api.world.view import WholeView
 
-_POSTINGS = {
-    "postings.ends": pa.schema([("end", pa.int64())]),
-    "postings": pa.schema([("document", pa.int64()), ("frequency", pa.int64())]),
-    "postings.lengths": pa.schema([("length", pa.int64())]),
-}
-
 
 class WholeDocuments:
     """The documents of a world without a cut, indexed; shared by all sessions on it."""
@@ -46,7 +40,7 @@ class WholeDocuments:
 
     def read_all(self, embedder: TextEmbedder) -> None:
         """Load or derive all tables that are kept beside the world."""
-        _ = (self._postings, self.look_index, self.text_vectors(embedder))
+        _ = (self.look_index, self.text_vectors(embedder))
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -93,11 +87,6 @@ class WholeDocuments:
     @cached_property
     def _postings(self) -> tuple[Positions, Positions, Positions, Positions]:
         """Where the postings of each term end, then of each posting the document and the frequency; lengths of documents."""
-        tables = self._world.derived.tables(_POSTINGS, self._make_postings)
-        ends, documents, frequencies, lengths = (column.to_numpy() for table in tables for column in table.columns)
-        return ends, documents, frequencies, lengths
-
-    def _make_postings(self) -> list[pa.Table]:
         passages, texts, count = passages_of(self._view), self._texts, self._count
         segment, passage = passages.in_each(self._view.segments)
         bag_ends, bag_terms, bag_counts = texts.bags
@@ -113,11 +102,7 @@ class WholeDocuments:
         concept = np.array([word.startswith("#") for word in texts.terms.to_pylist()], dtype=np.bool_)
         frequencies = np.where(concept[term], 1, frequencies)
         lengths = np.bincount(document, weights=frequencies, minlength=count).astype(np.int64)
-        return [
-            pa.table({"end": np.searchsorted(term, np.arange(len(concept)), side="right")}),
-            pa.table({"document": document, "frequency": frequencies}),
-            pa.table({"length": lengths}),
-        ]
+        return np.searchsorted(term, np.arange(len(concept)), side="right"), document, frequencies, lengths
 
 
 def document_texts(

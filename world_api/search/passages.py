@@ -7,9 +7,9 @@ Texts repeat (labels, descriptions), so the distinct texts of a world are number
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from world_api.core.ports import Source
 from world_api.core.spans import TimeSpan
 from world_api.search.indexes import index_terms
-from world_api.world.joined_tracks import coded
 from world_api.world.screen_texts import ScreenText
 from world_api.world.store import World
 from world_api.world.tables import one
@@ -55,6 +54,13 @@ class Texts:
     def text(self, number: int) -> str:
         """A text by its number."""
         found: str = self._texts[number].as_py()
+        return found
+
+    def numbers_of(self, texts: Sequence[str]) -> list[int | None]:
+        """The numbers of some texts; None for a text that the world does not have."""
+        if not texts:
+            return []
+        found: list[int | None] = pc.index_in(pa.array(texts, pa.string()), value_set=one(self._texts)).to_pylist()
         return found
 
     def of_rows(self, table: str) -> Positions:
@@ -138,17 +144,14 @@ class Texts:
 
 
 def _descriptions(tracks: JoinedTracks) -> pa.Array:
-    """The description of each track in both languages, made once for tracks of the same looks."""
-    looks = pa.array([",".join(colours) for colours in tracks.colours.to_pylist()], pa.string())
-    kinds, kind = coded(tracks.categories)
-    colours, colour = coded(looks)
-    pairs, inverse = np.unique(kind * max(1, len(colours)) + colour, return_inverse=True)
-    described = []
-    for pair in pairs.tolist():
-        category = kinds[pair // len(colours)].as_py()
-        named = [word for word in colours[pair % len(colours)].as_py().split(",") if word]
-        described.append(f"{hint_in_words(category, named)} {hint_in_chinese(category, named)}".strip())
-    return pa.array(described, pa.string()).take(pa.array(inverse))
+    """The description of each track in both languages."""
+    looks = zip(tracks.categories.to_pylist(), map(tuple, tracks.colours.to_pylist()), strict=True)
+    return pa.array([_description(category, colours) for category, colours in looks], pa.string())
+
+
+@lru_cache(maxsize=4096)
+def _description(category: str, colours: tuple[str, ...]) -> str:
+    return f"{hint_in_words(category, colours)} {hint_in_chinese(category, colours)}".strip()
 
 
 #: A line counts as spoken in a segment that holds at least this share of it (or it of the segment).
@@ -197,8 +200,9 @@ class Passages(Items[Passage]):
         positions, starts, ends = view.tracks.appearances
         parts = [(part.starts, part.ends, np.arange(len(part))) for part in self._lists]
         parts.append((starts, ends, positions))
-        numbers = [self._numbers(table, self._lists[number]) for number, table in enumerate(SPEAKING)]
-        numbers.append(self._track_numbers()[positions])
+        numbers = [self._numbers(table, part) for table, part in zip(SPEAKING, self._lists, strict=True)]
+        reopened = self._numbered(_descriptions(view.tracks.reopened).to_pylist())
+        numbers.append(view.tracks.each(self._known.of_rows("tracks"), reopened)[positions])
         starts, ends = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
         order = np.argsort(starts, kind="stable")
         self._list = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])[order]
@@ -214,32 +218,18 @@ class Passages(Items[Passage]):
     def _numbers(self, table: str, items: Items[Spoken] | Items[ScreenText] | Items[Said]) -> Positions:
         """The text numbers of a list; its ``rows`` are -1 for items that were derived for the cut."""
         kept = items.rows >= 0
-        numbers = self._known.of_rows(table)
         found: Positions = np.empty(len(items), dtype=np.int64)
-        found[kept] = numbers[items.rows[kept]]
-        if not kept.all():
-            # A text that the uncut world has there too keeps its number, so that its segments compare equal.
-            starts = self._view.whole.screen_texts.starts
-            near = numbers[int(kept.sum()) : int(np.searchsorted(starts, self._view.duration))]
-            known = {self._known.text(number): number for number in np.unique(near).tolist()}
-            texts = [items[at].text for at in np.flatnonzero(~kept).tolist()]
-            found[~kept] = [known[text] if text in known else self._new_number(text) for text in texts]
+        found[kept] = self._known.of_rows(table)[items.rows[kept]]
+        found[~kept] = self._numbered([items[at].text for at in np.flatnonzero(~kept).tolist()])
         return found
 
-    def _track_numbers(self) -> Positions:
-        """The numbers of the descriptions of the view's tracks."""
-        tracks, known = self._view.tracks, self._known.of_rows("tracks")
-        # Likewise for a track with the same description as without the cut.
-        places = pc.index_in(tracks.reopened.names, tracks.whole.names).fill_null(-1).to_pylist()
-        described = _descriptions(tracks.reopened).to_pylist()
-        reopened = [
-            int(known[place]) if place >= 0 and self._known.text(int(known[place])) == text else self._new_number(text)
-            for place, text in zip(places, described, strict=True)
+    def _numbered(self, texts: Sequence[str]) -> Positions:
+        """The numbers of texts. One that the uncut world has too keeps its number, so that its segments compare equal."""
+        numbers = [
+            self.new_texts.setdefault(text, -1 - len(self.new_texts)) if known is None else known
+            for text, known in zip(texts, self._known.numbers_of(texts), strict=True)
         ]
-        return tracks.each(known, np.array(reopened, dtype=np.int64))
-
-    def _new_number(self, text: str) -> int:
-        return self.new_texts.setdefault(text, -1 - len(self.new_texts))
+        return np.array(numbers, dtype=np.int64)
 
     def inside(self, span: TimeSpan) -> list[Passage]:
         """The passages of an interval: speech, screen text, captions, tracks; each in time order."""
@@ -300,26 +290,10 @@ class Passages(Items[Passage]):
 
         ``near``: positions of the passages that touch the interval.
         """
-        found: dict[str, None] = {}
-        for i in self._of_source(near, span, ORDER.index(source)):
-            found.setdefault(self.quoted(i))
-            if len(found) == count:
-                break
-        return list(found)
-
-    def _of_source(self, near: Positions, span: TimeSpan, source: int) -> Iterator[int]:
-        """Positions of passages with distinct texts, in order, searched in growing steps."""
-        met: set[int] = set()
-        step, at = 256, 0
-        while at < len(near):
-            part = near[at : at + step]
-            part = part[self.sources[part] == source]
-            part = part[_belongs(self.sources[part], self.starts[part], self.ends[part], span.start, span.end)]
-            for i, text in zip(part.tolist(), self.texts[part].tolist(), strict=True):
-                if text not in met:
-                    met.add(text)
-                    yield i
-            at, step = at + step, step * 4
+        own = near[self.sources[near] == ORDER.index(source)]
+        own = own[_belongs(self.sources[own], self.starts[own], self.ends[own], span.start, span.end)]
+        _, firsts = np.unique(self.texts[own], return_index=True)
+        return [self.quoted(position) for position in own[np.sort(firsts)][:count].tolist()]
 
     def _passage(self, position: int) -> Passage:
         number, place = int(self._list[position]), int(self._place[position])

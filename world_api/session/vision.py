@@ -176,9 +176,9 @@ def world_key(manifest: Manifest) -> str:
 
 
 class FrameLooker:
-    """Detection on demand in one world's video. ``cache`` None caches nothing; ``world_key`` identifies the frames."""
+    """Detection on demand in one world's video; ``world_key`` identifies the frames."""
 
-    def __init__(self, *, frames: FrameSource, detector: ObjectDetector, world_key: str, cache: Path | None) -> None:
+    def __init__(self, *, frames: FrameSource, detector: ObjectDetector, world_key: str, cache: Path) -> None:
         self._frames = frames
         self._detector = detector
         self._world_key = world_key
@@ -199,8 +199,6 @@ class FrameLooker:
         Raises:
             MediaFault: ``source_missing``, ``undecodable``.
         """
-        if self._cache is None:
-            return self._detect(time, category)
         key = content_hash([self._detector.producer, "detect", round_time(time), category])
         path = self._cache / self._world_key[:16] / f"{key[:32]}.json"
         with suppress(OSError, ValueError):  # ValueError: it holds no detections
@@ -246,9 +244,7 @@ class Vision:
         BackendFault: as the model names it.
     """
 
-    def __init__(
-        self, config: VisionConfig, *, frames: PictureSource | None, world_key: str, cache: Path | None
-    ) -> None:
+    def __init__(self, config: VisionConfig, *, frames: PictureSource | None, world_key: str, cache: Path) -> None:
         self._config = config
         self._frames = frames
         self._world_key = world_key
@@ -256,7 +252,7 @@ class Vision:
         self._allowance = LookBudget(config.most_looks)
         self.producer = config.producer
         self.most_looks = config.most_looks
-        folder = cache / world_key[:16] / content_hash(self.producer)[:16] if cache is not None else None
+        folder = cache / world_key[:16] / content_hash(self.producer)[:16]
         self.kept = VisionCache(folder, lambda kept: self._name(kept.task, kept.parameters, kept.producer))
 
     def caption(self, span: TimeSpan, *, until: float) -> CachedLook:

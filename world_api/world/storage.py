@@ -22,8 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -112,42 +111,24 @@ def read_table(folder: Path, table: str, files: list[FileEntry]) -> pa.Table:
         StoreFault: ``world_damaged``, when a file is missing, is not what the manifest lists, or holds what is no row.
     """
     parts = [_read_entry(folder, table, entry) for entry in files]
-    if not parts:
-        return empty_table(table)
-    rows = pa.concat_tables(parts)
-    try:
-        _check_rows(
-            table, rows
-        )  # all at once: a column of a thousand files costs little more than one of a single file
-    except ValueError:
-        for entry, part in zip(files, parts, strict=True):
-            with _named(entry):
-                _check_rows(table, part)
-        raise
-    return rows
+    return pa.concat_tables(parts) if parts else empty_table(table)
 
 
 def _read_entry(folder: Path, table: str, entry: FileEntry) -> pa.Table:
-    with _named(entry):
+    try:
         if hash_stored(folder / entry.path) != entry.sha256:
             raise ValueError("its content has changed")
         rows = read_arrow(folder / entry.path, TABLES[table].schema)
         if rows.num_rows != entry.rows:
             raise ValueError(f"it holds {rows.num_rows} rows, and {MANIFEST} says {entry.rows}")
-        return rows
-
-
-@contextmanager
-def _named(entry: FileEntry) -> Iterator[None]:
-    """Turn an error about a file into ``world_damaged``."""
-    try:
-        yield
+        _check_rows(table, rows)
     except (OSError, ValueError) as error:
         raise StoreFault(
             "world_damaged",
             f"{entry.path} cannot be read: {str(error)[:200]}",
             hint="if the world was just rebuilt, open it again; else build it again with --force",
         ) from error
+    return rows
 
 
 def _check_rows(table: str, rows: pa.Table) -> None:

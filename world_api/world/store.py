@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar, cast
-from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
@@ -71,8 +70,6 @@ class World:
 _OPEN: dict[Path, tuple[State, World]] = {}
 _KEPT_OPEN = 4
 _GUARD = Lock()
-#: One lock per world that is being opened, so that different worlds open in parallel.
-_OPENING: WeakValueDictionary[Path, Lock] = WeakValueDictionary()
 
 
 def world_folder(store: Path | str, video_id: str) -> Path:
@@ -98,23 +95,14 @@ def open_world(store: Path | str, video_id: str) -> World:
     folder = world_folder(store, video_id)
     state = state_of(folder / MANIFEST)
     with _GUARD:
-        opening = _OPENING.get(folder)
-        if opening is None:
-            opening = _OPENING[folder] = Lock()
-    with opening:
-        return _opened(folder, video_id, state)
-
-
-def _opened(folder: Path, video_id: str, state: State) -> World:
-    known = _OPEN.get(folder)
-    if known is None or state is None or known[0] != state or not known[1].derived.is_current():
-        # A folder may have been copied under another name; what it is called here is its id here.
-        known = state, World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
-        with _GUARD:
+        known = _OPEN.get(folder)
+        if known is None or state is None or known[0] != state or not known[1].derived.is_current():
+            # A folder may have been copied under another name; what it is called here is its id here.
+            known = state, World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
             while len(_OPEN) >= _KEPT_OPEN:
-                _OPEN.pop(next(iter(_OPEN)), None)
+                _OPEN.pop(next(iter(_OPEN)))
             _OPEN[folder] = known
-    return known[1]
+        return known[1]
 
 
 def list_worlds(store: Path | str) -> list[str]:
