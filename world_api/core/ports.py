@@ -182,10 +182,6 @@ class FrameSource(Protocol):
         """
         ...
 
-
-class PictureSource(Protocol):
-    """Several frames of one video at once."""
-
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> Sequence[Image]:
         """The frame on screen at each time (rising), none larger than that; None: as they are.
 

@@ -162,25 +162,22 @@ def segment_hit(
         snippet=shorten(passage.text) if passage else snippet,
         source=passage.source if passage else "look",
         confidence=confidence,
-        matching_lines=[matching_line(session, line, span) for line in lines],
+        matching_lines=[
+            MatchingLine(
+                **times(line.passage.span),
+                text=shorten(line.passage.text),
+                source=line.passage.source,
+                as_given=line.as_given,
+                evidence=[cite_passage(session, line.passage, span)],
+            )
+            for line in lines
+        ],
     )
 
 
 def hits(session: Session, found: Sequence[SegmentHit]) -> list[Hit]:
     """Search hits in their wire form."""
     return [segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines[:MAX_LINES]) for hit in found]
-
-
-def matching_line(session: Session, line: MatchingPassage, segment: TimeSpan) -> MatchingLine:
-    """A line with its own times, and evidence for the part of it inside the segment found."""
-    passage = line.passage
-    return MatchingLine(
-        **times(passage.span),
-        text=shorten(passage.text),
-        source=passage.source,
-        as_given=line.as_given,
-        evidence=[cite_passage(session, passage, segment)],
-    )
 
 
 def candidates(session: Session, found: Sequence[SegmentHit]) -> Candidates:

@@ -11,8 +11,8 @@ interrupted, it names the files of the world that hold the events before it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
@@ -118,7 +118,8 @@ class Overlay:
         Raises:
             StoreFault: ``session_damaged``.
         """
-        with self._current():
+        with self._own:
+            self._refresh()
             return list(self._read)
 
     def digest(self) -> str:
@@ -127,7 +128,8 @@ class Overlay:
         Raises:
             StoreFault: ``session_damaged``.
         """
-        with self._current():
+        with self._own:
+            self._refresh()
             return self._digest
 
     def number_committed(self, listed: Collection[str]) -> int:
@@ -136,7 +138,8 @@ class Overlay:
         Raises:
             StoreFault: ``session_damaged``.
         """
-        with self._current():
+        with self._own:
+            self._refresh()
             return max((count for count, plan in self._plans if set(plan.files) <= set(listed)), default=0)
 
     def plan_commit(self, files: Sequence[str]) -> None:
@@ -181,14 +184,6 @@ class Overlay:
                 except OSError as error:
                     raise not_writable(self.path, error) from error
 
-    @contextmanager
-    def _current(self) -> Iterator[None]:
-        """Hold the log, read up to its end."""
-        with self._own:
-            if self.path is not None:
-                self._read_on(self.path)
-            yield
-
     @staticmethod
     def _write(path: Path, line: bytes) -> None:
         try:
@@ -196,7 +191,10 @@ class Overlay:
         except OSError as error:
             raise not_writable(path, error) from error
 
-    def _read_on(self, path: Path) -> None:
+    def _refresh(self) -> None:
+        """Read the log up to its end."""
+        if (path := self.path) is None:
+            return
         try:
             with path.open("rb") as file:
                 inode = os.fstat(file.fileno()).st_ino
@@ -213,7 +211,11 @@ class Overlay:
             raise self._damaged(f"{path.name} is larger than {_MOST_BYTES >> 20} MiB")
         whole = data[: data.rfind(b"\n") + 1]
         for line in whole.split(b"\n")[:-1]:
-            entry = self._parse(line, len(self._read) + len(self._plans) + 1)
+            try:
+                entry = _LINES.validate_json(line)
+            except ValidationError as error:
+                number = len(self._read) + len(self._plans) + 1
+                raise self._damaged(f"line {number} of {path.name} cannot be read") from error
             if isinstance(entry, CommitPlanned):
                 self._plans.append((len(self._read), entry))
             else:
@@ -227,19 +229,10 @@ class Overlay:
         self._read.append(event)
         self._digest = sha256(self._digest.encode() + line).hexdigest()
 
-    def _parse(self, line: bytes, number: int) -> Event | CommitPlanned:
-        try:
-            return _LINES.validate_json(line)
-        except ValidationError as error:
-            name = self.path.name if self.path else "the session"
-            raise self._damaged(f"line {number} of {name} cannot be read") from error
-
-    def _damaged(self, what: str) -> StoreFault:
-        return StoreFault(
-            "session_damaged",
-            what,
-            hint="`videoworld session drop ID NAME` forgets this session; the world itself is not touched",
-        )
+    @staticmethod
+    def _damaged(what: str) -> StoreFault:
+        hint = "`videoworld session drop ID NAME` forgets this session; the world itself is not touched"
+        return StoreFault("session_damaged", what, hint=hint)
 
 
 SESSIONS = "sessions"

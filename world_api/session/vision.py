@@ -32,7 +32,6 @@ from world_api.core.ports import (
     LookTask,
     ObjectDetector,
     Picture,
-    PictureSource,
     VisionModel,
 )
 from world_api.core.spans import Box, TimeSpan, round_time
@@ -244,7 +243,7 @@ class Vision:
         BackendFault: as the model names it.
     """
 
-    def __init__(self, config: VisionConfig, *, frames: PictureSource | None, world_key: str, cache: Path) -> None:
+    def __init__(self, config: VisionConfig, *, frames: FrameSource | None, world_key: str, cache: Path) -> None:
         self._config = config
         self._frames = frames
         self._world_key = world_key

@@ -35,6 +35,7 @@ _ALIKE, _LONG_ENOUGH = 0.85, 5
 _SAME_PLACE = 0.3
 _BETWEEN = " … "
 _SLACK = 1e-6
+_SIDES = ("x1", "y1", "x2", "y2")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,13 +228,19 @@ def _moments(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[float, list[_Read
     """The readings of each moment, top to bottom; a moment at which nothing is on screen has none."""
     ordered = sorted(rows, key=lambda row: (row["time"], row["y1"], row["x1"], row["text"]))
     for time, at_once in groupby(ordered, key=lambda row: float(row["time"])):
-        readings = [row for row in at_once if row["text"] or row["x2"] > row["x1"]]
-        yield time, [_reading(row) for row in readings]
-
-
-def _reading(row: dict[str, Any]) -> _Reading:
-    place = Box(x1=row["x1"], y1=row["y1"], x2=row["x2"], y2=row["y2"])
-    return _Reading(time=float(row["time"]), text=row["text"], place=place, confidence=float(row["confidence"]))
+        yield (
+            time,
+            [
+                _Reading(
+                    time=time,
+                    text=row["text"],
+                    place=Box(**{side: row[side] for side in _SIDES}),
+                    confidence=row["confidence"],
+                )
+                for row in at_once
+                if row["text"] or row["x2"] > row["x1"]
+            ],
+        )
 
 
 def _same_place(one: Box, other: Box) -> bool:

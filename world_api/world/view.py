@@ -37,7 +37,6 @@ from world_api.world.timeline import (
     Positions,
     Said,
     SceneInterval,
-    Scenes,
     Spoken,
     TimedWord,
     Times,
@@ -125,18 +124,18 @@ class View:
         return tile(self.rows("cuts").column("time").to_numpy(), self.span)
 
     @cached_property
-    def scenes(self) -> Scenes:
+    def scenes(self) -> Items[SceneInterval]:
         """The scenes; they tile the visible interval."""
+        tiles = tile(self.rows("scene_cuts").column("time").to_numpy(), self.span)
+        return Items(tiles.starts, tiles.ends, lambda i: SceneInterval(ordinal=i, span=tiles[i]))
+
+    @cached_property
+    def scene_strengths(self) -> Times:
+        """How little each scene looks like what came before it, 0 to 1, shape (n,); 1 for the first."""
         rows = self.rows("scene_cuts")
-        times, strengths = rows.column("time").to_numpy(), rows.column("strength").to_numpy()
-        tiles = tile(times, self.span)
         # If two rows have the same time, the later row counts.
-        at = np.searchsorted(times, tiles.starts, side="right") - 1
-        strong = np.ones(len(tiles))
-        if len(times):
-            known = (at >= 0) & (times[np.maximum(at, 0)] == tiles.starts)
-            strong[known] = strengths[at[known]]
-        return Scenes(tiles, strong)
+        found = dict(zip(rows.column("time").to_pylist(), rows.column("strength").to_pylist(), strict=True))
+        return np.array([found.get(start, 1.0) for start in self.scenes.starts.tolist()])
 
     def scene_at(self, time: float) -> SceneInterval:
         """The scene that contains a visible time (the last one for the very end)."""
