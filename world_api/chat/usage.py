@@ -49,13 +49,8 @@ class Usage:
         return self.prompt + self.completion
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            prompt=self.prompt + other.prompt,
-            completion=self.completion + other.completion,
-            cached=self.cached + other.cached,
-            reasoning=self.reasoning + other.reasoning,
-            estimated=self.estimated or other.estimated,
-        )
+        counts = {name: value + getattr(other, name) for name, value in vars(self).items() if name != "estimated"}
+        return Usage(**counts, estimated=self.estimated or other.estimated)
 
     def record(self) -> dict[str, int | bool]:
         """Return the usage as a JSON object."""

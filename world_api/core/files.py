@@ -226,26 +226,15 @@ def world_lock(store: Path, video_id: str, *, waiting: Callable[[str], None] | N
     Raises:
         StoreFault: ``world_locked``, ``store_not_writable``.
     """
-    from filelock import FileLock, Timeout
 
-    lock = FileLock(store / f".{check_video_id(video_id)}.lock", timeout=0)
-    try:
-        store.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire()
-        except Timeout:
-            busy = f"another process is writing world {video_id!r}"
-            if waiting is None:
-                hint = "wait until it is done, or build under another --id"
-                raise StoreFault("world_locked", busy, hint=hint) from None
-            waiting(f"{busy}; waiting until it is done")
-            lock.acquire(timeout=-1)
-    except OSError as error:
-        raise not_writable(store, error) from error
-    try:
+    def wait() -> None:
+        busy = f"another process is writing world {video_id!r}"
+        if waiting is None:
+            raise StoreFault("world_locked", busy, hint="wait until it is done, or build under another --id")
+        waiting(f"{busy}; waiting until it is done")
+
+    with file_lock(store / f".{check_video_id(video_id)}.lock", before_waiting=wait):
         yield
-    finally:
-        lock.release()
 
 
 #: Hexadecimal digits of a name by which lock files are shared, so that there are never more than 4096 in a folder.
@@ -270,18 +259,22 @@ def exclusive(folder: Path, name: str) -> Iterator[None]:
 
 
 @contextmanager
-def file_lock(path: Path) -> Iterator[None]:
+def file_lock(path: Path, *, before_waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Hold a lock among processes; wait for another holder. The lock's file stays, since another process may wait on it.
 
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    from filelock import FileLock
+    from filelock import FileLock, Timeout
 
     lock = FileLock(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            before_waiting()
+            lock.acquire()
     except OSError as error:
         raise not_writable(path, error) from error
     try:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import BoundedSemaphore, Lock
+from threading import BoundedSemaphore, RLock
 from typing import Any
 
 import numpy as np
@@ -105,17 +105,18 @@ class LookBudget:
         self._most = most
         self._counted: set[str] = set()
         self._used = 0
-        self._lock = Lock()
+        self._lock = RLock()
 
-    def check(self) -> None:
-        """Check that a request may be sent, before work is spent on it."""
+    def count(self, looks: int = 1) -> None:
+        """Count a request that is about to be sent, whether or not it succeeds; 0 only checks that one may be sent."""
         with self._lock:
-            self._count(0)
-
-    def sends(self) -> None:
-        """Count a request that is about to be sent, whether or not it succeeds."""
-        with self._lock:
-            self._count(1)
+            if self._most is not None and self._used >= self._most:
+                raise OperationFault(
+                    "looks_spent",
+                    f"a model has looked {self._most} times in this session, which is all it may",
+                    hint="use what was seen so far; the caller may allow more with --looks",
+                )
+            self._used += looks
 
     def made(self, request: str) -> None:
         """Note that a look was answered; from then on it costs this session nothing."""
@@ -126,17 +127,8 @@ class LookBudget:
         """Count a cached look, unless this session had it already."""
         with self._lock:
             if request not in self._counted:
-                self._count(1)
+                self.count()
                 self._counted.add(request)
-
-    def _count(self, looks: int) -> None:
-        if self._most is not None and self._used >= self._most:
-            raise OperationFault(
-                "looks_spent",
-                f"a model has looked {self._most} times in this session, which is all it may",
-                hint="use what was seen so far; the caller may allow more with --looks",
-            )
-        self._used += looks
 
 
 _MARGIN = 0.35  #: of a box's size, shown around what is cut out
@@ -182,11 +174,6 @@ class FrameLooker:
         self._detector = detector
         self._world_key = world_key
         self._cache = cache
-
-    @property
-    def producer(self) -> str:
-        """What detects, and its version."""
-        return self._detector.producer
 
     def categories(self) -> frozenset[str]:
         """The category words it knows."""
@@ -328,7 +315,7 @@ class Vision:
 
     def _ask(self, task: LookTask, parameters: Parameters, request: str) -> CachedLook:
         """Send the request to the model. Every request that is sent counts, whether or not it succeeds."""
-        self._allowance.check()
+        self._allowance.count(0)
         with self._places:
             look = LookRequest(
                 task=task,
@@ -337,9 +324,9 @@ class Vision:
                 request=request,
                 question=parameters["question"],
                 subject=parameters["subject"],
-                again=self._allowance.sends,
+                again=self._allowance.count,
             )
-            self._allowance.sends()
+            self._allowance.count()
             try:
                 made = self._record(look, parameters, self._config.vision.look(look))
             except VideoWorldError:

@@ -18,7 +18,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from unicodedata import unidata_version
 from uuid import uuid4
@@ -186,18 +186,10 @@ def derived_key(manifest: Manifest) -> str:
     Tables that an embedder shapes have its own key in their names.
     """
     files = sorted(f"{entry.path} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
-    versions = {name: library_version(name) for name in LIBRARIES}
+    versions = {name: version(name) for name in LIBRARIES}
     return content_hash([manifest.video.model_dump(mode="json"), "\n".join(files), _code(), versions, unidata_version])[
         :32
     ]
-
-
-def library_version(name: str) -> str:
-    """The version of an installed library; empty where it is not installed."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""
 
 
 def state_of(path: Path) -> State:

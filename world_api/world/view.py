@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -167,11 +167,9 @@ class View:
     @cached_property
     def speech(self) -> Items[Spoken]:
         """The spoken lines in time order, those that begin in the visible interval."""
-        rows = self.world.rows("speech")
-
-        def make(row: int, span: TimeSpan) -> Spoken:
-            line = rows.slice(row, 1).to_pylist()[0]
-            return Spoken(
+        return self._intervals(
+            "speech",
+            lambda line, span: Spoken(
                 span=span,
                 text=line["text"],
                 speaker=line["speaker"],
@@ -179,9 +177,8 @@ class View:
                 language=line["language"],
                 source=line["source"],
                 words=self._words_of(line["start"]) if line["source"] == "recognised" else (),
-            )
-
-        return self._intervals("speech", make)
+            ),
+        )
 
     def _words_of(self, line_start: float) -> tuple[TimedWord, ...]:
         """The recognised words of the line that starts then."""
@@ -254,20 +251,14 @@ class View:
         return self.tracks.find(entity_id.removeprefix(ENTITY)) if entity_id.startswith(ENTITY) else None
 
     def _said(self, table: str, column: str) -> Items[Said]:
-        rows = self.world.rows(table)
+        return self._intervals(
+            table,
+            lambda said, span: Said(
+                span=span, text=said[column], subject=said.get("subject", ""), confidence=round(said["confidence"], 2)
+            ),
+        )
 
-        def make(row: int, span: TimeSpan) -> Said:
-            said = rows.slice(row, 1).to_pylist()[0]
-            return Said(
-                span=span,
-                text=said[column],
-                subject=said.get("subject", ""),
-                confidence=round(said["confidence"], 2),
-            )
-
-        return self._intervals(table, make)
-
-    def _intervals(self, table: str, make: Callable[[int, TimeSpan], Item]) -> Items[Item]:
+    def _intervals(self, table: str, make: Callable[[dict[str, Any], TimeSpan], Item]) -> Items[Item]:
         """The visible rows of a table of intervals, clipped to the visible part."""
         rows = self.world.rows(table)
         starts = rows.column("start").to_numpy()
@@ -276,7 +267,8 @@ class View:
         starts, ends = np.maximum(starts[places], 0.0), np.minimum(ends[places], self.duration)
 
         def item(i: int) -> Item:
-            return make(int(places[i]), TimeSpan(start=float(starts[i]), end=float(ends[i])))
+            row = rows.slice(int(places[i]), 1).to_pylist()[0]
+            return make(row, TimeSpan(start=float(starts[i]), end=float(ends[i])))
 
         return Items(starts, ends, item, rows=places)
 
