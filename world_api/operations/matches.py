@@ -169,8 +169,7 @@ def look_alikes(session: Session, entity_id: str) -> list[LookAlike]:
 def find_entity(session: Session, entity_id: str) -> Track | Registration:
     """The track of a build-time identity, or a registration without one.
 
-    Raises:
-        OperationFault: ``unknown_entity``.
+    Raises OperationFault: ``unknown_entity``.
     """
     if (track := session.view.track_of_entity(entity_id)) is not None:
         return track
@@ -295,8 +294,7 @@ class IdentifiedEntity:
 def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
     """The thing a hint names at a moment: a tracked one, else one detected in that very frame.
 
-    Raises:
-        OperationFault: ``nothing_matches``; ``bad_arguments`` for a blank hint.
+    Raises OperationFault: ``nothing_matches``; ``bad_arguments`` for a blank hint.
     """
     if not hint.strip():
         raise OperationFault("bad_arguments", "entity_hint is blank", hint="say what the entity looks like")

@@ -36,8 +36,7 @@ _LIMIT_WORDS = {"minLength": "at least {} characters", "maxLength": "at most {} 
 def plain_schema(schema: Mapping[str, Any]) -> Schema:
     """Return the same JSON Schema, self-contained: ``$defs`` inlined, ``x-type`` and ``title`` removed.
 
-    Raises:
-        ToolFault: ``recursive_schema`` or ``bad_schema_reference``, which no inlined schema can express.
+    Raises ToolFault: ``recursive_schema`` or ``bad_schema_reference``, which no inlined schema can express.
     """
     definitions = {
         f"#/{place}/{name}": body for place in ("$defs", "definitions") for name, body in schema.get(place, {}).items()

@@ -121,8 +121,7 @@ class Meanings:
     def of_captions(self, texts: Sequence[str]) -> Vectors:
         """One unit vector a text.
 
-        Raises:
-            BackendFault: as the embedding model names it; ``embedding_changed``.
+        Raises BackendFault: as the embedding model names it; ``embedding_changed``.
         """
         self._fill(texts)
         vectors = [self._vector(text) for text in texts]
@@ -133,8 +132,7 @@ class Meanings:
     def of_query(self, text: str) -> Vectors:
         """The vector of a query, as one row.
 
-        Raises:
-            BackendFault: as the embedding model names it.
+        Raises BackendFault: as the embedding model names it.
         """
         if not self._fill([text]):
             name = self._name(text)
@@ -150,8 +148,7 @@ class Meanings:
     def likeness(self, texts: Sequence[str], queries: Vectors) -> Vectors:
         """Cosine of each text and the nearest of some vectors, shape (n,).
 
-        Raises:
-            BackendFault: as the embedding model names it; ``embedding_changed``.
+        Raises BackendFault: as the embedding model names it; ``embedding_changed``.
         """
         vectors = self.of_captions(texts)
         if vectors.shape[1] != queries.shape[1]:

@@ -147,8 +147,7 @@ def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, rebuild: bool
     What is kept already is not derived again, unless ``rebuild``; if all of it is kept, the store may be read-only. If another
     process does the same, the call waits.
 
-    Raises:
-        StoreFault: ``no_such_world``, ``world_damaged``, ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``no_such_world``, ``world_damaged``, ``store_not_writable``, ``disk_full``.
     """
     folder = world_folder(store, video_id)
     read_manifest(folder)  # a missing world leaves no trace
@@ -177,8 +176,7 @@ def _read_all(folder: Path, embedder: TextEmbedder, *, rebuild: bool = False) ->
 def prepare_all(store: Path, embedder: TextEmbedder, *, rebuild: bool = False) -> None:
     """Prepare every readable world of a store.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
     for video_id in list_worlds(store):
         try:

@@ -115,8 +115,7 @@ class Overlay:
     def events(self) -> list[Event]:
         """All events so far, in order.
 
-        Raises:
-            StoreFault: ``session_damaged``.
+        Raises StoreFault: ``session_damaged``.
         """
         with self._own:
             self._refresh()
@@ -125,8 +124,7 @@ class Overlay:
     def digest(self) -> str:
         """A hash of all events so far: two logs have the same only where they hold the same.
 
-        Raises:
-            StoreFault: ``session_damaged``.
+        Raises StoreFault: ``session_damaged``.
         """
         with self._own:
             self._refresh()
@@ -135,8 +133,7 @@ class Overlay:
     def number_committed(self, listed: Collection[str]) -> int:
         """The number of leading events that a world holds whose manifest lists these files.
 
-        Raises:
-            StoreFault: ``session_damaged``.
+        Raises StoreFault: ``session_damaged``.
         """
         with self._own:
             self._refresh()
@@ -145,8 +142,7 @@ class Overlay:
     def plan_commit(self, files: Sequence[str]) -> None:
         """Note which files of rows will hold the events so far; call it under ``locked``, before the manifest lists them.
 
-        Raises:
-            StoreFault: ``store_not_writable``, ``disk_full``.
+        Raises StoreFault: ``store_not_writable``, ``disk_full``.
         """
         if self.path is not None:
             self._write(self.path, CommitPlanned(files=tuple(files)).model_dump_json().encode())
@@ -154,8 +150,7 @@ class Overlay:
     def append(self, make: Callable[[int], Event]) -> Event:
         """Add the event that ``make`` returns for its number in the log (the first is 1), and return it.
 
-        Raises:
-            StoreFault: ``store_not_writable``, ``disk_full``, ``session_damaged``.
+        Raises StoreFault: ``store_not_writable``, ``disk_full``, ``session_damaged``.
         """
         with self._own, self.locked():
             event = make(len(self.events()) + 1)
@@ -169,8 +164,7 @@ class Overlay:
     def locked(self) -> AbstractContextManager[None]:
         """Keep other writers of this session waiting.
 
-        Raises:
-            StoreFault: ``store_not_writable``.
+        Raises StoreFault: ``store_not_writable``.
         """
         return nullcontext() if self.path is None else file_lock(self.path.with_suffix(".lock"))
 
@@ -256,8 +250,7 @@ class Committed:
 def open_overlay(store: Path, video_id: str, name: str) -> Overlay:
     """The overlay of a named session.
 
-    Raises:
-        StoreFault: ``bad_video_id``, ``bad_session_name``.
+    Raises StoreFault: ``bad_video_id``, ``bad_session_name``.
     """
     path = world_folder(store, video_id) / SESSIONS / f"{check_session_name(name)}.jsonl"
     return Overlay(path)
@@ -266,8 +259,7 @@ def open_overlay(store: Path, video_id: str, name: str) -> Overlay:
 def list_sessions(store: Path, video_id: str) -> list[tuple[str, int]]:
     """The sessions that wrote something: name and number of events.
 
-    Raises:
-        StoreFault: ``no_such_world``, ``session_damaged``.
+    Raises StoreFault: ``no_such_world``, ``session_damaged``.
     """
     folder = world_folder(store, video_id)
     read_manifest(folder)
@@ -307,8 +299,7 @@ def forget_reserved(store: Path, video_id: str, name: str) -> None:
 
     Only here the lock is removed too: the name was never published, so no process waits on it. Locks of other sessions stay.
 
-    Raises:
-        StoreFault: ``store_not_writable``.
+    Raises StoreFault: ``store_not_writable``.
     """
     overlay = open_overlay(store, video_id, name)
     overlay.drop()
@@ -320,8 +311,7 @@ def forget_reserved(store: Path, video_id: str, name: str) -> None:
 def drop_session(store: Path, video_id: str, name: str) -> int:
     """Delete a session's log and return how many events it had.
 
-    Raises:
-        StoreFault: ``no_such_world``, ``no_such_session``.
+    Raises StoreFault: ``no_such_world``, ``no_such_session``.
     """
     overlay = _existing(store, video_id, name)
     with overlay.locked():

@@ -36,8 +36,7 @@ class StandIn(Protocol):
     def answer(self, session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The result of an operation; what it writes, it writes to the session.
 
-        Raises:
-            VideoWorldError: what the operation names.
+        Raises VideoWorldError: what the operation names.
         """
         ...
 
@@ -178,8 +177,7 @@ class Session:
     def check_video(self, video_id: str) -> None:
         """Refuse a call for another video.
 
-        Raises:
-            OperationFault: ``wrong_video``.
+        Raises OperationFault: ``wrong_video``.
         """
         if video_id != self.video_id:
             raise OperationFault(

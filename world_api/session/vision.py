@@ -182,8 +182,7 @@ class FrameLooker:
     def detect(self, time: float, category: str) -> Sequence[DetectedObject]:
         """Objects of a category in the frame played at a time (seconds), the surest first.
 
-        Raises:
-            MediaFault: ``source_missing``, ``undecodable``.
+        Raises MediaFault: ``source_missing``, ``undecodable``.
         """
         key = content_hash([self._detector.producer, "detect", round_time(time), category])
         path = self._cache / self._world_key[:16] / f"{key[:32]}.json"

@@ -97,8 +97,7 @@ class CachedLook(BaseModel):
     def sealed(self) -> CachedLook:
         """The same with its digest.
 
-        Raises:
-            ValueError: a text in it cannot be written (half of a character).
+        Raises ValueError: a text in it cannot be written (half of a character).
         """
         return self.model_copy(update={"digest": self._content()})
 
@@ -134,8 +133,7 @@ class CaptionSet(BaseModel):
     @classmethod
     def of(cls, looks: Sequence[CachedLook]) -> CaptionSet:
         """The set of some captions."""
-        facts = [{name: getattr(look, name) for name in ListedCaption.model_fields} for look in looks]
-        captions = [ListedCaption(**item) for item in facts]
+        captions = [ListedCaption.model_validate(look, from_attributes=True) for look in looks]
         captions.sort(key=lambda item: (item.start, item.end, item.request))
         return cls(hash=_hash(captions), captions=tuple(captions))
 
@@ -165,8 +163,7 @@ class VisionCache:
     def once(self, request: str, make: Callable[[], CachedLook]) -> tuple[CachedLook, bool]:
         """Return a look and whether this call made it; equal requests wait for each other.
 
-        Raises:
-            VideoWorldError: raised by ``make``; the next request tries again.
+        Raises VideoWorldError: raised by ``make``; the next request tries again.
         """
         if (kept := self.get(request)) is not None:
             return kept, False

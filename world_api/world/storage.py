@@ -134,8 +134,7 @@ def _read_entry(folder: Path, table: str, entry: FileEntry) -> pa.Table:
 def _check_rows(table: str, rows: pa.Table) -> None:
     """Refuse rows that no video has.
 
-    Raises:
-        ValueError: what is wrong with them.
+    Raises ValueError: what is wrong with them.
     """
     for name, column in zip(rows.column_names, rows.columns, strict=True):
         _check_column(name, column)
@@ -245,9 +244,7 @@ def read_arrow(path: Path, schema: pa.Schema | None = None) -> pa.Table:
 
     Compressed files are refused, since a small one may unpack to any size; this project writes none.
 
-    Raises:
-        OSError: it cannot be opened.
-        ValueError: it is not such a file.
+    Raises OSError: it cannot be opened; ValueError: it is not such a file.
     """
     try:
         with pa.memory_map(str(path), "rb") as source:
@@ -281,8 +278,7 @@ def _read(whole: pa.Buffer, schema: pa.Schema | None) -> pa.Table:
 def _is_compressed(metadata: pa.Buffer) -> bool:
     """Whether a record batch message says so. Metadata is a FlatBuffer, which Arrow verified when it read the message.
 
-    Raises:
-        struct.error: it is cut short.
+    Raises struct.error: it is cut short.
     """
     data = memoryview(metadata)
     root = struct.unpack_from("<I", data)[0]

@@ -37,16 +37,14 @@ class World:
     def rows(self, name: str) -> pa.Table:
         """All rows of a table, in key order. Operations read through a view, never here.
 
-        Raises:
-            StoreFault: ``world_damaged``.
+        Raises StoreFault: ``world_damaged``.
         """
         return self._rows.get(name, lambda: self._read(name))
 
     def verify(self) -> None:
         """Read every table now, so that damage is found early.
 
-        Raises:
-            StoreFault: ``world_damaged``.
+        Raises StoreFault: ``world_damaged``.
         """
         for name in TABLES:
             self.rows(name)
@@ -75,8 +73,7 @@ _GUARD = Lock()
 def world_folder(store: Path | str, video_id: str) -> Path:
     """The folder of a world; it is always inside the store.
 
-    Raises:
-        StoreFault: ``bad_video_id``.
+    Raises StoreFault: ``bad_video_id``.
     """
     folder = (Path(store) / check_video_id(video_id)).resolve()
     if folder.parent != Path(store).resolve():
@@ -89,8 +86,7 @@ def world_folder(store: Path | str, video_id: str) -> Path:
 def open_world(store: Path | str, video_id: str) -> World:
     """Open a world. The last few stay open, since sessions come and go, until they or what is kept beside them is replaced.
 
-    Raises:
-        StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
+    Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
     folder = world_folder(store, video_id)
     state = state_of(folder / MANIFEST)
@@ -108,8 +104,7 @@ def open_world(store: Path | str, video_id: str) -> World:
 def list_worlds(store: Path | str) -> list[str]:
     """The ids of the worlds in a store, sorted; an absent store has none.
 
-    Raises:
-        StoreFault: ``not_a_store``.
+    Raises StoreFault: ``not_a_store``.
     """
     store = Path(store)
     if not store.exists():

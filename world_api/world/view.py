@@ -59,8 +59,7 @@ _SEGMENTS = pa.schema([("start", pa.float64()), ("end", pa.float64())])
 class View:
     """The visible part of a world. ``as_of`` in seconds, or None for all of it.
 
-    Raises:
-        OperationFault: ``bad_as_of``.
+    Raises OperationFault: ``bad_as_of``.
     """
 
     def __init__(self, world: World, as_of: float | None) -> None:
