@@ -49,9 +49,9 @@ class WholeDocuments:
 
     def find(self, term: str) -> tuple[Positions, Positions]:
         """The documents that hold a term, rising, and how often each does."""
-        ends, documents, frequencies, _ = self._postings
-        number = self._texts.number_of.get(term)
-        part = slice(0) if number is None else slice(int(ends[number - 1]) if number else 0, int(ends[number]))
+        terms, documents, frequencies, _ = self._postings
+        number = self._texts.number_of.get(term, -1)
+        part = slice(*np.searchsorted(terms, [number, number + 1]).tolist())
         return documents[part], frequencies[part]
 
     def text_vectors(self, embedder: TextEmbedder) -> VectorIndex:
@@ -86,7 +86,7 @@ class WholeDocuments:
 
     @cached_property
     def _postings(self) -> tuple[Positions, Positions, Positions, Positions]:
-        """Where the postings of each term end, then of each posting the document and the frequency; lengths of documents."""
+        """The postings in order of their terms: number of the term, document, frequency; then the lengths of documents."""
         passages, texts, count = passages_of(self._view), self._texts, self._count
         segment, passage = passages.in_each(self._view.segments)
         bag_ends, bag_terms, bag_counts = texts.bags
@@ -102,7 +102,7 @@ class WholeDocuments:
         concept = np.array([word.startswith("#") for word in texts.terms.to_pylist()], dtype=np.bool_)
         frequencies = np.where(concept[term], 1, frequencies)
         lengths = np.bincount(document, weights=frequencies, minlength=count).astype(np.int64)
-        return np.searchsorted(term, np.arange(len(concept)), side="right"), document, frequencies, lengths
+        return term, document, frequencies, lengths
 
 
 def document_texts(

@@ -30,13 +30,11 @@ from world_api.world.view import View, WholeView
 #: The tables with texts and their text column; texts on screen are the joined ones.
 SPEAKING = {"speech": "text", "screen_texts": "text", "captions": "text", "actions": "label"}
 
-_TEXTS = {
-    "texts": pa.schema([("text", pa.string())]),
+#: The distinct texts, where the terms of each end, the texts of all rows and tracks, the distinct terms, and those of each text.
+_TABLES = {
+    "texts": pa.schema([("text", pa.string()), ("end", pa.int64())]),
     "texts.numbers": pa.schema([("number", pa.int64())]),
-}
-_TERMS = {
     "terms": pa.schema([("term", pa.string())]),
-    "texts.ends": pa.schema([("end", pa.int64())]),
     "texts.terms": pa.schema([("term", pa.int32()), ("count", pa.int32())]),
 }
 
@@ -49,7 +47,7 @@ class Texts:
 
     def read_all(self) -> None:
         """Load or derive all tables that are kept beside the world."""
-        _ = (self._texts, self.bags)
+        _ = self._tables
 
     def text(self, number: int) -> str:
         """A text by its number."""
@@ -74,15 +72,14 @@ class Texts:
 
     def holding(self, term: str) -> Positions:
         """The numbers of the texts that hold a term, rising."""
-        if (number := self.number_of.get(term)) is None:
-            return np.zeros(0, dtype=np.int64)
-        ends, texts = self._by_term
-        return texts[int(ends[number - 1]) if number else 0 : int(ends[number])]
+        ends, terms, _ = self.bags
+        found: Positions = np.searchsorted(ends, np.flatnonzero(terms == self.number_of.get(term, -1)), side="right")
+        return found
 
     @property
     def terms(self) -> pa.ChunkedArray:
         """The different terms of all texts; concepts begin with ``#``."""
-        return self._term_tables[0].column("term")
+        return self._tables[2].column("term")
 
     @cached_property
     def number_of(self) -> dict[str, int]:
@@ -92,52 +89,36 @@ class Texts:
     @cached_property
     def bags(self) -> tuple[Positions, NDArray[np.int32], NDArray[np.int32]]:
         """The terms of each text: where its own end (after those of the texts before it), term numbers, how often."""
-        _, ends, content = self._term_tables
-        return ends.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
-
-    @cached_property
-    def _by_term(self) -> tuple[Positions, Positions]:
-        """The texts of each term: where its own end (after those of the terms before it), text numbers."""
-        ends, terms, _ = self.bags
-        texts = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-        order = np.argsort(terms, kind="stable")
-        return np.searchsorted(terms[order], np.arange(len(self.number_of)), side="right"), texts[order]
-
-    @cached_property
-    def _text_tables(self) -> list[pa.Table]:
-        def make() -> list[pa.Table]:
-            said = [one(self._rows(table).column(column)) for table, column in SPEAKING.items()]
-            described = _descriptions(self._world.once(WholeView).joined)
-            encoded = pa.concat_arrays([*said, described]).dictionary_encode()
-            numbers = encoded.indices.cast(pa.int64())
-            return [pa.table({"text": encoded.dictionary}), pa.table({"number": numbers})]
-
-        return self._world.derived.tables(_TEXTS, make)
+        texts, _, _, content = self._tables
+        return texts.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
 
     @property
     def _texts(self) -> pa.ChunkedArray:
-        return self._text_tables[0].column("text")
+        return self._tables[0].column("text")
 
     @cached_property
     def _numbers(self) -> dict[str, Positions]:
         lengths = [self._rows(table).num_rows for table in SPEAKING]
-        parts = np.split(self._text_tables[1].column("number").to_numpy(), list(accumulate(lengths)))
+        parts = np.split(self._tables[1].column("number").to_numpy(), list(accumulate(lengths)))
         return dict(zip((*SPEAKING, "tracks"), parts, strict=True))
 
     @cached_property
-    def _term_tables(self) -> list[pa.Table]:
-        def make() -> list[pa.Table]:
-            numbers: dict[str, int] = {}
-            ends, terms, counts = [], [], []
-            for text in self._texts.to_pylist():
-                for term, count in Counter(index_terms(text)).items():
-                    terms.append(numbers.setdefault(term, len(numbers)))
-                    counts.append(count)
-                ends.append(len(terms))
-            columns = ({"term": list(numbers)}, {"end": ends}, {"term": terms, "count": counts})
-            return [pa.table(part, schema=schema) for part, schema in zip(columns, _TERMS.values(), strict=True)]
+    def _tables(self) -> list[pa.Table]:
+        return self._world.derived.tables(_TABLES, self._make_tables)
 
-        return self._world.derived.tables(_TERMS, make)
+    def _make_tables(self) -> list[pa.Table]:
+        said = [one(self._rows(table).column(column)) for table, column in SPEAKING.items()]
+        encoded = pa.concat_arrays([*said, _descriptions(self._world.once(WholeView).joined)]).dictionary_encode()
+        numbers: dict[str, int] = {}
+        ends, terms, counts = [], [], []
+        for text in encoded.dictionary.to_pylist():
+            for term, count in Counter(index_terms(text)).items():
+                terms.append(numbers.setdefault(term, len(numbers)))
+                counts.append(count)
+            ends.append(len(terms))
+        texts, rows = {"text": encoded.dictionary, "end": ends}, {"number": encoded.indices.cast(pa.int64())}
+        columns = (texts, rows, {"term": list(numbers)}, {"term": terms, "count": counts})
+        return [pa.table(part, schema=schema) for part, schema in zip(columns, _TABLES.values(), strict=True)]
 
     def _rows(self, table: str) -> pa.Table:
         return self._world.once(WholeView).readings if table == "screen_texts" else self._world.rows(table)

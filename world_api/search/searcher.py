@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -297,8 +297,7 @@ class Scanner:
         self, passages: Positions, terms: list[str], within: TimeSpan | None, least: float | None
     ) -> NDArray[np.bool_]:
         numbers = self._passages.texts[passages]
-        known, new = self._holding(terms)
-        fits: NDArray[np.bool_] = np.isin(numbers, np.concatenate([known, new]))
+        fits: NDArray[np.bool_] = np.isin(numbers, self._holding(terms))
         if within is not None:
             starts, ends = self._passages.starts[passages], self._passages.ends[passages]
             fits &= (starts < within.end) & ((ends > within.start) | (starts >= within.start))
@@ -307,13 +306,10 @@ class Scanner:
             fits &= sure >= least
         return fits
 
-    def _holding(self, terms: list[str]) -> tuple[Positions, Positions]:
+    def _holding(self, terms: list[str]) -> Positions:
         """The numbers of the texts that hold all terms: those of the whole world, and those that only the cut has."""
         if not terms:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        known = self._texts.holding(terms[0])
-        for term in terms[1:]:
-            known = np.intersect1d(known, self._texts.holding(term), assume_unique=True)
-        wanted = set(terms)
-        new = [number for text, number in self._passages.new_texts.items() if wanted <= frozenset(index_terms(text))]
-        return known, np.array(new, dtype=np.int64)
+            return np.zeros(0, dtype=np.int64)
+        known = reduce(np.intersect1d, map(self._texts.holding, terms))
+        new = [number for text, number in self._passages.new_texts.items() if set(terms) <= set(index_terms(text))]
+        return np.concatenate([known, np.array(new, dtype=np.int64)])
