@@ -65,11 +65,6 @@ class Texts:
         """The text numbers of the rows of a table of ``SPEAKING``; of ``tracks`` those of their descriptions."""
         return self._numbers[table]
 
-    def confidences(self, table: str) -> NDArray[np.float64]:
-        """Confidences of the rows of a table of ``SPEAKING``, 0 to 1."""
-        found: NDArray[np.float64] = self._rows(table).column("confidence").to_numpy().astype(np.float64)
-        return found
-
     def holding(self, term: str) -> Positions:
         """The numbers of the texts that hold a term, rising."""
         ends, terms, _ = self.bags
@@ -238,20 +233,6 @@ class Passages(Items[Passage]):
         passage, segment = passage[kept], segment[kept]
         order = np.lexsort((passage, self.sources[passage], segment))
         return segment[order] + first, passage[order]
-
-    @cached_property
-    def confidences(self) -> Times:
-        """Confidence of each passage, 0 to 1, rounded to hundredths, shape (n,)."""
-        found = np.empty(len(self))
-        for number, (part, table) in enumerate(zip(self._lists, SPEAKING, strict=True)):
-            own = np.flatnonzero(self._list == number)
-            rows = part.rows[self._place[own]]
-            stored, new = own[rows >= 0], own[rows < 0]
-            found[stored] = self._known.confidences(table)[rows[rows >= 0]]
-            found[new] = [self._passage(at).confidence for at in new.tolist()]
-        tracks = np.flatnonzero(self._list == _TRACKS)
-        found[tracks] = self._view.tracks.mean_confidences[self._place[tracks]]
-        return np.round(found, 2)
 
     def text(self, number: int) -> str:
         """The text of a number in ``texts``."""

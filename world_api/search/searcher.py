@@ -302,8 +302,9 @@ class Scanner:
             starts, ends = self._passages.starts[passages], self._passages.ends[passages]
             fits &= (starts < within.end) & ((ends > within.start) | (starts >= within.start))
         if least is not None:
-            sure = self._passages.confidences[passages]
-            fits &= sure >= least
+            found = np.flatnonzero(fits)
+            sure = (self._passages[place].confidence for place in passages[found].tolist())
+            fits[found] = [confidence is None or confidence >= least for confidence in sure]
         return fits
 
     def _holding(self, terms: list[str]) -> Positions:

@@ -222,14 +222,6 @@ class JoinedTracks:
         return {name: place for place, name in enumerate(self.names.to_pylist())}
 
     @cached_property
-    def mean_confidences(self) -> Times:
-        """How sure the sightings of each track are, 0 to 1."""
-        total = np.concatenate([[0.0], np.cumsum(np.where(self.clear, self._confidences, 0.0), dtype=np.float64)])
-        count = np.concatenate([[0], np.cumsum(self.clear)])
-        means: Times = (total[self.ends] - total[self.firsts]) / np.maximum(1, count[self.ends] - count[self.firsts])
-        return means
-
-    @cached_property
     def all_appearances(self) -> tuple[Positions, Times, Times]:
         """The appearances of all tracks."""
         return self.appearances(np.arange(self.count))
@@ -361,11 +353,6 @@ class Tracks(Items[Track]):
         order = np.argsort(tracks, kind="stable")
         starts, ends = np.concatenate([starts[kept], more_starts]), np.concatenate([ends[kept], more_ends])
         return tracks[order], starts[order], ends[order]
-
-    @cached_property
-    def mean_confidences(self) -> Times:
-        """How sure the sightings of each track are, 0 to 1, shape (n,)."""
-        return self.each(self.whole.mean_confidences, self.reopened.mean_confidences)
 
     def each(self, whole: NDArray[Number], reopened: NDArray[Number]) -> NDArray[Number]:
         """The values of all tracks, from those of the whole and of the reopened ones, shape (n,)."""
