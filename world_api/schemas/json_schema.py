@@ -141,16 +141,29 @@ def _with_notes(strict: Schema, node: Mapping[str, Any]) -> Schema:
 
 
 def drop_unset(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a strict call without the nulls that mean "not given".
+    """Return the arguments of a strict call without the nulls that mean "not given", at any depth.
 
     A null stays where the schema requires the property, does not have it, or takes null as a value.
     """
-    plain = plain_schema(parameters)
-    optional = {
-        name: node for name, node in plain.get("properties", {}).items() if name not in plain.get("required", ())
+    given: dict[str, Any] = _without_unset(dict(arguments), plain_schema(parameters))
+    return given
+
+
+def _without_unset(value: Any, schema: Mapping[str, Any]) -> Any:
+    branches = [schema, *schema.get("anyOf", ())]
+    if isinstance(value, list):
+        items = next((branch["items"] for branch in branches if "items" in branch), {})
+        return [_without_unset(item, items) for item in value]
+    if not isinstance(value, dict):
+        return value
+    node = next((branch for branch in branches if "properties" in branch), {})
+    optional = {name: part for name, part in node.get("properties", {}).items() if name not in node.get("required", ())}
+    unset = {name for name, part in optional.items() if not _accepts_null(part)}
+    return {
+        name: _without_unset(item, node.get("properties", {}).get(name, {}))
+        for name, item in value.items()
+        if item is not None or name not in unset
     }
-    unset = {name for name, node in optional.items() if not _accepts_null(node)}
-    return {name: value for name, value in arguments.items() if value is not None or name not in unset}
 
 
 def strict_violations(schema: Mapping[str, Any]) -> list[str]:

@@ -176,7 +176,7 @@ class Passages(Items[Passage]):
         positions, starts, ends = view.tracks.appearances
         parts = [(part.starts, part.ends, np.arange(len(part))) for part in self._lists]
         parts.append((starts, ends, positions))
-        numbers = [self._numbers(table, part) for table, part in zip(SPEAKING, self._lists, strict=True)]
+        numbers = [self._numbers(table, self._lists[number]) for number, table in enumerate(SPEAKING)]
         reopened = self._numbered(_descriptions(view.tracks.reopened).to_pylist())
         numbers.append(view.tracks.each(self._known.of_rows("tracks"), reopened)[positions])
         starts, ends = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])

@@ -134,6 +134,19 @@ def test_nulls_that_mean_not_given_are_dropped_and_real_nulls_stay() -> None:
     assert drop_unset(arguments, SCHEMA) == {"title": "t", "within": None, "unknown": None}
 
 
+def test_nulls_inside_objects_and_lists_are_dropped_too() -> None:
+    box = {"type": "object", "properties": {"wide": {"type": "integer"}, "high": {"type": ["integer", "null"]}}}
+    schema = {
+        "type": "object",
+        "properties": {"box": {"anyOf": [box, {"type": "string"}]}, "boxes": {"type": "array", "items": box}},
+    }
+    unset = {"wide": None, "high": None}
+    assert drop_unset({"box": unset, "boxes": [unset, {"wide": 3}]}, schema) == {
+        "box": {"high": None},
+        "boxes": [{"high": None}, {"wide": 3}],
+    }
+
+
 def test_a_function_without_parameters_is_strict() -> None:
     strict = strict_schema({"type": "object"})
     assert strict == {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
