@@ -62,12 +62,9 @@ NARROWER = frozenset("baby toddler teenager crowd 大人 成年人 小孩 儿童
 
 
 #: Word or phrase -> canonical category; in English singular forms, and the plurals that are listed.
-_ENGLISH_NAMES = {
-    word: name for table in (CATEGORIES, MORE_CATEGORIES) for name, (own, _) in table.items() for word in own
-}
-_CHINESE_NAMES = {
-    word: name for table in (CATEGORIES, MORE_CATEGORIES) for name, (_, own) in table.items() for word in own
-}
+_NAMES = (*CATEGORIES.items(), *MORE_CATEGORIES.items())
+_ENGLISH_NAMES = {word: name for name, (own, _) in _NAMES for word in own}
+_CHINESE_NAMES = {word: name for name, (_, own) in _NAMES for word in own}
 #: Word -> canonical colour.
 _ENGLISH_COLOURS = {word: colour for colour, (own, _) in COLOURS.items() for word in own}
 _CHINESE_COLOURS = {word: colour for colour, (_, own) in COLOURS.items() for word in own}

@@ -292,7 +292,7 @@ class IdentifiedEntity:
 
 
 def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
-    """The thing a hint names at a moment: a tracked one, else one detected in that very frame.
+    """The thing a hint names at a moment: a tracked one; if nothing of its kind is tracked, one detected in that very frame.
 
     Raises OperationFault: ``nothing_matches``; ``bad_arguments`` for a blank hint.
     """
@@ -300,12 +300,14 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
         raise OperationFault("bad_arguments", "entity_hint is blank", hint="say what the entity looks like")
     tracks = tracks_at(session, at)
     reading = session.vocabulary.read(hint)
+    is_tracked = any(track.category in (reading.kinds or ()) for track in tracks)
     if (matched := best_match(tracks, reading)) is not None:
         track, match = matched
         position = track.nearest(at)
         entity_id, category, box, time = track.entity_id, track.category, track.box(position), track.times[position]
         sure, lacks = track.confidence * _sureness(match, reading), match.lacks
-    elif (seen := _detected(session, at, reading, tracks)) is not None:
+    elif not is_tracked and (detections := _detections(session, at, reading.kinds)):
+        seen = detections[0]
         entity_id, category, box, time = _seen_id(session, at, seen.box), seen.category, seen.box, at
         sure, lacks = seen.confidence * UNCHECKED, colours_in_words(reading)
     else:
@@ -387,15 +389,6 @@ def _look(session: Session, at: float, reading: ParsedDescription) -> list[tuple
         )
         for seen in _detections(session, at, reading.kinds)
     ]
-
-
-def _detected(
-    session: Session, at: float, reading: ParsedDescription, tracks: Sequence[Track]
-) -> DetectedObject | None:
-    """The best detection of the categories that a hint names; None if such things are tracked there."""
-    if any(track.category in (reading.kinds or ()) for track in tracks):
-        return None
-    return next(iter(_detections(session, at, reading.kinds)), None)
 
 
 def _detections(session: Session, at: float, kinds: frozenset[str] | None) -> list[DetectedObject]:

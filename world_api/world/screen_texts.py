@@ -85,12 +85,6 @@ class _TextLine:
             and same_figures(last.text, reading.text)
         )
 
-    def take(self, reading: _Reading, end: float) -> None:
-        """Add a reading."""
-        self.changes = self.changes or not same_line(self.readings[-1].text, reading.text)
-        self.readings.append(reading)
-        self.end = end
-
     def continues_unread(self, place: Box, time: float, shot: int) -> bool:
         """Whether an unread text at a place is this line with other figures."""
         last = self.readings[-1]
@@ -135,8 +129,9 @@ def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) ->
                 running.append(_TextLine(readings=[reading], end=end, shot=shot))
             else:
                 free.remove(earlier)
-                earlier.take(reading, end)
-                earlier.shot = shot
+                earlier.changes = earlier.changes or not same_line(earlier.readings[-1].text, reading.text)
+                earlier.readings.append(reading)
+                earlier.shot, earlier.end = shot, end
         for unread in (r for r in readings if not r.text):
             stays = next((s for s in free if s.continues_unread(unread.place, time, shot)), None)
             if stays is not None:
