@@ -215,9 +215,7 @@ class VectorIndex:
         among: Any = faiss.SearchParameters  # its stub lacks the argument
         among = among(sel=faiss.IDSelectorRange(first, end))
         threads = faiss.omp_get_max_threads()
-        faiss.omp_set_num_threads(
-            1
-        )  # of what the calling thread asks for: distributing one query costs more than it saves
+        faiss.omp_set_num_threads(1)  # for this thread: to distribute one query costs more than it saves
         try:
             best, _ = self._index.search(query, count, params=among)
             # Of equal scores those of the first positions are wanted, so all that are as good as the last one are found.

@@ -54,12 +54,10 @@ class Texts:
         found: str = self._texts[number].as_py()
         return found
 
-    def numbers_of(self, texts: Sequence[str]) -> list[int | None]:
-        """The numbers of some texts; None for a text that the world does not have."""
-        if not texts:
-            return []
-        found: list[int | None] = pc.index_in(pa.array(texts, pa.string()), value_set=one(self._texts)).to_pylist()
-        return found
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each text."""
+        return {text: number for number, text in enumerate(self._texts.to_pylist())}
 
     def of_rows(self, table: str) -> Positions:
         """The text numbers of the rows of a table of ``SPEAKING``; of ``tracks`` those of their descriptions."""
@@ -201,10 +199,8 @@ class Passages(Items[Passage]):
 
     def _numbered(self, texts: Sequence[str]) -> Positions:
         """The numbers of texts. One that the uncut world has too keeps its number, so that its segments compare equal."""
-        numbers = [
-            self.new_texts.setdefault(text, -1 - len(self.new_texts)) if known is None else known
-            for text, known in zip(texts, self._known.numbers_of(texts), strict=True)
-        ]
+        known, new = self._known.numbers if texts else {}, self.new_texts
+        numbers = [known[text] if text in known else new.setdefault(text, -1 - len(new)) for text in texts]
         return np.array(numbers, dtype=np.int64)
 
     def inside(self, span: TimeSpan) -> list[Passage]:
@@ -253,9 +249,11 @@ class Passages(Items[Passage]):
         ``near``: positions of the passages that touch the interval.
         """
         own = near[self.sources[near] == ORDER.index(source)]
-        own = own[_belongs(self.sources[own], self.starts[own], self.ends[own], span.start, span.end)]
-        _, firsts = np.unique(self.texts[own], return_index=True)
-        return [self.quoted(position) for position in own[np.sort(firsts)][:count].tolist()]
+        if source == "speech":
+            own = own[_belongs(self.sources[own], self.starts[own], self.ends[own], span.start, span.end)]
+        texts = self.texts[own]
+        distinct = pc.unique(pa.array(texts))[:count].to_pylist()  # in order of first occurrence
+        return [self.quoted(int(own[np.argmax(texts == number)])) for number in distinct]
 
     def _passage(self, position: int) -> Passage:
         number, place = int(self._list[position]), int(self._place[position])

@@ -133,8 +133,8 @@ class View:
         """How little each scene looks like what came before it, 0 to 1, shape (n,); 1 for the first."""
         rows = self.rows("scene_cuts")
         # If two rows have the same time, the later row counts.
-        found = dict(zip(rows.column("time").to_pylist(), rows.column("strength").to_pylist(), strict=True))
-        return np.array([found.get(start, 1.0) for start in self.scenes.starts.tolist()])
+        places = np.searchsorted(rows.column("time").to_numpy(), self.scenes.starts[1:], side="right") - 1
+        return np.append(1.0, rows.column("strength").to_numpy()[places])
 
     def scene_at(self, time: float) -> SceneInterval:
         """The scene that contains a visible time (the last one for the very end)."""
