@@ -152,11 +152,11 @@ def drop_unset(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> d
 def _without_unset(value: Any, schema: Mapping[str, Any]) -> Any:
     branches = [schema, *schema.get("anyOf", ())]
     if isinstance(value, list):
-        items = next((branch["items"] for branch in branches if "items" in branch), {})
+        items: Schema = next((branch["items"] for branch in branches if "items" in branch), {})
         return [_without_unset(item, items) for item in value]
     if not isinstance(value, dict):
         return value
-    node = next((branch for branch in branches if "properties" in branch), {})
+    node: Schema = next((branch for branch in branches if "properties" in branch), {})
     optional = {name: part for name, part in node.get("properties", {}).items() if name not in node.get("required", ())}
     unset = {name for name, part in optional.items() if not _accepts_null(part)}
     return {

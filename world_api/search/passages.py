@@ -55,7 +55,7 @@ class Texts:
         return found
 
     @cached_property
-    def numbers(self) -> dict[str, int]:
+    def number_of_text(self) -> dict[str, int]:
         """The number of each text."""
         return {text: number for number, text in enumerate(self._texts.to_pylist())}
 
@@ -199,7 +199,7 @@ class Passages(Items[Passage]):
 
     def _numbered(self, texts: Sequence[str]) -> Positions:
         """The numbers of texts. One that the uncut world has too keeps its number, so that its segments compare equal."""
-        known, new = self._known.numbers if texts else {}, self.new_texts
+        known, new = self._known.number_of_text if texts else {}, self.new_texts
         numbers = [known[text] if text in known else new.setdefault(text, -1 - len(new)) for text in texts]
         return np.array(numbers, dtype=np.int64)
 
